@@ -1,0 +1,57 @@
+# The two commands of the README are `make demo` and `make test`; the rest is for developers.
+# Everything is installed into a virtual environment, .venv (VENV=... for another place).
+
+VENV ?= .venv
+PYTHON ?= $(shell scripts/find-python)
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+SOURCES = $(wildcard icd/*.c icd/*.h icd/*.py include/CL/*.h fpgart/*/*.c fpgart/*/*.h) build_icd.py pyproject.toml setup.py
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test lint format bench clean help
+
+help:
+	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
+	@echo "make test     all tests, Python and conformance"
+	@echo "make lint     format, types, layers"
+	@echo "make bench    speed, beside the bare engine and the other drivers here"
+	@echo "make help     this"
+
+$(STAMP): pyproject.toml scripts/system-packages
+	scripts/system-packages
+	test -n "$$(scripts/find-python)" || { scripts/find-python --explain; exit 1; }
+	test -x $(BIN)/python || $$(scripts/find-python) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check "setuptools>=77" "cffi>=1.16" pycparser wheel
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[test,lint,pocl]"
+	touch $(STAMP)
+
+fpgart/libfpgart.so: $(STAMP) $(SOURCES)
+	$(BIN)/python build_icd.py
+
+build: fpgart/libfpgart.so
+
+demo: build
+	$(BIN)/python examples/demo.py
+
+test: build
+	$(BIN)/pytest tests
+	test ! -e conformance/conftest.py || $(BIN)/pytest conformance --driver fpgart
+	test ! -e conformance/conftest.py || $(BIN)/pytest conformance --driver pocl
+
+lint: build
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run --Werror icd/*.c icd/*.h icd/preload/*.c fpgart/*/*.c fpgart/*/*.h
+
+format: build
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i icd/*.c icd/*.h icd/preload/*.c fpgart/*/*.c fpgart/*/*.h
+
+bench: build
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info fpgart/*.so

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build the two compiled parts of fpgart, into the package folder.
+
+libfpgart.so      the OpenCL driver itself (cffi embedding): C entry points that call into fpgart.api
+_native.*.so      an ordinary extension module: copies without the GIL, calls into the engine's driver
+
+Run by pip's build (setup.py) and by `make build`; by hand: python build_icd.py [--into FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+ICD = ROOT / "icd"
+INCLUDE = ROOT / "include"
+sys.path.insert(0, str(ICD))
+
+WARNINGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+
+
+DEPRECATED_TOO = [
+    (f"CL_USE_DEPRECATED_OPENCL_{version}_APIS", None) for version in ("1_0", "1_1", "1_2", "2_0", "2_1", "2_2")
+]
+OPENCL_3 = [("CL_TARGET_OPENCL_VERSION", "300"), *DEPRECATED_TOO]
+
+
+class BuildError(Exception):
+    """What is missing on this machine, and which package brings it."""
+
+
+def compiler() -> str:
+    command = shlex.split(os.environ.get("CC", "") or sysconfig.get_config_var("CC") or "cc")[0]
+    for candidate in (command, "cc", "gcc", "clang"):
+        if shutil.which(candidate):
+            return candidate
+    raise BuildError("no C compiler found (Debian, Ubuntu: apt install gcc)")
+
+
+def check_python() -> None:
+    series = f"{sys.version_info.major}.{sys.version_info.minor}"
+    header = Path(sysconfig.get_paths()["include"]) / "Python.h"
+    if not header.exists():
+        raise BuildError(f"{header} is missing (Debian, Ubuntu: apt install libpython{series}-dev)")
+    if not sysconfig.get_config_var("Py_ENABLE_SHARED"):
+        raise BuildError(
+            f"{sys.executable} was built without a shared libpython, which the driver has to link with; "
+            f"use the system's Python (Debian, Ubuntu: apt install python3 python3-venv libpython3-dev), "
+            f"or rebuild this one with --enable-shared"
+        )
+    library = sysconfig.get_config_var("LDLIBRARY")
+    places = [sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("LIBPL")]
+    multiarch = sysconfig.get_config_var("MULTIARCH")
+    if multiarch:
+        places.append(f"/usr/lib/{multiarch}")
+    if not any(place and Path(place, library).exists() for place in places):
+        raise BuildError(f"{library} is missing (Debian, Ubuntu: apt install libpython{series}-dev)")
+
+
+def link_options() -> list[str]:
+    """Where libpython is at run time; relative places serve a wheel that is installed elsewhere."""
+    library = sysconfig.get_config_var("LIBDIR")
+    return [f"-Wl,-rpath,{library}:$ORIGIN/../../..:$ORIGIN/../../../../lib"]
+
+
+def build_driver(into: Path, work: Path) -> Path:
+    """Compile libfpgart.so into the folder `into`."""
+    from cffi import FFI
+    from generate import declarations, entry_points, implemented_in_python
+    from prototypes import read_api
+
+    api = read_api(INCLUDE, compiler())
+    generated = work / "entry_points.c"
+    generated.write_text(entry_points(api))
+    exports = work / "exports.map"
+    exports.write_text("{ global: cl*; local: *; };\n")
+    ffi = FFI()
+    ffi.embedding_api("")
+    ffi.cdef(declarations(api))
+    parameters = [(f.name, [p.name for p in f.parameters]) for f in implemented_in_python(api)]
+    ffi.embedding_init_code(f"from fpgart.api import start\nstart.register({parameters!r})\n")
+    ffi.set_source(
+        "_fpgart_icd",
+        '#include "icd.h"\nint fpgart_start_embedding(void) { return cffi_start_python(); }\n',
+        sources=[str(generated), *map(str, sorted(ICD.glob("*.c")))],
+        include_dirs=[str(ICD), str(INCLUDE)],
+        define_macros=[*OPENCL_3, ("FPGART_SITE", f'"{sysconfig.get_paths()["platlib"]}"')],
+        extra_compile_args=WARNINGS,
+        extra_link_args=[
+            f"-Wl,--version-script={exports}",
+            "-Wl,-Bsymbolic",
+            "-Wl,-z,nodelete",
+            *link_options(),
+        ],
+        libraries=["pthread", "dl"],
+    )
+    made = Path(ffi.compile(tmpdir=str(work), target="libfpgart.so", verbose=False))
+    return Path(shutil.copy2(made, into / "libfpgart.so"))
+
+
+def build_native(into: Path, work: Path) -> Path:
+    """Compile fpgart/_native, the extension module below the driver."""
+    from cffi import FFI
+
+    sources = [ROOT / "fpgart/board/copies.c", ROOT / "fpgart/engine/calls.c"]
+    ffi = FFI()
+    for source in sources:
+        ffi.cdef(source.with_suffix(".h").read_text().split("/* cffi */")[1])
+    ffi.set_source(
+        "_native",
+        "".join(f'#include "{source.with_suffix(".h").name}"\n' for source in sources),
+        sources=[str(source) for source in sources],
+        include_dirs=[str(INCLUDE), *(str(source.parent) for source in sources)],
+        define_macros=OPENCL_3,
+        extra_compile_args=WARNINGS,
+        libraries=["pthread", "dl"],
+    )
+    made = Path(ffi.compile(tmpdir=str(work), verbose=False))
+    return Path(shutil.copy2(made, into / made.name))
+
+
+def build_preload(into: Path) -> Path:
+    """Compile what `fpgart run` preloads; it has nothing to do with Python."""
+    made = into / "libfpgart-only.so"
+    source = ICD / "preload" / "only.c"
+    subprocess.run([compiler(), "-shared", "-fPIC", *WARNINGS, "-o", made, source, "-ldl"], check=True)
+    return made
+
+
+def build(into: Path) -> list[Path]:
+    """Build both into `into`; raises BuildError where the machine lacks something."""
+    compiler()
+    check_python()
+    into.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fpgart-build-") as work:
+        try:
+            made = [build_driver(into, Path(work)), build_native(into, Path(work)), build_preload(into)]
+        except subprocess.CalledProcessError as error:
+            raise BuildError(f"the compiler failed: {error.stderr or error}") from error
+    (into / "fpgart.icd").write_text("libfpgart.so\n")
+    return made
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--into", type=Path, default=ROOT / "fpgart", help="folder (default: the package)")
+    try:
+        for path in build(parser.parse_args().into):
+            print(path)
+    except BuildError as error:
+        print(f"build_icd.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What boards do not have: images, samplers, pipes, sharing with graphics APIs.
+
+Handles are still checked first; a call that is right in itself gets the status that the specification
+names for a device without the feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from _fpgart_icd import ffi
+
+from fpgart import opencl as cl
+from fpgart.api.entry import REGISTERED, Command, Mapped, WaitList, entry, failed
+from fpgart.api.handles import find
+from fpgart.errors import (
+    CLError,
+    InvalidMemObject,
+    InvalidOperation,
+    InvalidSampler,
+    InvalidValue,
+)
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.context import Context
+from fpgart.runtime.queue import CommandQueue
+
+NO_IMAGES = "the device has no images (CL_DEVICE_IMAGE_SUPPORT)"
+
+
+@entry("clCreateImage")
+def create_image(context: Context, flags: int, image_format: int, image_desc: int, host_ptr: int) -> Buffer:
+    raise InvalidOperation(NO_IMAGES)
+
+
+@entry("clCreateImageWithProperties")
+def create_image_with_properties(
+    context: Context, properties: Any, flags: int, image_format: int, image_desc: int, host_ptr: int
+) -> Buffer:
+    raise InvalidOperation(NO_IMAGES)
+
+
+@entry("clCreateImage2D")
+def create_image_2d(
+    context: Context, flags: int, image_format: int, width: int, height: int, row_pitch: int, host_ptr: int
+) -> Buffer:
+    raise InvalidOperation(NO_IMAGES)
+
+
+@entry("clCreateImage3D")
+def create_image_3d(
+    context: Context,
+    flags: int,
+    image_format: int,
+    width: int,
+    height: int,
+    depth: int,
+    row_pitch: int,
+    slice_pitch: int,
+    host_ptr: int,
+) -> Buffer:
+    raise InvalidOperation(NO_IMAGES)
+
+
+@entry("clGetSupportedImageFormats")
+def get_supported_image_formats(
+    context: Context, flags: int, image_type: int, num_entries: int, image_formats: int, num_image_formats: Any
+) -> None:
+    if image_formats and not num_entries:
+        raise InvalidValue("formats are asked for with room for none")
+    if not cl.CL_MEM_OBJECT_IMAGE2D <= image_type <= cl.CL_MEM_OBJECT_IMAGE1D_BUFFER:
+        raise InvalidValue(f"{image_type:#x} is no type of image")
+    if num_image_formats:
+        num_image_formats[0] = 0
+
+
+@entry("clGetImageInfo")
+def get_image_info(image: Buffer, param_name: int, size: int, value: int, size_ret: Any) -> None:
+    raise InvalidMemObject("this memory object is no image")
+
+
+@entry("clGetPipeInfo")
+def get_pipe_info(pipe: Buffer, param_name: int, size: int, value: int, size_ret: Any) -> None:
+    raise InvalidMemObject("this memory object is no pipe")
+
+
+@entry("clCreatePipe")
+def create_pipe(context: Context, flags: int, packet_size: int, max_packets: int, properties: Any) -> Buffer:
+    raise InvalidOperation("the device has no pipes (CL_DEVICE_PIPE_SUPPORT)")
+
+
+@entry("clCreateSampler")
+def create_sampler(context: Context, normalized_coords: int, addressing_mode: int, filter_mode: int) -> Buffer:
+    raise InvalidOperation(NO_IMAGES)
+
+
+@entry("clCreateSamplerWithProperties")
+def create_sampler_with_properties(context: Context, properties: Any) -> Buffer:
+    raise InvalidOperation(NO_IMAGES)
+
+
+@entry("clGetSamplerInfo")
+def get_sampler_info(sampler: int, param_name: int, size: int, value: int, size_ret: Any) -> None:
+    raise InvalidSampler(f"{sampler:#x} is not a sampler: boards have none")
+
+
+@entry("clEnqueueReadImage", "clEnqueueWriteImage")
+def enqueue_read_or_write_image(
+    command_queue: CommandQueue,
+    image: Buffer,
+    blocking: int,
+    origin: Any,
+    region: Any,
+    row_pitch: int,
+    slice_pitch: int,
+    ptr: int,
+    wait_list: WaitList,
+) -> Command:
+    raise InvalidMemObject("this memory object is no image")
+
+
+@entry("clEnqueueFillImage")
+def enqueue_fill_image(
+    command_queue: CommandQueue, image: Buffer, fill_color: int, origin: Any, region: Any, wait_list: WaitList
+) -> Command:
+    raise InvalidMemObject("this memory object is no image")
+
+
+@entry("clEnqueueCopyImage")
+def enqueue_copy_image(
+    command_queue: CommandQueue,
+    src_image: Buffer,
+    dst_image: Buffer,
+    src_origin: Any,
+    dst_origin: Any,
+    region: Any,
+    wait_list: WaitList,
+) -> Command:
+    raise InvalidMemObject("these memory objects are no images")
+
+
+@entry("clEnqueueCopyImageToBuffer")
+def enqueue_copy_image_to_buffer(
+    command_queue: CommandQueue,
+    src_image: Buffer,
+    dst_buffer: Buffer,
+    src_origin: Any,
+    region: Any,
+    dst_offset: int,
+    wait_list: WaitList,
+) -> Command:
+    raise InvalidMemObject("the source is no image")
+
+
+@entry("clEnqueueCopyBufferToImage")
+def enqueue_copy_buffer_to_image(
+    command_queue: CommandQueue,
+    src_buffer: Buffer,
+    dst_image: Buffer,
+    src_offset: int,
+    dst_origin: Any,
+    region: Any,
+    wait_list: WaitList,
+) -> Command:
+    raise InvalidMemObject("the destination is no image")
+
+
+@entry("clEnqueueMapImage")
+def enqueue_map_image(
+    command_queue: CommandQueue,
+    image: Buffer,
+    blocking_map: int,
+    map_flags: int,
+    origin: Any,
+    region: Any,
+    image_row_pitch: Any,
+    image_slice_pitch: Any,
+    wait_list: WaitList,
+) -> Mapped:
+    raise InvalidMemObject("this memory object is no image")
+
+
+def refuse_the_rest(functions: list[tuple[str, list[str]]]) -> None:
+    """Give every API function that has no entry point one that checks its first handle and refuses.
+
+    `functions`: names, each with the names of the parameters.
+    """
+    for name, parameters in functions:
+        if name not in REGISTERED:
+            REGISTERED[name] = _refusal(name, parameters)
+            ffi.def_extern(name=f"py_{name}", error=0 if parameters[-1] == "errcode_ret" else FAILED)(REGISTERED[name])
+
+
+FAILED = InvalidOperation.status
+FIRST_HANDLES: dict[str, type] = {"context": Context, "command_queue": CommandQueue, "memobj": Buffer}
+
+
+def _refusal(name: str, parameters: list[str]) -> Callable[..., int]:
+    kind = FIRST_HANDLES.get(parameters[0])
+
+    def refuse(*arguments: Any) -> int:
+        item: Any = None
+        try:
+            if kind is not None:
+                item = find(arguments[0], kind)
+            raise InvalidOperation(f"{name} is not offered by this platform")
+        except CLError as error:
+            status = failed(error, name, item)
+        if parameters[-1] == "errcode_ret":
+            arguments[-1][0] = status
+            return 0
+        return status
+
+    return refuse

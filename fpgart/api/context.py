@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts (OpenCL 3.0, 4.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from _fpgart_icd import ffi
+
+from fpgart import opencl as cl
+from fpgart.api import info
+from fpgart.api.device import KNOWN_TYPES, device_list, matching
+from fpgart.api.entry import cast, entry
+from fpgart.api.handles import find, references
+from fpgart.api.platform import the_platform
+from fpgart.errors import (
+    CLError,
+    DeviceNotFound,
+    InvalidDeviceType,
+    InvalidOperation,
+    InvalidPlatform,
+    InvalidProperty,
+    InvalidValue,
+)
+from fpgart.runtime.context import Context, Notify
+from fpgart.runtime.platform import Platform
+
+CONTEXT_INFO: dict[int, info.Query[Context]] = {
+    cl.CL_CONTEXT_REFERENCE_COUNT: lambda c: info.u32(references(c)),
+    cl.CL_CONTEXT_NUM_DEVICES: lambda c: info.u32(len(c.devices)),
+    cl.CL_CONTEXT_DEVICES: lambda c: info.handles(c.devices),
+    cl.CL_CONTEXT_PROPERTIES: lambda c: info.sizes(c.properties),
+}
+
+
+def property_pairs(properties: Any) -> tuple[int, ...]:
+    """A zero-terminated list with its terminator; empty for NULL."""
+    if not properties:
+        return ()
+    found: list[int] = []
+    while properties[len(found)]:
+        found += (int(properties[len(found)]), int(properties[len(found) + 1]))
+    return (*found, 0)
+
+
+def context_properties(properties: Any) -> tuple[int, ...]:
+    """Raises InvalidPlatform, InvalidProperty."""
+    found = property_pairs(properties)
+    names = found[0:-1:2]
+    for name, value in zip(names, found[1::2], strict=False):
+        if names.count(name) > 1:
+            raise InvalidProperty(f"context property {name:#x} is given twice")
+        if name == cl.CL_CONTEXT_PLATFORM:
+            find(value & (1 << 64) - 1, Platform)
+        elif name == cl.CL_CONTEXT_INTEROP_USER_SYNC:
+            if value not in (0, 1):
+                raise InvalidProperty(f"CL_CONTEXT_INTEROP_USER_SYNC is CL_TRUE or CL_FALSE, not {value}")
+        else:
+            raise InvalidProperty(f"{name:#x} is no context property of this platform")
+    return found
+
+
+def notifier(pfn_notify: int, user_data: int) -> Notify | None:
+    """The host's error callback, told in words."""
+    if not pfn_notify:
+        return None
+    function = cast("void(*)(char *, void *, size_t, void *)", pfn_notify)
+    data = cast("void *", user_data)
+
+    def notify(error: CLError) -> None:
+        words = ffi.new("char[]", f"{error.name}: {error}".encode(errors="replace"))
+        function(words, ffi.NULL, 0, data)
+
+    return notify
+
+
+@entry("clCreateContext")
+def create_context(properties: Any, num_devices: int, devices: Any, pfn_notify: int, user_data: int) -> Context:
+    checked = context_properties(properties)
+    if not devices or not num_devices:
+        raise InvalidValue("a context needs devices")
+    if user_data and not pfn_notify:
+        raise InvalidValue("user_data is given without pfn_notify")
+    platform = the_platform()
+    chosen = device_list(num_devices, devices, platform.devices, optional=False)
+    return Context(platform, chosen, checked, notifier(pfn_notify, user_data))
+
+
+@entry("clCreateContextFromType")
+def create_context_from_type(properties: Any, device_type: int, pfn_notify: int, user_data: int) -> Context:
+    checked = context_properties(properties)
+    if user_data and not pfn_notify:
+        raise InvalidValue("user_data is given without pfn_notify")
+    if device_type != cl.CL_DEVICE_TYPE_ALL and (not device_type or device_type & ~KNOWN_TYPES):
+        raise InvalidDeviceType(f"{device_type:#x} is no device type")
+    platform = the_platform()
+    if not platform.devices:
+        raise InvalidPlatform("the platform has no devices")
+    chosen = matching(platform, device_type)
+    if not chosen:
+        raise DeviceNotFound(f"no device of type {device_type:#x}")
+    return Context(platform, list(chosen), checked, notifier(pfn_notify, user_data))
+
+
+@entry("clGetContextInfo")
+def get_context_info(
+    context: Context, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    info.answer(CONTEXT_INFO, context, param_name, param_value_size, param_value, param_value_size_ret)
+
+
+@entry("clSetContextDestructorCallback")
+def set_context_destructor_callback(context: Context, pfn_notify: int, user_data: int) -> None:
+    if not pfn_notify:
+        raise InvalidValue("no callback is given")
+    function = cast("void(*)(uintptr_t, void *)", pfn_notify)
+    data, handle = cast("void *", user_data), context.handle
+    context.when_destroyed(lambda: function(handle, data))
+
+
+@entry("clTerminateContextKHR")
+def terminate_context(context: Context) -> None:
+    raise InvalidOperation("cl_khr_terminate_context is not offered")

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices (OpenCL 3.0, 4.2 and 4.3)."""
+
+from __future__ import annotations
+
+import hashlib
+from struct import Struct
+from time import monotonic_ns
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.api import info
+from fpgart.api.entry import entry
+from fpgart.api.handles import find
+from fpgart.api.platform import PROFILE
+from fpgart.errors import (
+    DeviceNotFound,
+    InvalidDevice,
+    InvalidDeviceType,
+    InvalidOperation,
+    InvalidValue,
+)
+from fpgart.runtime.device import Device
+from fpgart.runtime.platform import Platform
+
+VERSION = "1.0.0"
+KNOWN_TYPES = (
+    cl.CL_DEVICE_TYPE_DEFAULT
+    | cl.CL_DEVICE_TYPE_CPU
+    | cl.CL_DEVICE_TYPE_GPU
+    | cl.CL_DEVICE_TYPE_ACCELERATOR
+    | cl.CL_DEVICE_TYPE_CUSTOM
+)
+MIB = 1 << 20
+
+# What a kernel may use comes from the engine's compiler, what a host may use from the driver itself.
+OF_THE_DRIVER = {
+    "cl_khr_icd": info.version(1, 0),
+    "cl_khr_extended_versioning": info.version(1, 0),
+    "cl_khr_device_uuid": info.version(1, 0),
+}
+OF_THE_ENGINE = {
+    "cl_khr_byte_addressable_store",
+    "cl_khr_global_int32_base_atomics",
+    "cl_khr_global_int32_extended_atomics",
+    "cl_khr_local_int32_base_atomics",
+    "cl_khr_local_int32_extended_atomics",
+    "cl_khr_int64_base_atomics",
+    "cl_khr_int64_extended_atomics",
+    "cl_khr_fp16",
+    "cl_khr_fp64",
+    "cl_khr_spir",
+    "cl_khr_il_program",
+    "cl_khr_subgroups",
+    "cl_khr_integer_dot_product",
+    "cl_intel_required_subgroup_size",
+    "cl_intel_subgroups",
+}
+FEATURES_NOT_OFFERED = {
+    "__opencl_c_images",
+    "__opencl_c_3d_image_writes",
+    "__opencl_c_read_write_images",
+    "__opencl_c_pipes",
+    "__opencl_c_device_enqueue",
+}
+
+
+def engine_bytes(query: int, length: int, default: bytes) -> info.Query[Device]:
+    """The engine's answer, or `default` where it has none of that length."""
+
+    def ask(device: Device) -> bytes:
+        answer = device.platform.engine.device_info(query)
+        return answer if len(answer) == length else default
+
+    return ask
+
+
+def engine_u32(query: int, default: int) -> info.Query[Device]:
+    return engine_bytes(query, 4, info.u32(default))
+
+
+def engine_u64(query: int, default: int) -> info.Query[Device]:
+    return engine_bytes(query, 8, info.u64(default))
+
+
+def engine_text(device: Device, query: int, default: str) -> str:
+    answer = device.platform.engine.device_info(query)
+    return answer.rstrip(b"\0").decode(errors="replace") or default
+
+
+def extensions(device: Device) -> dict[str, int]:
+    """Extension names and versions."""
+    of_engine = engine_text(device, cl.CL_DEVICE_EXTENSIONS, "").split()
+    found = {name: info.version(1, 0) for name in of_engine if name in OF_THE_ENGINE}
+    if not il_version(device):
+        found.pop("cl_khr_il_program", None)
+    return OF_THE_DRIVER | found
+
+
+def il_version(device: Device) -> str:
+    return engine_text(device, cl.CL_DEVICE_IL_VERSION, "")
+
+
+def ils(device: Device) -> bytes:
+    """The intermediate languages, as an array of cl_name_version."""
+    found = []
+    for word in il_version(device).split():
+        name, _, number = word.rpartition("_")
+        major, _, minor = number.partition(".")
+        if name and major.isdigit() and minor.isdigit():
+            found.append(info.name_version(name, info.version(int(major), int(minor))))
+    return b"".join(found)
+
+
+def opencl_c_version(device: Device) -> str:
+    """At most 1.2 is promised in this query, as OpenCL 3.0 says for devices without all of 2.0."""
+    return "OpenCL C 1.2 fpgart"
+
+
+def opencl_c_versions(device: Device) -> bytes:
+    answer = device.platform.engine.device_info(cl.CL_DEVICE_OPENCL_C_ALL_VERSIONS)
+    if answer and len(answer) % 68 == 0:
+        return answer
+    return b"".join(info.name_version("OpenCL C", info.version(1, minor)) for minor in (0, 1, 2))
+
+
+def opencl_c_features(device: Device) -> bytes:
+    answer = device.platform.engine.device_info(cl.CL_DEVICE_OPENCL_C_FEATURES)
+    entries = (answer[i : i + 68] for i in range(0, len(answer), 68))
+    return b"".join(e for e in entries if e[4:].rstrip(b"\0").decode() not in FEATURES_NOT_OFFERED)
+
+
+def uuid(device: Device) -> bytes:
+    """The same for the same board in the same place, on every machine and in every run."""
+    return hashlib.sha256(f"fpgart {device.board.name} {device.id}".encode()).digest()[:16]
+
+
+def device_name(device: Device) -> str:
+    return f"{device.platform.identity.device_prefix}{device.board.name}"
+
+
+FP_SINGLE = cl.CL_FP_ROUND_TO_NEAREST | cl.CL_FP_INF_NAN
+DEVICE_ATOMIC_ORDER = cl.CL_DEVICE_ATOMIC_ORDER_RELAXED | cl.CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP
+QUEUE = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl.CL_QUEUE_PROFILING_ENABLE
+
+NONE32: info.Query[Device] = lambda d: info.u32(0)  # noqa: E731 - a table entry
+NONE64: info.Query[Device] = lambda d: info.u64(0)  # noqa: E731 - a table entry
+
+DEVICE_INFO: dict[int, info.Query[Device]] = {
+    cl.CL_DEVICE_TYPE: lambda d: info.bitfield(cl.CL_DEVICE_TYPE_ACCELERATOR),
+    cl.CL_DEVICE_VENDOR_ID: lambda d: info.u32(0x8086 if "Intel" in d.board.vendor else 0x104C),
+    cl.CL_DEVICE_MAX_COMPUTE_UNITS: engine_u32(cl.CL_DEVICE_MAX_COMPUTE_UNITS, 1),
+    cl.CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: lambda d: info.u32(3),
+    cl.CL_DEVICE_MAX_WORK_ITEM_SIZES: engine_bytes(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES, 24, info.sizes((4096,) * 3)),
+    cl.CL_DEVICE_MAX_WORK_GROUP_SIZE: engine_u64(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096),
+    cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR: lambda d: info.u32(4),
+    cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT: lambda d: info.u32(2),
+    cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT: lambda d: info.u32(1),
+    cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG: lambda d: info.u32(1),
+    cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT: lambda d: info.u32(1),
+    cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE: lambda d: info.u32(1 if has_doubles(d) else 0),
+    cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF: NONE32,
+    cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR: lambda d: info.u32(4),
+    cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT: lambda d: info.u32(2),
+    cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_INT: lambda d: info.u32(1),
+    cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG: lambda d: info.u32(1),
+    cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT: lambda d: info.u32(1),
+    cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE: lambda d: info.u32(1 if has_doubles(d) else 0),
+    cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF: NONE32,
+    cl.CL_DEVICE_MAX_CLOCK_FREQUENCY: lambda d: info.u32(1000),
+    cl.CL_DEVICE_ADDRESS_BITS: lambda d: info.u32(64),
+    cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE: lambda d: info.u64(d.max_mem_alloc_size),
+    cl.CL_DEVICE_IMAGE_SUPPORT: lambda d: info.boolean(False),
+    cl.CL_DEVICE_MAX_READ_IMAGE_ARGS: NONE32,
+    cl.CL_DEVICE_MAX_WRITE_IMAGE_ARGS: NONE32,
+    cl.CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS: NONE32,
+    cl.CL_DEVICE_IL_VERSION: lambda d: info.string(il_version(d)),
+    cl.CL_DEVICE_ILS_WITH_VERSION: ils,
+    cl.CL_DEVICE_IMAGE2D_MAX_WIDTH: NONE64,
+    cl.CL_DEVICE_IMAGE2D_MAX_HEIGHT: NONE64,
+    cl.CL_DEVICE_IMAGE3D_MAX_WIDTH: NONE64,
+    cl.CL_DEVICE_IMAGE3D_MAX_HEIGHT: NONE64,
+    cl.CL_DEVICE_IMAGE3D_MAX_DEPTH: NONE64,
+    cl.CL_DEVICE_IMAGE_MAX_BUFFER_SIZE: NONE64,
+    cl.CL_DEVICE_IMAGE_MAX_ARRAY_SIZE: NONE64,
+    cl.CL_DEVICE_MAX_SAMPLERS: NONE32,
+    cl.CL_DEVICE_IMAGE_PITCH_ALIGNMENT: NONE32,
+    cl.CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT: NONE32,
+    cl.CL_DEVICE_MAX_PIPE_ARGS: NONE32,
+    cl.CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS: NONE32,
+    cl.CL_DEVICE_PIPE_MAX_PACKET_SIZE: NONE32,
+    cl.CL_DEVICE_MAX_PARAMETER_SIZE: engine_u64(cl.CL_DEVICE_MAX_PARAMETER_SIZE, 1024),
+    cl.CL_DEVICE_MEM_BASE_ADDR_ALIGN: lambda d: info.u32(8192),
+    cl.CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE: lambda d: info.u32(128),
+    cl.CL_DEVICE_SINGLE_FP_CONFIG: engine_u64(cl.CL_DEVICE_SINGLE_FP_CONFIG, FP_SINGLE),
+    cl.CL_DEVICE_DOUBLE_FP_CONFIG: engine_u64(cl.CL_DEVICE_DOUBLE_FP_CONFIG, 0),
+    cl.CL_DEVICE_HALF_FP_CONFIG: engine_u64(cl.CL_DEVICE_HALF_FP_CONFIG, 0),
+    cl.CL_DEVICE_GLOBAL_MEM_CACHE_TYPE: lambda d: info.u32(cl.CL_NONE),
+    cl.CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE: NONE32,
+    cl.CL_DEVICE_GLOBAL_MEM_CACHE_SIZE: NONE64,
+    cl.CL_DEVICE_GLOBAL_MEM_SIZE: lambda d: info.u64(d.board.global_size),
+    cl.CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE: lambda d: info.u64(d.max_mem_alloc_size),
+    cl.CL_DEVICE_MAX_CONSTANT_ARGS: lambda d: info.u32(8),
+    cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE: engine_u64(cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, 0),
+    cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE: engine_u64(cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, 0),
+    cl.CL_DEVICE_LOCAL_MEM_TYPE: lambda d: info.u32(cl.CL_LOCAL),
+    cl.CL_DEVICE_LOCAL_MEM_SIZE: engine_u64(cl.CL_DEVICE_LOCAL_MEM_SIZE, 32768),
+    cl.CL_DEVICE_ERROR_CORRECTION_SUPPORT: lambda d: info.boolean(False),
+    cl.CL_DEVICE_HOST_UNIFIED_MEMORY: lambda d: info.boolean(False),
+    cl.CL_DEVICE_PROFILING_TIMER_RESOLUTION: lambda d: info.u64(1),
+    cl.CL_DEVICE_ENDIAN_LITTLE: lambda d: info.boolean(True),
+    cl.CL_DEVICE_AVAILABLE: lambda d: info.boolean(True),
+    cl.CL_DEVICE_COMPILER_AVAILABLE: lambda d: info.boolean(True),
+    cl.CL_DEVICE_LINKER_AVAILABLE: lambda d: info.boolean(True),
+    cl.CL_DEVICE_EXECUTION_CAPABILITIES: lambda d: info.bitfield(cl.CL_EXEC_KERNEL),
+    cl.CL_DEVICE_QUEUE_ON_HOST_PROPERTIES: lambda d: info.bitfield(QUEUE),
+    cl.CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES: NONE64,
+    cl.CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE: NONE32,
+    cl.CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE: NONE32,
+    cl.CL_DEVICE_MAX_ON_DEVICE_QUEUES: NONE32,
+    cl.CL_DEVICE_MAX_ON_DEVICE_EVENTS: NONE32,
+    cl.CL_DEVICE_BUILT_IN_KERNELS: lambda d: info.string(""),
+    cl.CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: lambda d: b"",
+    cl.CL_DEVICE_PLATFORM: lambda d: info.handle(d.platform),
+    cl.CL_DEVICE_NAME: lambda d: info.string(device_name(d)),
+    cl.CL_DEVICE_VENDOR: lambda d: info.string(d.board.vendor),
+    cl.CL_DRIVER_VERSION: lambda d: info.string(VERSION),
+    cl.CL_DEVICE_PROFILE: lambda d: info.string(PROFILE),
+    cl.CL_DEVICE_VERSION: lambda d: info.string("OpenCL 3.0 fpgart"),
+    cl.CL_DEVICE_NUMERIC_VERSION: lambda d: info.u32(info.version(3, 0)),
+    cl.CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR: lambda d: info.u32(info.version(1, 2)),
+    cl.CL_DEVICE_OPENCL_C_VERSION: lambda d: info.string(opencl_c_version(d)),
+    cl.CL_DEVICE_OPENCL_C_ALL_VERSIONS: opencl_c_versions,
+    cl.CL_DEVICE_OPENCL_C_FEATURES: opencl_c_features,
+    cl.CL_DEVICE_EXTENSIONS: lambda d: info.string(" ".join(extensions(d))),
+    cl.CL_DEVICE_EXTENSIONS_WITH_VERSION: lambda d: b"".join(
+        info.name_version(name, number) for name, number in extensions(d).items()
+    ),
+    cl.CL_DEVICE_PRINTF_BUFFER_SIZE: lambda d: info.u64(MIB),
+    cl.CL_DEVICE_PREFERRED_INTEROP_USER_SYNC: lambda d: info.boolean(True),
+    cl.CL_DEVICE_PARENT_DEVICE: NONE64,
+    cl.CL_DEVICE_PARTITION_MAX_SUB_DEVICES: NONE32,
+    cl.CL_DEVICE_PARTITION_PROPERTIES: NONE64,
+    cl.CL_DEVICE_PARTITION_AFFINITY_DOMAIN: NONE64,
+    cl.CL_DEVICE_PARTITION_TYPE: NONE64,
+    cl.CL_DEVICE_REFERENCE_COUNT: lambda d: info.u32(1),
+    cl.CL_DEVICE_SVM_CAPABILITIES: lambda d: info.bitfield(cl.CL_DEVICE_SVM_COARSE_GRAIN_BUFFER),
+    cl.CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT: NONE32,
+    cl.CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT: NONE32,
+    cl.CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT: NONE32,
+    cl.CL_DEVICE_MAX_NUM_SUB_GROUPS: engine_u32(cl.CL_DEVICE_MAX_NUM_SUB_GROUPS, 0),
+    cl.CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS: engine_u32(
+        cl.CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS, 0
+    ),
+    cl.CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES: engine_u64(cl.CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, DEVICE_ATOMIC_ORDER),
+    cl.CL_DEVICE_ATOMIC_FENCE_CAPABILITIES: engine_u64(
+        cl.CL_DEVICE_ATOMIC_FENCE_CAPABILITIES,
+        DEVICE_ATOMIC_ORDER | cl.CL_DEVICE_ATOMIC_ORDER_ACQ_REL,
+    ),
+    cl.CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT: engine_u32(cl.CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, 0),
+    cl.CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT: engine_u32(
+        cl.CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT, 0
+    ),
+    cl.CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT: engine_u32(cl.CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, 0),
+    cl.CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES: NONE64,
+    cl.CL_DEVICE_PIPE_SUPPORT: lambda d: info.boolean(False),
+    cl.CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: lambda d: info.u64(1),
+    cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: lambda d: info.string(""),
+    cl.CL_DEVICE_UUID_KHR: uuid,
+    cl.CL_DRIVER_UUID_KHR: lambda d: hashlib.sha256(f"fpgart {VERSION}".encode()).digest()[:16],
+    cl.CL_DEVICE_LUID_VALID_KHR: lambda d: info.boolean(False),
+    cl.CL_DEVICE_LUID_KHR: lambda d: bytes(8),
+    cl.CL_DEVICE_NODE_MASK_KHR: NONE32,
+}
+
+U64 = Struct("Q")
+
+
+def has_doubles(device: Device) -> bool:
+    return bool(U64.unpack(DEVICE_INFO[cl.CL_DEVICE_DOUBLE_FP_CONFIG](device))[0])
+
+
+def device_list(count: int, devices: Any, allowed: list[Device], optional: bool) -> list[Device]:
+    """Devices of a count and an array; all of `allowed` for none, if `optional`.
+
+    Raises InvalidValue for a count that contradicts the array, InvalidDevice for others than `allowed`.
+    """
+    if not count and not devices and optional:
+        return allowed
+    if bool(count) != bool(devices):
+        raise InvalidValue(f"{count} devices are promised, the list is {'given' if devices else 'NULL'}")
+    found: list[Device] = []
+    for index in range(count):
+        device = find(int(devices[index]), Device)
+        if device not in allowed:
+            raise InvalidDevice(f"device {device.id} does not belong here")
+        if device not in found:
+            found.append(device)
+    return found
+
+
+@entry("clGetDeviceIDs")
+def get_device_ids(platform: Platform, device_type: int, num_entries: int, devices: Any, num_devices: Any) -> None:
+    if device_type != cl.CL_DEVICE_TYPE_ALL and (not device_type or device_type & ~KNOWN_TYPES):
+        raise InvalidDeviceType(f"{device_type:#x} is no device type")
+    if devices and not num_entries:
+        raise InvalidValue("devices are asked for with room for none")
+    if not devices and not num_devices:
+        raise InvalidValue("neither devices nor their number are asked for")
+    found = matching(platform, device_type)
+    if not found:
+        raise DeviceNotFound(
+            f"no device of type {device_type:#x}; the platform has {len(platform.devices)} accelerators"
+        )
+    for index, device in enumerate(found[:num_entries] if devices else ()):
+        devices[index] = device.handle
+    if num_devices:
+        num_devices[0] = len(found)
+
+
+def matching(platform: Platform, device_type: int) -> list[Device]:
+    if device_type == cl.CL_DEVICE_TYPE_ALL or device_type & cl.CL_DEVICE_TYPE_ACCELERATOR:
+        return platform.devices
+    return platform.devices[:1] if device_type & cl.CL_DEVICE_TYPE_DEFAULT else []
+
+
+_ANSWERS: dict[tuple[int, int], bytes] = {}
+
+
+@entry("clGetDeviceInfo")
+def get_device_info(
+    device: Device, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    known = _ANSWERS.get((device.id, param_name))
+    if known is None:
+        query = DEVICE_INFO.get(param_name)
+        if query is None:
+            raise InvalidValue(f"{param_name:#x} is no query for a device")
+        known = _ANSWERS[device.id, param_name] = query(device)
+    info.write(known, param_value_size, param_value, param_value_size_ret)
+
+
+@entry("clCreateSubDevices", "clCreateSubDevicesEXT")
+def create_sub_devices(
+    in_device: Device, properties: Any, num_devices: int, out_devices: Any, num_devices_ret: Any
+) -> None:
+    if not properties or not properties[0]:
+        raise InvalidValue("no way to partition the device is given")
+    raise InvalidValue("a board cannot be partitioned: CL_DEVICE_PARTITION_PROPERTIES is empty")
+
+
+@entry("clGetDeviceAndHostTimer")
+def get_device_and_host_timer(device: Device, device_timestamp: Any, host_timestamp: Any) -> None:
+    if not device_timestamp or not host_timestamp:
+        raise InvalidValue("a timestamp has nowhere to go")
+    device_timestamp[0] = host_timestamp[0] = monotonic_ns()
+
+
+@entry("clGetHostTimer")
+def get_host_timer(device: Device, host_timestamp: Any) -> None:
+    if not host_timestamp:
+        raise InvalidValue("the timestamp has nowhere to go")
+    host_timestamp[0] = monotonic_ns()
+
+
+@entry("clSetDefaultDeviceCommandQueue")
+def set_default_device_command_queue(context: int, device: int, command_queue: int) -> None:
+    from fpgart.runtime.context import Context
+    from fpgart.runtime.queue import CommandQueue
+
+    owner = find(context, Context)
+    if find(device, Device) not in owner.devices:
+        raise InvalidDevice("the device is not of this context")
+    find(command_queue, CommandQueue)
+    raise InvalidOperation("boards have no queues on the device")

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a Python function becomes an entry point of the driver.
+
+    @entry("clRetainThing")
+    def retain_thing(thing: Thing, count: int) -> None: ...
+
+The annotations say how C arguments are turned into what the function gets:
+
+- a class of fpgart.runtime: a handle, looked up; anything else gives CL_INVALID_<class>
+- `Class | None`: the same, with NULL allowed
+- `WaitList`: two C arguments (count and array) become a tuple of events of the context at hand
+- anything else is passed on: integers, addresses as integers, typed pointers as cffi has them
+
+And the return annotation says what goes back: `None` is CL_SUCCESS; `Command` is an event, handed out
+through one more C argument, the event pointer, if that is not NULL; a class of fpgart.runtime is returned
+as a handle, with the status in errcode_ret; `Mapped` is an address and an event; `Pointer` is an address
+in a call that has no status, NULL for failure.
+A CLError becomes the status it stands for, any other exception CL_OUT_OF_HOST_MEMORY with a traceback
+in the log.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from _fpgart_icd import ffi, lib
+
+from fpgart import errors, log
+from fpgart.api.handles import HELD, KINDS, find, publish
+from fpgart.runtime.context import Context
+from fpgart.runtime.event import Event
+
+WaitList = tuple[Event, ...]
+Command = Event
+Pointer = int
+Mapped = tuple[int, Event]
+F = TypeVar("F", bound=Callable[..., Any])
+
+CLASSES = {kind.__name__: kind for kind in KINDS}
+OUT_OF_HOST_MEMORY = errors.OutOfHostMemory.status
+REGISTERED: dict[str, Callable[..., Any]] = {}
+_wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]] | None = None
+
+
+def observe(wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Let a watcher wrap every entry point that is registered from now on."""
+    global _wrap
+    _wrap = wrap
+
+
+def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
+    """Register the decorated function as the API function `name` (and under further names).
+
+    `status` False is for the one function that returns nothing at all to C.
+    """
+
+    def register(function: F) -> F:
+        for each in (name, *more):
+            made = _make(each, function, status)
+            REGISTERED[each] = made
+            ffi.def_extern(name=f"py_{each}", error=_error_value(function) if status else None)(
+                _wrap(each, made) if _wrap else made
+            )
+        return function
+
+    return register
+
+
+def _error_value(function: Callable[..., Any]) -> int:
+    returned = str(inspect.signature(function).return_annotation)
+    return OUT_OF_HOST_MEMORY if returned in ("None", "Command") else 0
+
+
+def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[..., Any]:
+    """The wrapper as source: what it does per call is spelled out, not interpreted."""
+    signature = inspect.signature(function)
+    takes: list[str] = []
+    gives: list[str] = []
+    looks_up: list[str] = []
+    objects: list[str] = []
+    for parameter in signature.parameters.values():
+        kind, _, optional = str(parameter.annotation).partition(" | ")
+        argument = parameter.name
+        if kind in CLASSES:
+            takes.append(argument)
+            gives.append(f"o_{argument}")
+            objects.append(f"o_{argument}")
+            look_up = (
+                f"o_{argument} = HELD.get({argument})",
+                f"if o_{argument}.__class__ is not {kind}:",
+                f"    o_{argument} = {f'None if not {argument} else ' if optional else ''}find({argument}, {kind})",
+            )
+            looks_up += look_up
+        elif kind == "WaitList":
+            takes += ["event_count", "event_list"]
+            gives.append(
+                f"wait_list(event_count, event_list, {objects[0]}.context) if event_count or event_list else ()"
+            )
+        else:
+            takes.append(argument)
+            gives.append(argument)
+    returned = str(signature.return_annotation) if status else "Void"
+    call = f"call({', '.join(gives)})"
+    failure = "return failed(error, name, o)"
+    if returned == "None":
+        body = [call, "return 0"]
+    elif returned in ("Pointer", "Void"):
+        body = [f"return {call}"]
+        failure = "failed(error, name, o)"
+    elif returned == "Command":
+        takes.append("event_ret")
+        body = [f"made = {call}", "if event_ret:", "    event_ret[0] = publish(made)", "return 0"]
+    else:
+        if returned == "Mapped":
+            takes.append("event_ret")
+            body = [f"made, event = {call}", "if event_ret:", "    event_ret[0] = publish(event)"]
+        else:
+            body = [f"made = {call}"]
+        takes.append("errcode_ret")
+        result = "publish(made)" if returned in CLASSES else "made"
+        body += [f"result = {result}", "errcode_ret[0] = 0", "return result"]
+        failure = "errcode_ret[0] = failed(error, name, o)\n        return 0"
+    failure = failure.replace(", o)", f", {objects[0]})" if objects else ", None)")
+    crashed = "return crashed(name)"
+    if returned in ("Pointer", "Void"):
+        crashed = f"crashed(name)\n        return {'0' if returned == 'Pointer' else 'None'}"
+        failure += crashed[len("crashed(name)") :]
+    if "errcode_ret" in takes:
+        crashed = "errcode_ret[0] = crashed(name)\n        return 0"
+    lines = [f"def {name}({', '.join(takes)}):"]
+    lines += [f"    {o} = None" for o in objects[:1]]
+    lines += ["    try:"]
+    lines += [f"        {line}" for line in (*looks_up, *body)]
+    lines += ["    except CLError as error:", f"        {failure}", "    except BaseException:", f"        {crashed}"]
+    scope = {
+        "HELD": HELD,
+        "find": find,
+        "publish": publish,
+        "wait_list": wait_list,
+        "failed": failed,
+        "crashed": crashed_,
+        "CLError": errors.CLError,
+        "call": function,
+        "name": name,
+        **CLASSES,
+    }
+    exec(compile("\n".join(lines), f"<entry {name}>", "exec"), scope)
+    made = scope[name]
+    assert callable(made)
+    return made
+
+
+def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, ...]:
+    """Events of `context`; raises InvalidEventWaitList, InvalidContext."""
+    if bool(count) != bool(events):
+        raise errors.InvalidEventWaitList(f"{count} events are promised, the list is {'given' if events else 'NULL'}")
+    found = []
+    for handle in ffi.unpack(events, count):
+        try:
+            event = HELD.get(handle) or find(handle, Event)
+        except errors.InvalidEvent as error:
+            raise errors.InvalidEventWaitList(str(error)) from None
+        if event.__class__ is not Event:
+            raise errors.InvalidEventWaitList(f"{handle:#x} (a {event.__class__.__name__}) is not an Event")
+        if context is not None and event.context is not context:
+            raise errors.InvalidContext("an event of the wait list is of another context")
+        found.append(event)
+    return tuple(found)
+
+
+def failed(error: errors.CLError, name: str, item: Any) -> int:
+    """Tell whoever wants to know, and return the status."""
+    log.error(error, name)
+    context = item if item.__class__ is Context else getattr(item, "context", None)
+    if context is not None:
+        context.notify(error)
+    return error.status
+
+
+def crashed_(name: str) -> int:
+    """The exception at hand is no CLError: a bug, unless memory ran out."""
+    log.bug(f"{name} failed")
+    return OUT_OF_HOST_MEMORY
+
+
+def cast(pointer: str, address: int) -> Any:
+    """A typed pointer to an address of the host."""
+    return ffi.cast(pointer, address)
+
+
+def string_at(address: int) -> str:
+    """The C string at an address of the host."""
+    return bytes(ffi.string(ffi.cast("char *", address))).decode(errors="surrogateescape")
+
+
+def bytes_at(address: int, size: int) -> bytes:
+    """`size` bytes at an address of the host."""
+    if size == 8 or size == 4:
+        return int(lib.fpgart_load(address, size)).to_bytes(size, "little")
+    return bytes(ffi.buffer(ffi.cast("char *", address), size))

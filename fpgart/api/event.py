@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events (OpenCL 3.0, 5.11, 5.13)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.api import info
+from fpgart.api.entry import cast, entry, wait_list
+from fpgart.api.handles import references
+from fpgart.errors import (
+    ExecStatusErrorForEventsInWaitList,
+    InvalidContext,
+    InvalidEvent,
+    InvalidEventWaitList,
+    InvalidValue,
+)
+from fpgart.runtime.context import Context
+from fpgart.runtime.event import COMPLETE, SUBMITTED, Event
+
+EVENT_INFO: dict[int, info.Query[Event]] = {
+    cl.CL_EVENT_COMMAND_QUEUE: lambda e: info.handle(e.queue),
+    cl.CL_EVENT_CONTEXT: lambda e: info.handle(e.context),
+    cl.CL_EVENT_COMMAND_TYPE: lambda e: info.u32(e.command_type),
+    cl.CL_EVENT_COMMAND_EXECUTION_STATUS: lambda e: info.i32(e.status),
+    cl.CL_EVENT_REFERENCE_COUNT: lambda e: info.u32(references(e)),
+}
+PROFILING_INFO: dict[int, info.Query[Event]] = {
+    cl.CL_PROFILING_COMMAND_QUEUED: lambda e: info.u64(e.profiling_time("queued")),
+    cl.CL_PROFILING_COMMAND_SUBMIT: lambda e: info.u64(e.profiling_time("submit")),
+    cl.CL_PROFILING_COMMAND_START: lambda e: info.u64(e.profiling_time("start")),
+    cl.CL_PROFILING_COMMAND_END: lambda e: info.u64(e.profiling_time("end")),
+    cl.CL_PROFILING_COMMAND_COMPLETE: lambda e: info.u64(e.profiling_time("end")),
+}
+
+
+@entry("clCreateUserEvent")
+def create_user_event(context: Context) -> Event:
+    return Event(context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+
+
+@entry("clSetUserEventStatus")
+def set_user_event_status(event: Event, execution_status: int) -> None:
+    if event.queue is not None:
+        raise InvalidEvent("this event belongs to a command, it is no user event")
+    event.set_status(execution_status)
+
+
+@entry("clWaitForEvents")
+def wait_for_events(num_events: int, event_list: Any) -> None:
+    if not num_events or not event_list:
+        raise InvalidValue("there are no events to wait for")
+    try:
+        events = wait_list(num_events, event_list, None)
+    except InvalidEventWaitList as error:
+        raise InvalidEvent(str(error)) from None
+    context = events[0].context
+    if any(event.context is not context for event in events):
+        raise InvalidContext("the events are of more than one context")
+    failed = None
+    for event in events:
+        context.scheduler.wait(event)
+        if event.status < COMPLETE and failed is None:
+            failed = event
+    if failed is not None:
+        raise ExecStatusErrorForEventsInWaitList(f"an event ended with status {failed.status}")
+
+
+@entry("clGetEventInfo")
+def get_event_info(
+    event: Event, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    info.answer(EVENT_INFO, event, param_name, param_value_size, param_value, param_value_size_ret)
+
+
+@entry("clGetEventProfilingInfo")
+def get_event_profiling_info(
+    event: Event, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    info.answer(PROFILING_INFO, event, param_name, param_value_size, param_value, param_value_size_ret)
+
+
+@entry("clSetEventCallback")
+def set_event_callback(event: Event, command_exec_callback_type: int, pfn_notify: int, user_data: int) -> None:
+    if not pfn_notify:
+        raise InvalidValue("no callback is given")
+    function = cast("void(*)(uintptr_t, int, void *)", pfn_notify)
+    data = cast("void *", user_data)
+    event.when(command_exec_callback_type, lambda reached, status: function(reached.handle, status, data))

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executing kernels (OpenCL 3.0, 5.10)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from struct import unpack
+from typing import Any
+
+from _fpgart_icd import ffi
+
+from fpgart import opencl as cl
+from fpgart.api.device import DEVICE_INFO
+from fpgart.api.entry import Command, WaitList, entry
+from fpgart.errors import (
+    InvalidContext,
+    InvalidGlobalOffset,
+    InvalidGlobalWorkSize,
+    InvalidKernelArgs,
+    InvalidOperation,
+    InvalidProgramExecutable,
+    InvalidWorkDimension,
+    InvalidWorkGroupSize,
+    InvalidWorkItemSize,
+)
+from fpgart.runtime.device import Device
+from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.transfers import HostWork
+
+SIZE_MAX = (1 << 64) - 1
+ONES, ZEROS = (1, 1, 1), (0, 0, 0)
+
+
+@lru_cache(maxsize=128)
+def limits(device: Device) -> tuple[int, tuple[int, ...], bool]:
+    """Work-items per group, per dimension of a group, and whether uneven groups are possible."""
+    group = unpack("Q", DEVICE_INFO[cl.CL_DEVICE_MAX_WORK_GROUP_SIZE](device))[0]
+    items = unpack("3Q", DEVICE_INFO[cl.CL_DEVICE_MAX_WORK_ITEM_SIZES](device))
+    uneven = unpack("I", DEVICE_INFO[cl.CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT](device))[0]
+    return group, items, bool(uneven)
+
+
+def check_kernel(queue: CommandQueue, kernel: Kernel) -> None:
+    if kernel.context is not queue.context:
+        raise InvalidContext("kernel and queue are of different contexts")
+    build = kernel.program.builds.get(queue.device)
+    if build is None or build.kind != cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE:
+        raise InvalidProgramExecutable(f"the program is not built for device {queue.device.id}")
+    if None in kernel.arguments:
+        missing = kernel.describe(kernel.arguments.index(None))
+        raise InvalidKernelArgs(f"{missing} has not been set")
+
+
+def check_local(device: Device, kernel: Kernel, sizes: tuple[int, ...], local: tuple[int, ...]) -> None:
+    most, per_dimension, uneven = limits(device)
+    total = 1
+    for index, size in enumerate(local):
+        if size > per_dimension[index]:
+            raise InvalidWorkItemSize(
+                f"local size {size} in dimension {index} is above the device's {per_dimension[index]}"
+            )
+        if not size:
+            raise InvalidWorkGroupSize(f"the local size in dimension {index} is 0")
+        if not uneven and sizes[index] % size:
+            raise InvalidWorkGroupSize(
+                f"global size {sizes[index]} is no multiple of local size {size} in dimension {index}"
+            )
+        total *= size
+    if total > most:
+        raise InvalidWorkGroupSize(f"{total} work-items per group, the device's limit is {most}")
+    required = kernel.interface.required_work_group_size
+    if required != ZEROS and tuple(local) + ONES[len(local) :] != required:
+        raise InvalidWorkGroupSize(f"kernel '{kernel.name}' requires local size {required}, {local} is given")
+
+
+@entry("clEnqueueNDRangeKernel")
+def enqueue_nd_range_kernel(
+    command_queue: CommandQueue,
+    kernel: Kernel,
+    work_dim: int,
+    global_work_offset: Any,
+    global_work_size: Any,
+    local_work_size: Any,
+    wait_list: WaitList,
+) -> Command:
+    check_kernel(command_queue, kernel)
+    if not 1 <= work_dim <= 3:
+        raise InvalidWorkDimension(f"{work_dim} dimensions, 1 to 3 are possible")
+    pad = ONES[work_dim:]
+    if not global_work_size:
+        sizes: tuple[int, ...] = (0,) * work_dim
+    else:
+        sizes = tuple(ffi.unpack(global_work_size, work_dim))
+    offset = tuple(ffi.unpack(global_work_offset, work_dim)) if global_work_offset else ZEROS[:work_dim]
+    for index in range(work_dim):
+        if offset[index] and offset[index] + sizes[index] > SIZE_MAX:
+            raise InvalidGlobalOffset(f"offset {offset[index]} and size {sizes[index]} exceed a size_t")
+    local: tuple[int, ...] = ()
+    if local_work_size:
+        local = tuple(ffi.unpack(local_work_size, work_dim))
+        check_local(command_queue.device, kernel, sizes, local)
+    if 0 in sizes:  # since OpenCL 2.1 nothing to do is done at once
+        return command_queue.enqueue(
+            cl.CL_COMMAND_NDRANGE_KERNEL, HostWork(command_queue.device, lambda: None), wait_list
+        )
+    if max(sizes) > SIZE_MAX >> 1:
+        raise InvalidGlobalWorkSize(f"global size {sizes} is beyond any device")
+    launch = kernel.launch(
+        command_queue.device,
+        work_dim,
+        (*offset, *ZEROS[work_dim:], *sizes, *pad, *(local or ONES[:work_dim]), *pad),
+        bool(local),
+    )
+    return command_queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch, wait_list)
+
+
+@entry("clEnqueueTask")
+def enqueue_task(command_queue: CommandQueue, kernel: Kernel, wait_list: WaitList) -> Command:
+    check_kernel(command_queue, kernel)
+    check_local(command_queue.device, kernel, ONES[:1], ONES[:1])
+    launch = kernel.launch(command_queue.device, 1, (*ZEROS, *ONES, *ONES), True)
+    return command_queue.enqueue(cl.CL_COMMAND_TASK, launch, wait_list)
+
+
+@entry("clEnqueueNativeKernel")
+def enqueue_native_kernel(
+    command_queue: CommandQueue,
+    user_func: int,
+    args: int,
+    cb_args: int,
+    num_mem_objects: int,
+    mem_list: Any,
+    args_mem_loc: Any,
+    wait_list: WaitList,
+) -> Command:
+    raise InvalidOperation("the device runs no native kernels (CL_EXEC_NATIVE_KERNEL)")

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From handles to objects and back.
+
+A handle from the host is an integer here. It stands for an object if, and only if, it is a key of
+`HELD` (the host holds references) or of `KEPT` (the host gave its references back, but other objects
+still need this one). Nothing is ever read through it.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import OrderedDict
+from typing import Any, TypeVar
+
+from _fpgart_icd import lib
+
+from fpgart import errors
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.context import Context
+from fpgart.runtime.device import Device
+from fpgart.runtime.event import Event
+from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.platform import Platform
+from fpgart.runtime.program import Program
+from fpgart.runtime.queue import CommandQueue
+
+T = TypeVar("T")
+
+KINDS: dict[type, tuple[int, type[errors.CLError]]] = {
+    Platform: (1, errors.InvalidPlatform),
+    Device: (2, errors.InvalidDevice),
+    Context: (3, errors.InvalidContext),
+    CommandQueue: (4, errors.InvalidCommandQueue),
+    Buffer: (5, errors.InvalidMemObject),
+    Program: (6, errors.InvalidProgram),
+    Kernel: (7, errors.InvalidKernel),
+    Event: (8, errors.InvalidEvent),
+}
+KIND_NUMBERS = {kind: number for kind, (number, _) in KINDS.items()}
+MEMORY = 512  # how many dead handles are remembered, to name what they were
+
+HELD: dict[int, Any] = {}
+KEPT: dict[int, weakref.ref[Any]] = {}
+_DEAD: OrderedDict[int, str] = OrderedDict()
+
+
+def publish(item: Any) -> int:
+    """The handle of `item`, with one reference held by the host; made at the first call."""
+    if item.handle:
+        return int(item.handle)
+    handle = int(lib.fpgart_handle_new(KIND_NUMBERS[item.__class__], 1))
+    if not handle:
+        raise errors.OutOfHostMemory("no room for another handle: eight million objects are alive")
+    item.handle = handle
+    HELD[handle] = item
+    return handle
+
+
+def find(handle: int, kind: type[T]) -> T:
+    """The object behind a handle; raises CL_INVALID_<kind> for anything else."""
+    item = HELD.get(handle)
+    if item is None and (kept := KEPT.get(handle)) is not None:
+        item = kept()
+    if item.__class__ is kind:
+        return item
+    _, error = KINDS[kind]
+    raise error(f"{_describe(handle, item)} is not a {kind.__name__}")
+
+
+def _describe(handle: int, item: Any) -> str:
+    if not handle:
+        return "NULL"
+    if item is not None:
+        return f"{handle:#x} (a {item.__class__.__name__})"
+    if handle in _DEAD:
+        return f"{handle:#x} (a {_DEAD[handle]} that was released)"
+    return f"{handle:#x}"
+
+
+def host_released(handle: int) -> None:
+    """The host gave back its last reference: the object dies, or lives on for those that need it."""
+    item = HELD.pop(handle, None)
+    if item is None:
+        return
+    context = getattr(item, "context", None)
+    if sys.getrefcount(item) == 2:
+        item = None
+        _forget(handle, "")
+    else:
+        kind = item.__class__.__name__
+        KEPT[handle] = weakref.ref(item, lambda _: _forget(handle, kind))
+        item = None
+    if context is not None and context.reaper:
+        context.reap()
+
+
+def host_retained(handle: int) -> None:
+    """The host took a reference to an object of which it had none."""
+    kept = KEPT.pop(handle, None)
+    item = kept() if kept is not None else None
+    if item is not None:
+        HELD[handle] = item
+
+
+def _forget(handle: int, kind: str) -> None:
+    KEPT.pop(handle, None)
+    lib.fpgart_handle_free(handle)
+
+
+def references(item: Any) -> int:
+    """The host's reference count of an object."""
+    return int(lib.fpgart_handle_references(item.handle))

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels and their arguments (OpenCL 3.0, 5.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import unpack
+from typing import Any
+
+from _fpgart_icd import lib
+
+from fpgart import opencl as cl
+from fpgart.api import info
+from fpgart.api.entry import bytes_at, entry, string_at
+from fpgart.api.handles import HELD, find, publish, references
+from fpgart.errors import (
+    CLError,
+    InvalidArgIndex,
+    InvalidArgSize,
+    InvalidArgValue,
+    InvalidDevice,
+    InvalidMemObject,
+    InvalidOperation,
+    InvalidSampler,
+    InvalidValue,
+    KernelArgInfoNotAvailable,
+)
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.device import Device
+from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.program import Program
+
+KERNEL_INFO: dict[int, info.Query[Kernel]] = {
+    cl.CL_KERNEL_FUNCTION_NAME: lambda k: info.string(k.name),
+    cl.CL_KERNEL_NUM_ARGS: lambda k: info.u32(len(k.kinds)),
+    cl.CL_KERNEL_REFERENCE_COUNT: lambda k: info.u32(references(k)),
+    cl.CL_KERNEL_CONTEXT: lambda k: info.handle(k.context),
+    cl.CL_KERNEL_PROGRAM: lambda k: info.handle(k.program),
+    cl.CL_KERNEL_ATTRIBUTES: lambda k: info.string(k.interface.attributes),
+}
+
+
+def arg_text(text: str) -> bytes:
+    if not text:
+        raise KernelArgInfoNotAvailable("the program carries no information about its kernels' arguments")
+    return info.string(text)
+
+
+ARG_INFO: dict[int, Callable[[Any], bytes]] = {
+    cl.CL_KERNEL_ARG_ADDRESS_QUALIFIER: lambda a: info.u32(a.address_qualifier),
+    cl.CL_KERNEL_ARG_ACCESS_QUALIFIER: lambda a: info.u32(a.access_qualifier),
+    cl.CL_KERNEL_ARG_TYPE_NAME: lambda a: arg_text(a.type_name),
+    cl.CL_KERNEL_ARG_TYPE_QUALIFIER: lambda a: info.bitfield(a.type_qualifier),
+    cl.CL_KERNEL_ARG_NAME: lambda a: arg_text(a.name),
+}
+
+
+def from_engine(query: int, default: bytes) -> Callable[[Kernel], bytes]:
+    def ask(kernel: Kernel) -> bytes:
+        try:
+            answer = kernel.engine_kernel.work_group_info(query)
+        except CLError:
+            return default
+        return answer if len(answer) == len(default) else default
+
+    return ask
+
+
+def global_work_size(kernel: Kernel) -> bytes:
+    raise InvalidValue("CL_KERNEL_GLOBAL_WORK_SIZE is for custom devices and built-in kernels")
+
+
+def local_mem_size(kernel: Kernel) -> bytes:
+    """What the compiler needs, and the local arguments set so far."""
+    own = unpack("Q", from_engine(cl.CL_KERNEL_LOCAL_MEM_SIZE, bytes(8))(kernel))[0]
+    return info.u64(max(own, sum(a[1] for i, a in enumerate(kernel.arguments) if a and kernel.is_local(i))))
+
+
+WORK_GROUP_INFO: dict[int, Callable[[Kernel], bytes]] = {
+    cl.CL_KERNEL_GLOBAL_WORK_SIZE: global_work_size,
+    cl.CL_KERNEL_WORK_GROUP_SIZE: from_engine(cl.CL_KERNEL_WORK_GROUP_SIZE, info.size(4096)),
+    cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE: lambda k: info.sizes(k.interface.required_work_group_size),
+    cl.CL_KERNEL_LOCAL_MEM_SIZE: local_mem_size,
+    cl.CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: from_engine(
+        cl.CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, info.size(1)
+    ),
+    cl.CL_KERNEL_PRIVATE_MEM_SIZE: from_engine(cl.CL_KERNEL_PRIVATE_MEM_SIZE, bytes(8)),
+}
+# Input in size_t values; None: as many as the output has.
+SUB_GROUP_QUERIES = {
+    cl.CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+    cl.CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE,
+    cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT,
+    cl.CL_KERNEL_MAX_NUM_SUB_GROUPS,
+    cl.CL_KERNEL_COMPILE_NUM_SUB_GROUPS,
+}
+
+
+@entry("clCreateKernel")
+def create_kernel(program: Program, kernel_name: int) -> Kernel:
+    interfaces = program.interfaces()
+    if not kernel_name:
+        raise InvalidValue("no kernel name is given")
+    del interfaces
+    return Kernel(program, string_at(kernel_name))
+
+
+@entry("clCreateKernelsInProgram")
+def create_kernels_in_program(program: Program, num_kernels: int, kernels: Any, num_kernels_ret: Any) -> None:
+    names = list(program.interfaces())
+    if kernels and num_kernels < len(names):
+        raise InvalidValue(f"the program has {len(names)} kernels, there is room for {num_kernels}")
+    if kernels:
+        for index, name in enumerate(names):
+            kernels[index] = publish(Kernel(program, name))
+    if num_kernels_ret:
+        num_kernels_ret[0] = len(names)
+
+
+@entry("clCloneKernel")
+def clone_kernel(source_kernel: Kernel) -> Kernel:
+    return source_kernel.clone()
+
+
+@entry("clSetKernelArg")
+def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int) -> None:
+    kinds = kernel.kinds
+    if arg_index >= len(kinds):
+        raise InvalidArgIndex(f"kernel '{kernel.name}' has {len(kinds)} arguments, there is no number {arg_index}")
+    kind = kinds[arg_index]
+    if kind == cl.CL_KERNEL_ARG_ADDRESS_PRIVATE:
+        set_by_value(kernel, arg_index, arg_size, arg_value)
+    elif kind == cl.CL_KERNEL_ARG_ADDRESS_LOCAL:
+        if arg_value:
+            raise InvalidArgValue(f"{kernel.describe(arg_index)} is local memory, its value must be NULL")
+        kernel.set_local(arg_index, arg_size)
+    else:
+        buffer = None
+        if arg_value and arg_size == 8:
+            handle = lib.fpgart_load(arg_value, 8)
+            if handle:
+                buffer = HELD.get(handle)
+                if buffer.__class__ is not Buffer:
+                    buffer = find(handle, Buffer)
+        if arg_size != 8:
+            raise InvalidArgSize(f"{kernel.describe(arg_index)} takes a cl_mem, which has 8 bytes, not {arg_size}")
+        if buffer is not None and buffer.context is not kernel.context:
+            raise InvalidMemObject("the buffer is of another context")
+        kernel.set_buffer(arg_index, buffer)
+
+
+def set_by_value(kernel: Kernel, index: int, size: int, value: int) -> None:
+    type_name = kernel.interface.arguments[index].type_name
+    if not value:
+        if type_name == "sampler_t":
+            raise InvalidSampler(f"{kernel.describe(index)} needs a sampler")
+        raise InvalidArgValue(f"{kernel.describe(index)} is passed by value, its value must not be NULL")
+    if type_name == "sampler_t":
+        raise InvalidSampler("boards have no samplers")
+    if not 0 < size <= 1 << 16:
+        raise InvalidArgSize(f"{kernel.describe(index)} does not have {size} bytes")
+    kernel.set_value(index, bytes_at(value, size))
+
+
+@entry("clSetKernelArgSVMPointer")
+def set_kernel_arg_svm_pointer(kernel: Kernel, arg_index: int, arg_value: int) -> None:
+    kernel.set_pointer(arg_index, arg_value)
+
+
+@entry("clSetKernelExecInfo")
+def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int, param_value: int) -> None:
+    if not param_value:
+        raise InvalidValue("no value is given")
+    if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS:
+        if not param_value_size or param_value_size % 8:
+            raise InvalidValue(f"{param_value_size} bytes are no list of pointers")
+    elif param_name == cl.CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
+        if param_value_size != 4:
+            raise InvalidValue(f"a cl_bool has 4 bytes, not {param_value_size}")
+        if lib.fpgart_load(param_value, 4):
+            raise InvalidOperation("the device has no fine-grain system memory")
+    else:
+        raise InvalidValue(f"{param_name:#x} is nothing that can be said about a kernel's execution")
+
+
+@entry("clGetKernelInfo")
+def get_kernel_info(
+    kernel: Kernel, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    info.answer(KERNEL_INFO, kernel, param_name, param_value_size, param_value, param_value_size_ret)
+
+
+@entry("clGetKernelArgInfo")
+def get_kernel_arg_info(
+    kernel: Kernel,
+    arg_indx: int,
+    param_name: int,
+    param_value_size: int,
+    param_value: int,
+    param_value_size_ret: Any,
+) -> None:
+    if arg_indx >= len(kernel.kinds):
+        raise InvalidArgIndex(f"kernel '{kernel.name}' has {len(kernel.kinds)} arguments, no number {arg_indx}")
+    info.answer(
+        ARG_INFO,
+        kernel.interface.arguments[arg_indx],
+        param_name,
+        param_value_size,
+        param_value,
+        param_value_size_ret,
+    )
+
+
+def device_of(kernel: Kernel, handle: int) -> Device:
+    """The device asked about; NULL will do where there is only one. Raises InvalidDevice."""
+    devices = kernel.program.devices
+    if not handle:
+        if len(devices) > 1:
+            raise InvalidDevice("the kernel is for several devices: say which one")
+        return devices[0]
+    device = find(handle, Device)
+    if device not in devices:
+        raise InvalidDevice(f"device {device.id} is not one of the kernel's")
+    return device
+
+
+@entry("clGetKernelWorkGroupInfo")
+def get_kernel_work_group_info(
+    kernel: Kernel,
+    device: int,
+    param_name: int,
+    param_value_size: int,
+    param_value: int,
+    param_value_size_ret: Any,
+) -> None:
+    device_of(kernel, device)
+    info.answer(WORK_GROUP_INFO, kernel, param_name, param_value_size, param_value, param_value_size_ret)
+
+
+@entry("clGetKernelSubGroupInfo", "clGetKernelSubGroupInfoKHR")
+def get_kernel_sub_group_info(
+    kernel: Kernel,
+    device: int,
+    param_name: int,
+    input_value_size: int,
+    input_value: int,
+    param_value_size: int,
+    param_value: int,
+    param_value_size_ret: Any,
+) -> None:
+    chosen = device_of(kernel, device)
+    if param_name not in SUB_GROUP_QUERIES:
+        raise InvalidValue(f"{param_name:#x} is no query for sub-groups")
+    if not unpack("I", chosen.platform.engine.device_info(cl.CL_DEVICE_MAX_NUM_SUB_GROUPS) or bytes(4))[0]:
+        raise InvalidOperation("the device has no sub-groups")
+    if input_value_size % 8 or (input_value_size and not input_value):
+        raise InvalidValue(f"{input_value_size} bytes are no list of sizes")
+    sizes = unpack(f"{input_value_size // 8}Q", bytes_at(input_value, input_value_size)) if input_value_size else ()
+    length = param_value_size if param_value and param_name == cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT else 8
+    data = kernel.engine_kernel.sub_group_info(param_name, sizes, length)
+    info.write(data, param_value_size, param_value, param_value_size_ret)
+
+
+@entry("clGetKernelSuggestedLocalWorkSizeKHR")
+def get_kernel_suggested_local_work_size(
+    command_queue: int, kernel: int, work_dim: int, offset: Any, global_size: Any, suggested: Any
+) -> None:
+    raise InvalidOperation("cl_khr_suggested_local_work_size is not offered")

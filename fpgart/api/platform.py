@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Platforms (OpenCL 3.0, 4.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.api import info
+from fpgart.api.entry import entry
+from fpgart.api.handles import HELD
+from fpgart.errors import InvalidValue
+from fpgart.runtime.platform import Platform
+
+PROFILE = "FULL_PROFILE"
+EXTENSIONS = {
+    "cl_khr_icd": info.version(1, 0),
+    "cl_khr_extended_versioning": info.version(1, 0),
+}
+
+PLATFORM_INFO: dict[int, info.Query[Platform]] = {
+    cl.CL_PLATFORM_PROFILE: lambda p: info.string(PROFILE),
+    cl.CL_PLATFORM_VERSION: lambda p: info.string(p.identity.version),
+    cl.CL_PLATFORM_NUMERIC_VERSION: lambda p: info.u32(info.version(3, 0)),
+    cl.CL_PLATFORM_NAME: lambda p: info.string(p.identity.name),
+    cl.CL_PLATFORM_VENDOR: lambda p: info.string(p.identity.vendor),
+    cl.CL_PLATFORM_EXTENSIONS: lambda p: info.string(" ".join(EXTENSIONS)),
+    cl.CL_PLATFORM_EXTENSIONS_WITH_VERSION: lambda p: b"".join(
+        info.name_version(name, number) for name, number in EXTENSIONS.items()
+    ),
+    cl.CL_PLATFORM_HOST_TIMER_RESOLUTION: lambda p: info.u64(1),
+    cl.CL_PLATFORM_ICD_SUFFIX_KHR: lambda p: info.string("FPGART"),
+}
+
+
+def the_platform() -> Platform:
+    """The one platform of this process."""
+    return next(item for item in HELD.values() if item.__class__ is Platform)
+
+
+@entry("clGetPlatformIDs")
+def get_platform_ids(num_entries: int, platforms: Any, num_platforms: Any) -> None:
+    if platforms and not num_entries:
+        raise InvalidValue("platforms are asked for with room for none")
+    if not platforms and not num_platforms:
+        raise InvalidValue("neither platforms nor their number are asked for")
+    if platforms:
+        platforms[0] = the_platform().handle
+    if num_platforms:
+        num_platforms[0] = 1
+
+
+@entry("clGetPlatformInfo")
+def get_platform_info(
+    platform: Platform, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    info.answer(PLATFORM_INFO, platform, param_name, param_value_size, param_value, param_value_size_ret)
+
+
+@entry("clUnloadPlatformCompiler")
+def unload_platform_compiler(platform: Platform) -> None:
+    """A hint; the engine keeps its compiler."""
+
+
+@entry("clUnloadCompiler")
+def unload_compiler() -> None:
+    """A hint; the engine keeps its compiler."""

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs (OpenCL 3.0, 5.8)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from _fpgart_icd import ffi
+
+from fpgart import log
+from fpgart import opencl as cl
+from fpgart.api import info
+from fpgart.api.device import device_list
+from fpgart.api.entry import bytes_at, cast, entry, string_at
+from fpgart.api.handles import find, references
+from fpgart.errors import (
+    CLError,
+    InvalidBinary,
+    InvalidDevice,
+    InvalidOperation,
+    InvalidProgram,
+    InvalidValue,
+)
+from fpgart.runtime.context import Context
+from fpgart.runtime.device import Device
+from fpgart.runtime.program import Program, link
+
+
+def binary_sizes(program: Program) -> bytes:
+    return info.sizes([len(program.binary(device)) for device in program.devices])
+
+
+def kernel_names(program: Program) -> bytes:
+    return info.string(";".join(program.interfaces()))
+
+
+PROGRAM_INFO: dict[int, info.Query[Program]] = {
+    cl.CL_PROGRAM_REFERENCE_COUNT: lambda p: info.u32(references(p)),
+    cl.CL_PROGRAM_CONTEXT: lambda p: info.handle(p.context),
+    cl.CL_PROGRAM_NUM_DEVICES: lambda p: info.u32(len(p.devices)),
+    cl.CL_PROGRAM_DEVICES: lambda p: info.handles(p.devices),
+    cl.CL_PROGRAM_SOURCE: lambda p: info.string(p.source or ""),
+    cl.CL_PROGRAM_IL: lambda p: p.il,
+    cl.CL_PROGRAM_BINARY_SIZES: binary_sizes,
+    cl.CL_PROGRAM_NUM_KERNELS: lambda p: info.size(len(p.interfaces())),
+    cl.CL_PROGRAM_KERNEL_NAMES: kernel_names,
+    cl.CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT: lambda p: info.boolean(False),
+    cl.CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT: lambda p: info.boolean(False),
+}
+BUILD_INFO: dict[int, Callable[[Program, Device], bytes]] = {
+    cl.CL_PROGRAM_BUILD_STATUS: lambda p, d: info.i32(p.builds[d].status),
+    cl.CL_PROGRAM_BUILD_OPTIONS: lambda p, d: info.string(p.builds[d].options),
+    cl.CL_PROGRAM_BUILD_LOG: lambda p, d: info.string(p.builds[d].log),
+    cl.CL_PROGRAM_BINARY_TYPE: lambda p, d: info.u32(p.builds[d].kind),
+    cl.CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE: lambda p, d: info.size(0),
+}
+
+
+@entry("clCreateProgramWithSource")
+def create_program_with_source(context: Context, count: int, strings: Any, lengths: Any) -> Program:
+    if not count or not strings:
+        raise InvalidValue("no source is given")
+    parts = []
+    for index in range(count):
+        text = int(strings[index])
+        if not text:
+            raise InvalidValue(f"source string {index} is NULL")
+        length = int(lengths[index]) if lengths else 0
+        parts.append(
+            bytes_at(text, length).decode(errors="surrogateescape").split("\0")[0] if length else string_at(text)
+        )
+    return Program(context, context.devices, source="".join(parts))
+
+
+@entry("clCreateProgramWithIL", "clCreateProgramWithILKHR")
+def create_program_with_il(context: Context, il: int, length: int) -> Program:
+    engine = context.platform.engine
+    if not engine.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
+        raise InvalidOperation(f"engine '{engine.name}' takes no intermediate language")
+    if not il or not length:
+        raise InvalidValue("no intermediate language is given")
+    data = bytes_at(il, length)
+    return Program(context, context.devices, il=data, made=engine.from_il(data))
+
+
+@entry("clCreateProgramWithBinary")
+def create_program_with_binary(
+    context: Context, num_devices: int, device_ids: Any, lengths: Any, binaries: Any, binary_status: Any
+) -> Program:
+    devices = device_list(num_devices, device_ids, context.devices, optional=False)
+    if not num_devices:
+        raise InvalidValue("no devices are given")
+    if not lengths or not binaries:
+        raise InvalidValue("no binaries are given")
+    made: Program | None = None
+    failure: CLError | None = None
+    for index in range(num_devices):
+        state: CLError | None = None
+        if not lengths[index] or not binaries[index]:
+            state = InvalidValue(f"binary {index} is empty")
+        else:
+            try:
+                made = Program.from_binary(context, devices, bytes_at(int(binaries[index]), int(lengths[index])))
+            except InvalidBinary as error:
+                state = error
+        if binary_status:
+            binary_status[index] = state.status if state else cl.CL_SUCCESS
+        failure = failure or state
+    if failure is not None:
+        raise failure
+    assert made is not None
+    return made
+
+
+@entry("clCreateProgramWithBuiltInKernels")
+def create_program_with_built_in_kernels(
+    context: Context, num_devices: int, device_list_: Any, kernel_names_: int
+) -> Program:
+    device_list(num_devices, device_list_, context.devices, optional=False)
+    if not num_devices or not kernel_names_:
+        raise InvalidValue("devices and kernel names are wanted")
+    raise InvalidValue(f"boards have no built-in kernels, so none named '{string_at(kernel_names_)}'")
+
+
+@entry("clSetProgramReleaseCallback")
+def set_program_release_callback(program: Program, pfn_notify: int, user_data: int) -> None:
+    if not pfn_notify:
+        raise InvalidValue("no callback is given")
+    raise InvalidOperation("the device has no program-scope constructors or destructors")
+
+
+@entry("clSetProgramSpecializationConstant")
+def set_program_specialization_constant(program: Program, spec_id: int, spec_size: int, spec_value: int) -> None:
+    if not program.il:
+        raise InvalidProgram("only programs from intermediate language have specialisation constants")
+    if not spec_value or not spec_size:
+        raise InvalidValue("no value is given")
+    program.specialize(spec_id, bytes_at(spec_value, spec_size))
+
+
+def checked_options(options: int) -> str:
+    return string_at(options) if options else ""
+
+
+def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[[], None]) -> None:
+    """Now, or on a thread of its own when the host wants to be called back."""
+    if not pfn_notify:
+        if user_data:
+            raise InvalidValue("user_data is given without pfn_notify")
+        work()
+        return
+    function = cast("void(*)(uintptr_t, void *)", pfn_notify)
+    data = cast("void *", user_data)
+
+    def build() -> None:
+        try:
+            work()
+        except CLError as error:
+            log.error(error, "clBuildProgram")
+            program.context.notify(error)
+        except BaseException:
+            log.bug("a build failed")
+        function(program.handle, data)
+
+    threading.Thread(target=build, name="fpgart build", daemon=True).start()
+
+
+@entry("clBuildProgram")
+def build_program(
+    program: Program, num_devices: int, devices: Any, options: int, pfn_notify: int, user_data: int
+) -> None:
+    chosen = device_list(num_devices, devices, program.devices, optional=True)
+    if user_data and not pfn_notify:
+        raise InvalidValue("user_data is given without pfn_notify")
+    text = checked_options(options)
+    program.claim(chosen)
+    run_build(program, pfn_notify, user_data, lambda: program.build(chosen, text))
+
+
+@entry("clCompileProgram")
+def compile_program(
+    program: Program,
+    num_devices: int,
+    devices: Any,
+    options: int,
+    num_input_headers: int,
+    input_headers: Any,
+    header_include_names: Any,
+    pfn_notify: int,
+    user_data: int,
+) -> None:
+    chosen = device_list(num_devices, devices, program.devices, optional=True)
+    if bool(num_input_headers) != bool(input_headers) or bool(num_input_headers) != bool(header_include_names):
+        raise InvalidValue("headers, their names and their number contradict each other")
+    if user_data and not pfn_notify:
+        raise InvalidValue("user_data is given without pfn_notify")
+    if program.source is None and not program.il:
+        raise InvalidOperation("the program has no source to compile")
+    headers: dict[str, Program] = {}
+    for index in range(num_input_headers):
+        header = find(int(input_headers[index]), Program)
+        name = string_at(int(header_include_names[index])) if header_include_names[index] else ""
+        headers[name] = header
+    text = checked_options(options)
+    program.claim(chosen)
+    run_build(program, pfn_notify, user_data, lambda: program.compile(chosen, text, headers))
+
+
+@entry("clLinkProgram")
+def link_program(
+    context: Context,
+    num_devices: int,
+    devices: Any,
+    options: int,
+    num_input_programs: int,
+    input_programs: Any,
+    pfn_notify: int,
+    user_data: int,
+) -> Program:
+    chosen = device_list(num_devices, devices, context.devices, optional=True)
+    if not num_input_programs or not input_programs:
+        raise InvalidValue("no programs to link are given")
+    if user_data and not pfn_notify:
+        raise InvalidValue("user_data is given without pfn_notify")
+    programs = [find(int(input_programs[index]), Program) for index in range(num_input_programs)]
+    for program in programs:
+        for device in chosen:
+            build = program.builds.get(device)
+            if build is None or build.status == cl.CL_BUILD_IN_PROGRESS:
+                raise InvalidOperation("a program has no compiled binary for a device")
+            if build.kind not in (cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, cl.CL_PROGRAM_BINARY_TYPE_LIBRARY):
+                raise InvalidOperation("a program that is to be linked has not been compiled")
+    made = link(context, chosen, checked_options(options), programs)
+    if pfn_notify:
+        from fpgart.api.handles import publish
+
+        handle = publish(made)
+        cast("void(*)(uintptr_t, void *)", pfn_notify)(handle, cast("void *", user_data))
+    return made
+
+
+@entry("clGetProgramInfo")
+def get_program_info(
+    program: Program, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    if param_name == cl.CL_PROGRAM_BINARIES:
+        write_binaries(program, param_value_size, param_value, param_value_size_ret)
+    else:
+        info.answer(PROGRAM_INFO, program, param_name, param_value_size, param_value, param_value_size_ret)
+
+
+def write_binaries(program: Program, room: int, value: int, length_ret: Any) -> None:
+    """Each binary goes where the host's array points; NULL entries are skipped."""
+    length = 8 * len(program.devices)
+    if value:
+        if room < length:
+            raise InvalidValue(f"{len(program.devices)} pointers need {length} bytes, there is room for {room}")
+        pointers = cast("uintptr_t *", value)
+        for index, device in enumerate(program.devices):
+            if pointers[index]:
+                data = program.binary(device)
+                ffi.memmove(cast("char *", int(pointers[index])), data, len(data))
+    if length_ret:
+        length_ret[0] = length
+
+
+@entry("clGetProgramBuildInfo")
+def get_program_build_info(
+    program: Program,
+    device: Device,
+    param_name: int,
+    param_value_size: int,
+    param_value: int,
+    param_value_size_ret: Any,
+) -> None:
+    if device not in program.builds:
+        raise InvalidDevice(f"device {device.id} is not of this program")
+    found = BUILD_INFO.get(param_name)
+    if found is None:
+        raise InvalidValue(f"{param_name:#x} is no query for a build")
+    info.write(found(program, device), param_value_size, param_value, param_value_size_ret)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared virtual memory (OpenCL 3.0, 5.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from _fpgart_icd import ffi
+
+from fpgart import opencl as cl
+from fpgart._native import ffi as native_ffi
+from fpgart._native import lib as native
+from fpgart.api.buffer import ACCESS, LARGEST_PATTERN, MAP_FLAGS, one_of
+from fpgart.api.entry import Command, Pointer, WaitList, bytes_at, cast, entry
+from fpgart.api.handles import HELD
+from fpgart.errors import InvalidValue, MemCopyOverlap
+from fpgart.runtime import svm
+from fpgart.runtime.buffer import context_svm_base
+from fpgart.runtime.context import Context
+from fpgart.runtime.event import Event
+from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.transfers import HostWork
+
+
+@entry("clSVMAlloc")
+def svm_alloc(context: int, flags: int, size: int, alignment: int) -> Pointer:
+    """NULL for whatever is not possible, as the specification has no status here."""
+    owner = HELD.get(context)
+    if owner.__class__ is not Context:
+        return 0
+    if flags & ~ACCESS or not one_of(flags, ACCESS):
+        return 0
+    if alignment & (alignment - 1) or alignment > svm.LARGEST_ALIGNMENT:
+        return 0
+    if not 0 < size <= owner.max_mem_alloc_size:
+        return 0
+    return svm.allocate(owner, size, alignment)
+
+
+@entry("clSVMFree", status=False)
+def svm_free(context: int, svm_pointer: int) -> None:
+    owner = HELD.get(context)
+    if owner.__class__ is Context and svm_pointer:
+        svm.free(owner, svm_pointer)
+
+
+def host_work(queue: CommandQueue, command: int, work: Callable[[], None], events: tuple[Event, ...]) -> Command:
+    return queue.enqueue(command, HostWork(queue.device, work), events)
+
+
+@entry("clEnqueueSVMFree")
+def enqueue_svm_free(
+    command_queue: CommandQueue,
+    num_svm_pointers: int,
+    svm_pointers: Any,
+    pfn_free_func: int,
+    user_data: int,
+    wait_list: WaitList,
+) -> Command:
+    if bool(num_svm_pointers) != bool(svm_pointers):
+        raise InvalidValue("the pointers and their number contradict each other")
+    pointers = ffi.unpack(svm_pointers, num_svm_pointers) if num_svm_pointers else []
+    context = command_queue.context
+
+    def work() -> None:
+        if pfn_free_func:
+            function = cast("void(*)(uintptr_t, unsigned, uintptr_t *, void *)", pfn_free_func)
+            array = ffi.new("uintptr_t[]", pointers)
+            function(command_queue.handle, len(pointers), array, cast("void *", user_data))
+        else:
+            for pointer in pointers:
+                svm.free(context, pointer)
+
+    return host_work(command_queue, cl.CL_COMMAND_SVM_FREE, work, wait_list)
+
+
+@entry("clEnqueueSVMMemcpy")
+def enqueue_svm_memcpy(
+    command_queue: CommandQueue, blocking_copy: int, dst_ptr: int, src_ptr: int, size: int, wait_list: WaitList
+) -> Command:
+    if not dst_ptr or not src_ptr:
+        raise InvalidValue("a pointer is NULL")
+    if dst_ptr < src_ptr + size and src_ptr < dst_ptr + size:
+        raise MemCopyOverlap("source and destination overlap")
+    return command_queue.run(
+        cl.CL_COMMAND_SVM_MEMCPY,
+        HostWork(command_queue.device, lambda: native.copy_bytes(dst_ptr, src_ptr, size)),
+        bool(blocking_copy),
+        wait_list,
+    )
+
+
+@entry("clEnqueueSVMMemFill")
+def enqueue_svm_mem_fill(
+    command_queue: CommandQueue, svm_ptr: int, pattern: int, pattern_size: int, size: int, wait_list: WaitList
+) -> Command:
+    if not svm_ptr or not pattern:
+        raise InvalidValue("a pointer is NULL")
+    if not pattern_size or pattern_size & (pattern_size - 1) or pattern_size > LARGEST_PATTERN:
+        raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {pattern_size}")
+    if svm_ptr % pattern_size or size % pattern_size:
+        raise InvalidValue(f"pointer and size are no multiples of the pattern's {pattern_size} bytes")
+    data = bytes_at(pattern, pattern_size)
+
+    def work() -> None:
+        native.fill_bytes(svm_ptr, native_ffi.from_buffer(data), pattern_size, size)
+
+    return host_work(command_queue, cl.CL_COMMAND_SVM_MEMFILL, work, wait_list)
+
+
+@entry("clEnqueueSVMMap")
+def enqueue_svm_map(
+    command_queue: CommandQueue, blocking_map: int, flags: int, svm_ptr: int, size: int, wait_list: WaitList
+) -> Command:
+    invalidates = flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
+    if not svm_ptr or not size:
+        raise InvalidValue("nothing is to be mapped")
+    if flags & ~MAP_FLAGS or (invalidates and flags & ~invalidates):
+        raise InvalidValue(f"{flags:#x} are no flags for mapping")
+    operation = HostWork(command_queue.device, lambda: None)
+    return command_queue.run(cl.CL_COMMAND_SVM_MAP, operation, bool(blocking_map), wait_list)
+
+
+@entry("clEnqueueSVMUnmap")
+def enqueue_svm_unmap(command_queue: CommandQueue, svm_ptr: int, wait_list: WaitList) -> Command:
+    if not svm_ptr:
+        raise InvalidValue("the pointer is NULL")
+    return host_work(command_queue, cl.CL_COMMAND_SVM_UNMAP, lambda: None, wait_list)
+
+
+@entry("clEnqueueSVMMigrateMem")
+def enqueue_svm_migrate_mem(
+    command_queue: CommandQueue, num_svm_pointers: int, svm_pointers: Any, sizes: Any, flags: int, wait_list: WaitList
+) -> Command:
+    if not num_svm_pointers or not svm_pointers:
+        raise InvalidValue("no pointers are given")
+    if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):
+        raise InvalidValue(f"{flags:#x} are no flags for migrating")
+    for index in range(num_svm_pointers):
+        pointer, size = int(svm_pointers[index]), int(sizes[index]) if sizes else 0
+        base = context_svm_base(command_queue.context, pointer)
+        if base is None or pointer + size > base + command_queue.context.svm[base]:
+            raise InvalidValue(f"{pointer:#x} and {size} bytes are not within an allocation of this context")
+    return host_work(command_queue, cl.CL_COMMAND_SVM_MIGRATE_MEM, lambda: None, wait_list)

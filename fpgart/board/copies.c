@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Moving and mapping memory. Called through cffi, so without the interpreter's lock. */
+#define _GNU_SOURCE
+#include "copies.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+void copy_bytes(uintptr_t destination, uintptr_t source, size_t size)
+{
+    memmove((void *)destination, (const void *)source, size);
+}
+
+void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size, size_t size)
+{
+    char *out = (char *)destination;
+    size_t done = pattern_size < size ? pattern_size : size;
+    if (pattern_size == 1) {
+        memset(out, (unsigned char)pattern[0], size);
+        return;
+    }
+    memcpy(out, pattern, done);
+    while (done < size) { /* the filled part doubles; it stays a whole number of patterns */
+        size_t next = done < size - done ? done : size - done;
+        memcpy(out + done, out, next);
+        done += next;
+    }
+}
+
+uintptr_t map_file(int descriptor, size_t size)
+{
+    void *address =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+    return address == MAP_FAILED ? 0 : (uintptr_t)address;
+}
+
+uintptr_t map_anonymous(size_t size)
+{
+    void *address = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return address == MAP_FAILED ? 0 : (uintptr_t)address;
+}
+
+int unmap(uintptr_t address, size_t size)
+{
+    return munmap((void *)address, size);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FPGART_COPIES_H
+#define FPGART_COPIES_H
+#include <stddef.h>
+#include <stdint.h>
+/* cffi */
+/* Addresses are integers on the Python side; sizes are in bytes. Mapping functions return 0 on
+ * failure. */
+void copy_bytes(uintptr_t destination, uintptr_t source, size_t size);
+void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size, size_t size);
+uintptr_t map_file(int descriptor, size_t size);
+uintptr_t map_anonymous(size_t size);
+int unmap(uintptr_t address, size_t size);
+/* cffi */
+#endif

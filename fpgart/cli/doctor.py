@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fpgart doctor`: is the installation whole, and what to do where it is not."""
+
+from __future__ import annotations
+
+import ctypes.util
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from fpgart.cli import registration, running
+from fpgart.engine.choice import ADVICE, choose_engine
+from fpgart.engine.interface import NoEngine
+
+SERIES = f"{sys.version_info.major}.{sys.version_info.minor}"
+PROBE = Path(__file__).with_name("probe.py")
+
+
+class Failure(Exception):
+    """A check did not pass; the sentence says what to do."""
+
+
+def check_compiler() -> str:
+    found = shutil.which("gcc") or shutil.which("cc")
+    if not found:
+        raise Failure("no C compiler; only building the driver needs one: apt install gcc")
+    return found
+
+
+def check_libpython() -> str:
+    if not sysconfig.get_config_var("Py_ENABLE_SHARED"):
+        raise Failure(f"this Python has no shared library: apt install python3 libpython{SERIES}, and use that one")
+    return str(sysconfig.get_config_var("LDLIBRARY"))
+
+
+def check_library() -> str:
+    try:
+        return str(registration.vendor_folder() / "fpgart.icd")
+    except registration.RegistrationError as error:
+        raise Failure(str(error)) from None
+
+
+def check_loader() -> str:
+    found = ctypes.util.find_library("OpenCL")
+    if not found:
+        raise Failure("no OpenCL loader on this system: apt install ocl-icd-libopencl1 (pyopencl brings its own)")
+    return found
+
+
+def check_engine() -> str:
+    engine = choose_engine()
+    if isinstance(engine, NoEngine):
+        raise Failure(f"{engine.reason}" if engine.reason else ADVICE)
+    return f"{engine.name}: {engine.path}"
+
+
+def check_kernel() -> str:
+    """Builds and runs a kernel through the driver, in a process of its own."""
+    result = subprocess.run(
+        [sys.executable, str(PROBE), str(registration.LIBRARY)],
+        env=running.environment({"FPGART_LOG": "stderr"}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if result.returncode:
+        raise Failure(f"the driver did not run a kernel (status {result.returncode}): {result.stderr.strip()}")
+    return result.stdout.strip()
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "compiler": check_compiler,
+    "libpython": check_libpython,
+    "driver": check_library,
+    "loader": check_loader,
+    "engine": check_engine,
+    "kernel": check_kernel,
+}
+
+
+def run_checks() -> int:
+    """Run all checks, print a line for each; 0 when all passed."""
+    failed = 0
+    for name, check in CHECKS.items():
+        try:
+            found = check()
+        except Failure as failure:
+            failed += 1
+            click.echo(f"{click.style('FAIL', fg='red')}  {name:<10} {failure}")
+        else:
+            click.echo(f"{click.style('ok', fg='green')}    {name:<10} {found}")
+    return 1 if failed else 0

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `fpgart`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from fpgart import __version__
+from fpgart.cli import doctor as doctor_checks
+from fpgart.cli import registration, report, running
+from fpgart.config import OptionError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="fpgart")
+def cli() -> None:
+    """An OpenCL driver for accelerator boards that you do not have.
+
+    Run any OpenCL program on a simulated board:
+
+        fpgart run -- ./my_host --its-options
+
+    Make the driver known to every program of yours:
+
+        fpgart icd --register
+    """
+
+
+@cli.command(context_settings={"ignore_unknown_options": True})
+@click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
+@click.option("--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, or a driver's path.")
+@click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
+@click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
+def run(board: str | None, engine: str | None, summary: bool, log: bool, program: tuple[str, ...]) -> None:
+    """Run PROGRAM with this driver as its only OpenCL platform.
+
+    fpgart itself is silent; output and exit status are the program's own. Everything after -- belongs
+    to the program:
+
+        fpgart run --board a10_ref,a10_ref -- python train.py --epochs 3
+    """
+    wanted = {
+        "FPGART_BOARD": board,
+        "FPGART_ENGINE": engine,
+        "FPGART_SUMMARY": "stderr" if summary else None,
+        "FPGART_LOG": "stderr" if log else None,
+    }
+    running.replace_process(program, {name: value for name, value in wanted.items() if value})
+
+
+@cli.command()
+@click.option("--register", "action", flag_value="register", help="Put fpgart.icd where loaders look.")
+@click.option("--unregister", "action", flag_value="unregister", help="Take it away again.")
+@click.option("--system", is_flag=True, help="For all users (/etc/OpenCL/vendors) instead of only for you.")
+def icd(action: str | None, system: bool) -> None:
+    """Print the folder to use as OCL_ICD_VENDORS, or register the driver.
+
+    OCL_ICD_VENDORS=$(fpgart icd) ./my_host
+    """
+    if action == "register":
+        click.echo(registration.register(system))
+    elif action == "unregister":
+        click.echo(registration.unregister(system))
+    else:
+        click.echo(registration.vendor_folder())
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def info(as_json: bool) -> None:
+    """Show boards, engines, versions and every environment variable with its value."""
+    click.echo(report.as_json() if as_json else report.as_text(), nl=False)
+
+
+@cli.command()
+def doctor() -> None:
+    """Check the installation end to end; say for each failure what to do."""
+    sys.exit(doctor_checks.run_checks())
+
+
+def main() -> None:
+    """Entry point; errors are one line, not a traceback."""
+    try:
+        cli()
+    except (OptionError, registration.RegistrationError, running.RunError) as error:
+        click.echo(f"fpgart: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where loaders find the driver."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent
+LIBRARY = PACKAGE / "libfpgart.so"
+SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+
+
+class RegistrationError(Exception):
+    """The file cannot be put there; the sentence says why."""
+
+
+def user_folder() -> Path:
+    """A folder of the user's own for an .icd file."""
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "fpgart" / "vendors"
+
+
+def _write(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{LIBRARY}\n")
+
+
+def vendor_folder() -> Path:
+    """A folder with one .icd file that names this installation's library by its full path.
+
+    The package's own folder when it can be brought up to date, else one of the user's.
+    """
+    if not LIBRARY.exists():
+        raise RegistrationError(f"{LIBRARY} is missing: build the driver (pip install ., or make build)")
+    for folder in (PACKAGE, user_folder()):
+        file = folder / "fpgart.icd"
+        if file.exists() and file.read_text().strip() == str(LIBRARY):
+            return folder
+        try:
+            _write(file)
+        except OSError:
+            continue
+        return folder
+    raise RegistrationError(f"neither {PACKAGE} nor {user_folder()} can be written to")
+
+
+def _target(system: bool) -> Path:
+    return (SYSTEM_VENDORS if system else user_folder()) / "fpgart.icd"
+
+
+def register(system: bool) -> str:
+    """Put fpgart.icd into the system's or the user's folder; returns what to say about it."""
+    target = _target(system)
+    vendor_folder()
+    try:
+        _write(target)
+    except OSError as error:
+        raise RegistrationError(
+            f"{target} cannot be written ({error.strerror}); without --system it is for you alone"
+        ) from None
+    if system:
+        return f"registered in {target}: every loader on this machine finds it"
+    return f"registered in {target}; loaders look there when OCL_ICD_VENDORS={target.parent} is set"
+
+
+def unregister(system: bool) -> str:
+    """Take fpgart.icd away; returns what to say about it."""
+    target = _target(system)
+    try:
+        target.unlink()
+    except FileNotFoundError:
+        return f"there is no {target}"
+    except OSError as error:
+        raise RegistrationError(f"{target} cannot be removed: {error.strerror}") from None
+    return f"removed {target}"

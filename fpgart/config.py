@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every option of the driver, declared once: the environment, `fpgart info` and the docs read this."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class OptionError(Exception):
+    """A value that an option does not take; the sentence lists those that it does."""
+
+
+class Option(Generic[T]):
+    """One environment variable: name, how it is read, default, and a sentence for the docs."""
+
+    def __init__(self, name: str, read: Callable[[str], T], default: T, sentence: str) -> None:
+        self.name = name
+        self.read = read
+        self.default = default
+        self.sentence = sentence
+        self._value: T | None = None
+        OPTIONS[name] = self  # type: ignore[assignment]
+
+    @property
+    def is_set(self) -> bool:
+        return bool(os.environ.get(self.name))
+
+    @property
+    def value(self) -> T:
+        """The value in force, read once; raises OptionError for a value that makes no sense."""
+        if self._value is None:
+            text = os.environ.get(self.name, "")
+            self._value = self.default if not text else self._checked(text)
+        return self._value
+
+    def _checked(self, text: str) -> T:
+        try:
+            return self.read(text)
+        except ValueError as error:
+            raise OptionError(f"{self.name}={text}: {error}") from None
+
+    def forget(self) -> None:
+        """Read the environment again at the next use."""
+        self._value = None
+
+
+OPTIONS: dict[str, Option[object]] = {}
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"not one of {', '.join(choices)}")
+        return text
+
+    return read
+
+
+def names(text: str) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not found:
+        raise ValueError("a list of names, divided by commas, is wanted")
+    return found
+
+
+def seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < 1e6:
+        raise ValueError("a number of seconds from 0 is wanted")
+    return value
+
+
+def count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 128:
+        raise ValueError("a number from 1 to 128 is wanted")
+    return value
+
+
+PLATFORMS = ("fpgart", "intel-fpga-sdk", "intel-fpga-emulator", "ti")
+
+BOARD: Option[tuple[str, ...]] = Option(
+    "FPGART_BOARD", names, ("usm_s10",), "Boards, one per device: names, divided by commas."
+)
+ENGINE = Option(
+    "FPGART_ENGINE", str, "auto", "What executes kernels: auto, pocl, intel, none, or the path of a driver's .so."
+)
+PLATFORM = Option(
+    "FPGART_PLATFORM", one_of(*PLATFORMS), "fpgart", f"Whose platform strings hosts see: {', '.join(PLATFORMS)}."
+)
+LOG = Option("FPGART_LOG", str, "", "Where errors are told in words: stderr, or a file's path.")
+SUMMARY = Option(
+    "FPGART_SUMMARY", str, "", "Where to print what moved when the process ends: stderr, or a file's path."
+)
+EXIT_TIMEOUT = Option(
+    "FPGART_EXIT_TIMEOUT", seconds, 5.0, "Seconds that the end of the process waits for work in flight."
+)
+EMULATOR_DEVICES = Option(
+    "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."
+)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls into the OpenCL driver that executes kernels, through the dispatch table its objects carry.
+ */
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_icd.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+struct object {
+    const struct _cl_icd_dispatch *dispatch;
+};
+
+#define ENTRY(name)                                                                                \
+    {                                                                                              \
+#name, offsetof(struct _cl_icd_dispatch, name)                                             \
+    }
+static const struct {
+    const char *name;
+    size_t offset;
+} entries[] = {
+    ENTRY(clGetPlatformInfo),
+    ENTRY(clGetDeviceIDs),
+    ENTRY(clGetDeviceInfo),
+    ENTRY(clCreateContext),
+    ENTRY(clReleaseContext),
+    ENTRY(clCreateCommandQueue),
+    ENTRY(clReleaseCommandQueue),
+    ENTRY(clCreateProgramWithSource),
+    ENTRY(clCreateProgramWithBinary),
+    ENTRY(clCreateProgramWithIL),
+    ENTRY(clSetProgramSpecializationConstant),
+    ENTRY(clReleaseProgram),
+    ENTRY(clBuildProgram),
+    ENTRY(clCompileProgram),
+    ENTRY(clLinkProgram),
+    ENTRY(clGetProgramInfo),
+    ENTRY(clGetProgramBuildInfo),
+    ENTRY(clCreateKernel),
+    ENTRY(clReleaseKernel),
+    ENTRY(clSetKernelArg),
+    ENTRY(clGetKernelInfo),
+    ENTRY(clGetKernelArgInfo),
+    ENTRY(clGetKernelWorkGroupInfo),
+    ENTRY(clGetKernelSubGroupInfo),
+    ENTRY(clSetKernelExecInfo),
+};
+
+uintptr_t driver_open(const char *path, char *words, size_t words_size)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        const char *reason = dlerror();
+        snprintf(words, words_size, "%s", reason != NULL ? reason : "dlopen failed");
+    }
+    return (uintptr_t)library;
+}
+
+int32_t driver_platforms(uintptr_t library, uint32_t count, uintptr_t *platforms, uint32_t *found)
+{
+    clIcdGetPlatformIDsKHR_fn get = NULL;
+    void *symbol = dlsym((void *)library, "clIcdGetPlatformIDsKHR");
+    if (symbol == NULL) {
+        void *(*lookup)(const char *) = NULL;
+        void *address = dlsym((void *)library, "clGetExtensionFunctionAddress");
+        memcpy(&lookup, &address, sizeof lookup);
+        if (lookup != NULL)
+            symbol = lookup("clIcdGetPlatformIDsKHR");
+    }
+    memcpy(&get, &symbol, sizeof get);
+    if (get == NULL)
+        return CL_INVALID_PLATFORM;
+    return get(count, (cl_platform_id *)platforms, found);
+}
+
+uintptr_t driver_function(uintptr_t object, const char *name)
+{
+    const char *table = (const char *)((struct object *)object)->dispatch;
+    uintptr_t address = 0;
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+        if (strcmp(entries[i].name, name) == 0)
+            memcpy(&address, table + entries[i].offset, sizeof address);
+    return address;
+}
+
+static pthread_mutex_t arguments_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static cl_int set_argument(const struct _cl_icd_dispatch *driver, cl_kernel kernel, cl_uint index,
+                           const struct argument *argument, const char *image)
+{
+    switch (argument->kind) {
+    case ARGUMENT_POINTER:
+        return driver->clSetKernelArgSVMPointer(kernel, index,
+                                                (const void *)(uintptr_t)argument->value);
+    case ARGUMENT_LOCAL:
+        return driver->clSetKernelArg(kernel, index, argument->size, NULL);
+    case ARGUMENT_NULL:
+        return driver->clSetKernelArg(kernel, index, sizeof(cl_mem), NULL);
+    default:
+        return driver->clSetKernelArg(kernel, index, argument->size, image + argument->value);
+    }
+}
+
+int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                      uint32_t dimensions, const char *sizes, int has_local)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
+    const struct argument *argument = (const struct argument *)image;
+    size_t size[9];
+    cl_int status = CL_SUCCESS;
+    int32_t place = 0;
+    memcpy(size, sizes, sizeof size);
+    pthread_mutex_lock(&arguments_lock);
+    for (cl_uint i = 0; i < arguments && status == CL_SUCCESS; i++) {
+        place = (int32_t)i;
+        status = set_argument(driver, (cl_kernel)kernel, i, &argument[i], image);
+    }
+    if (status == CL_SUCCESS) {
+        place = -1;
+        status = driver->clEnqueueNDRangeKernel((cl_command_queue)queue, (cl_kernel)kernel,
+                                                dimensions, size, size + 3,
+                                                has_local ? size + 6 : NULL, 0, NULL, NULL);
+    }
+    pthread_mutex_unlock(&arguments_lock);
+    if (status == CL_SUCCESS) {
+        place = -2;
+        status = driver->clFinish((cl_command_queue)queue);
+    }
+    return (int64_t)((uint64_t)(uint32_t)place << 32 | (uint32_t)status);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FPGART_CALLS_H
+#define FPGART_CALLS_H
+#include <stddef.h>
+#include <stdint.h>
+/* cffi */
+/* A kernel argument of a launch: unset ones are left as they are in the driver's kernel. */
+enum argument_kind { ARGUMENT_BYTES, ARGUMENT_POINTER, ARGUMENT_LOCAL, ARGUMENT_NULL };
+struct argument {
+    uint32_t kind;
+    uint32_t size;  /* bytes of the value, or of local memory */
+    uint64_t value; /* BYTES: offset of the value from the first argument; POINTER: the address */
+};
+/* Opens a driver by its own clIcdGetPlatformIDsKHR, never through a loader. 0 and words on failure.
+ */
+uintptr_t driver_open(const char *path, char *words, size_t words_size);
+int32_t driver_platforms(uintptr_t library, uint32_t count, uintptr_t *platforms, uint32_t *found);
+/* The address of an API function in the dispatch table of one of the driver's objects. */
+uintptr_t driver_function(uintptr_t object, const char *name);
+/* Sets all arguments and enqueues, as one step between threads, then waits. `sizes` holds offset,
+ * global and local size, three 64-bit numbers each. The status is in the low half of the result;
+ * the high half says where it arose: -1 the enqueue, -2 the wait, else the argument's index. */
+int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                      uint32_t dimensions, const char *sizes, int has_local);
+/* cffi */
+#endif

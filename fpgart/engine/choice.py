@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which driver executes the kernels."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from fpgart import config, log
+from fpgart.engine.driver import DriverError
+from fpgart.engine.interface import Engine, NoEngine
+from fpgart.engine.opencl_engine import OpenCLEngine
+
+ADVICE = (
+    "no engine to build and run kernels with was found: install one with pip install 'pyopencl[pocl]', "
+    "or apt install libpocl2 on Debian and Ubuntu, or pip install 'fpgart[intel]'"
+)
+LIBRARY_FOLDERS = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/lib",
+)
+
+
+def wheel_folders() -> list[Path]:
+    return [Path(entry) for entry in sys.path if entry and Path(entry).is_dir()]
+
+
+def pocl_libraries() -> Iterator[Path]:
+    """PoCL from the wheel that pyopencl[pocl] brings, then the system's."""
+    for folder in wheel_folders():
+        for place in ("pyopencl/.libs", "pocl_binary_distribution/.libs"):
+            yield from sorted((folder / place).glob("libpocl*.so*"))
+    for system in LIBRARY_FOLDERS:
+        yield from sorted(Path(system).glob("libpocl.so.*"))
+
+
+def intel_libraries() -> Iterator[Path]:
+    """Intel's CPU runtime, from its wheel (which puts it in the environment's lib folder)."""
+    for folder in wheel_folders():
+        yield from (folder.parent.parent / name for name in ("libintelocl.so", "lib/libintelocl.so"))
+        if folder.name in ("site-packages", "dist-packages"):
+            yield folder.parent.parent.parent / "lib" / "libintelocl.so"
+    for system in ("/opt/intel/oneapi/compiler/latest/lib", *LIBRARY_FOLDERS):
+        yield Path(system) / "libintelocl.so"
+
+
+def candidates(wanted: str) -> list[tuple[str, Path]]:
+    """Name and file of every driver that is there, best first."""
+    if "/" in wanted:
+        return [(Path(wanted).name, Path(wanted))]
+    known = {"pocl": pocl_libraries, "intel": intel_libraries}
+    chosen = known if wanted == "auto" else {wanted: known[wanted]} if wanted in known else {}
+    found: dict[Path, str] = {}
+    for name, search in chosen.items():
+        for path in search():
+            if path.exists():
+                found.setdefault(path.resolve(), name)
+    return [(name, path) for path, name in found.items()]
+
+
+def choose_engine() -> Engine:
+    """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does."""
+    wanted = config.ENGINE.value
+    if wanted == "none":
+        return NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with")
+    if "/" not in wanted and wanted not in ("auto", "pocl", "intel"):
+        return NoEngine(f"FPGART_ENGINE={wanted}: not one of auto, pocl, intel, none, nor a driver's path")
+    reasons = []
+    for name, path in candidates(wanted):
+        try:
+            return OpenCLEngine(name, path)
+        except DriverError as error:
+            reasons.append(f"{path}: {error}")
+    log.note("\n".join(reasons) or ADVICE)
+    return NoEngine("\n".join([ADVICE, *reasons]))

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Another OpenCL driver, opened by its own file and called through its dispatch table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart._native import ffi, lib
+from fpgart.errors import CLError, OutOfResources, error_of
+
+SIGNATURES = {
+    "clGetPlatformInfo": "int(*)(uintptr_t, unsigned, size_t, void *, size_t *)",
+    "clGetDeviceIDs": "int(*)(uintptr_t, uint64_t, unsigned, uintptr_t *, unsigned *)",
+    "clGetDeviceInfo": "int(*)(uintptr_t, unsigned, size_t, void *, size_t *)",
+    "clCreateContext": "uintptr_t(*)(void *, unsigned, uintptr_t *, void *, void *, int *)",
+    "clCreateCommandQueue": "uintptr_t(*)(uintptr_t, uintptr_t, uint64_t, int *)",
+    "clReleaseCommandQueue": "int(*)(uintptr_t)",
+    "clCreateProgramWithSource": "uintptr_t(*)(uintptr_t, unsigned, char **, size_t *, int *)",
+    "clCreateProgramWithBinary": "uintptr_t(*)(uintptr_t, unsigned, uintptr_t *, size_t *, char **, int *, int *)",
+    "clCreateProgramWithIL": "uintptr_t(*)(uintptr_t, char *, size_t, int *)",
+    "clSetProgramSpecializationConstant": "int(*)(uintptr_t, unsigned, size_t, char *)",
+    "clReleaseProgram": "int(*)(uintptr_t)",
+    "clBuildProgram": "int(*)(uintptr_t, unsigned, uintptr_t *, char *, void *, void *)",
+    "clCompileProgram": "int(*)(uintptr_t, unsigned, uintptr_t *, char *, "
+    "unsigned, uintptr_t *, char **, void *, void *)",
+    "clLinkProgram": "uintptr_t(*)(uintptr_t, unsigned, uintptr_t *, char *, "
+    "unsigned, uintptr_t *, void *, void *, int *)",
+    "clGetProgramInfo": "int(*)(uintptr_t, unsigned, size_t, void *, size_t *)",
+    "clGetProgramBuildInfo": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, void *, size_t *)",
+    "clCreateKernel": "uintptr_t(*)(uintptr_t, char *, int *)",
+    "clReleaseKernel": "int(*)(uintptr_t)",
+    "clSetKernelArg": "int(*)(uintptr_t, unsigned, size_t, char *)",
+    "clGetKernelInfo": "int(*)(uintptr_t, unsigned, size_t, void *, size_t *)",
+    "clGetKernelArgInfo": "int(*)(uintptr_t, unsigned, unsigned, size_t, void *, size_t *)",
+    "clGetKernelWorkGroupInfo": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, void *, size_t *)",
+    "clGetKernelSubGroupInfo": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, size_t *, size_t, void *, size_t *)",
+    "clSetKernelExecInfo": "int(*)(uintptr_t, unsigned, size_t, void *)",
+}
+
+
+class DriverError(Exception):
+    """A driver that cannot serve as engine; the sentence says why."""
+
+
+class Driver:
+    """Platform, device and context of another driver, and calls on its objects."""
+
+    def __init__(self, path: Path) -> None:
+        """Open `path` (a driver's .so); raises DriverError where it has no CPU to offer."""
+        words = ffi.new("char[]", 512)
+        library = lib.driver_open(str(path).encode(), words, 512)
+        if not library:
+            raise DriverError(ffi.string(words).decode(errors="replace"))
+        platforms, found = ffi.new("uintptr_t[8]"), ffi.new("uint32_t *")
+        status = lib.driver_platforms(library, 8, platforms, found)
+        if status != cl.CL_SUCCESS or not found[0]:
+            raise DriverError(f"{path} offers no OpenCL platform (status {status})")
+        self.path = path
+        self.platform = int(platforms[0])
+        self._functions: dict[str, Any] = {}
+        devices, count = ffi.new("uintptr_t[1]"), ffi.new("unsigned *")
+        for kind in (cl.CL_DEVICE_TYPE_CPU, cl.CL_DEVICE_TYPE_ALL):
+            status = self.function("clGetDeviceIDs")(self.platform, kind, 1, devices, count)
+            if status == cl.CL_SUCCESS:
+                break
+        else:
+            raise DriverError(f"{path} offers no device (status {status})")
+        self.device = int(devices[0])
+        self.devices = devices
+        self.context = self.create("clCreateContext", ffi.NULL, 1, devices, ffi.NULL, ffi.NULL)
+
+    def function(self, name: str) -> Any:
+        """An API function of the driver."""
+        found = self._functions.get(name)
+        if found is None:
+            address = lib.driver_function(self.platform, name.encode())
+            if not address:
+                raise OutOfResources(f"the engine {self.path} has no {name}")
+            found = self._functions[name] = ffi.cast(SIGNATURES[name], address)
+        return found
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call; raises the error that the driver returned."""
+        status = int(self.function(name)(*arguments))
+        if status != cl.CL_SUCCESS:
+            raise error_of(status, f"the engine's {name} failed")
+
+    def create(self, name: str, *arguments: Any) -> int:
+        """Call a function that makes an object; raises the driver's error."""
+        status = ffi.new("int *")
+        made = int(self.function(name)(*arguments, status))
+        if status[0] != cl.CL_SUCCESS or not made:
+            raise error_of(int(status[0]), f"the engine's {name} failed")
+        return made
+
+    def query(self, name: str, *arguments: Any) -> bytes:
+        """Call a clGet...Info function, whatever the size of its answer."""
+        function = self.function(name)
+        size = ffi.new("size_t *")
+        status = int(function(*arguments, 0, ffi.NULL, size))
+        if status == cl.CL_SUCCESS and size[0]:
+            value = ffi.new("char[]", int(size[0]))
+            status = int(function(*arguments, size[0], value, ffi.NULL))
+            if status == cl.CL_SUCCESS:
+                return bytes(ffi.buffer(value))
+        if status != cl.CL_SUCCESS:
+            raise error_of(status, f"the engine's {name} failed")
+        return b""
+
+    def query_or(self, default: bytes, name: str, *arguments: Any) -> bytes:
+        """As query(), with an answer for a driver that has none."""
+        try:
+            return self.query(name, *arguments)
+        except CLError:
+            return default
+
+    def text(self, name: str, *arguments: Any) -> str:
+        return self.query_or(b"", name, *arguments).rstrip(b"\0").decode(errors="replace")

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What executes kernels, seen from the runtime. Addresses are integers; sizes are in bytes."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from struct import Struct
+from typing import Protocol
+
+from fpgart.errors import BuildProgramFailure, CompilerNotAvailable
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentInterface:
+    """A kernel argument as the compiler sees it; the qualifiers are the CL_KERNEL_ARG_* values."""
+
+    name: str
+    type_name: str
+    address_qualifier: int
+    access_qualifier: int
+    type_qualifier: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelInterface:
+    name: str
+    arguments: tuple[ArgumentInterface, ...]
+    attributes: str = ""
+    required_work_group_size: tuple[int, int, int] = (0, 0, 0)
+
+
+class ArgumentKind(enum.IntEnum):
+    """How a launch passes an argument; the numbers are those of engine/calls.h."""
+
+    BYTES = 0
+    POINTER = 1
+    LOCAL = 2
+    NULL = 3
+
+
+BYTES, POINTER, LOCAL, NULL = (int(kind) for kind in ArgumentKind)
+_LAYOUTS = [Struct("IIQ" * count) for count in range(64)]
+
+
+def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:
+    """Lay out kind, size (bytes) and value of each argument for EngineKernel.launch().
+
+    The value is the bytes themselves for BYTES, an address of this process for POINTER, else ignored.
+    """
+    count = len(arguments)
+    flat: list[int] = []
+    tail = b""
+    end = 16 * count
+    for kind, size, value in arguments:
+        if kind == BYTES:
+            assert isinstance(value, bytes)
+            flat += (kind, size, end)
+            padded = value + bytes(-size % 16)
+            tail += padded
+            end += len(padded)
+        else:
+            assert isinstance(value, int)
+            flat += (kind, size, value)
+    layout = _LAYOUTS[count] if count < len(_LAYOUTS) else Struct("IIQ" * count)
+    return layout.pack(*flat) + tail
+
+
+class EngineKernel(Protocol):
+    """A kernel that can be launched."""
+
+    interface: KernelInterface
+
+    def accepts(self, index: int, size: int) -> bool:
+        """Whether argument `index`, passed by value, has `size` bytes."""
+
+    def work_group_info(self, query: int) -> bytes:
+        """The driver's answer to clGetKernelWorkGroupInfo, as bytes."""
+
+    def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
+        """The driver's answer to clGetKernelSubGroupInfo; raises CLError where it has none."""
+
+    def launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        """Run to the end; raises CLError.
+
+        `image` has the arguments as pack_arguments() lays them out, `sizes` the global offset, global
+        size and local size, three 64-bit numbers each.
+        """
+
+
+class BuiltProgram(Protocol):
+    """A program of the engine, from its creation through compiling and linking."""
+
+    def build(self, options: str) -> str:
+        """Compile and link; returns the log. Raises BuildFailed."""
+
+    def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
+        """Compile only; returns the log. Raises BuildFailed."""
+
+    def kernels(self) -> dict[str, KernelInterface]:
+        """Interfaces of all kernels, by name."""
+
+    def kernel(self, name: str) -> EngineKernel:
+        """A launchable kernel."""
+
+    def binary(self) -> bytes:
+        """The driver's own binary."""
+
+    def specialize(self, id: int, value: bytes) -> None:
+        """Set a specialisation constant; raises CLError."""
+
+
+class BuildFailed(Exception):
+    """A build step failed: `status` and the compiler's log."""
+
+    def __init__(self, status: int, log: str) -> None:
+        super().__init__(log)
+        self.status = status
+        self.log = log
+
+
+class Engine(Protocol):
+    """A driver for the CPU that builds and runs OpenCL C."""
+
+    name: str
+    version: str
+    path: str
+
+    def device_info(self, query: int) -> bytes:
+        """The answer of the driver's device to clGetDeviceInfo; empty where it has none."""
+
+    def from_source(self, source: str) -> BuiltProgram:
+        """A program from OpenCL C."""
+
+    def from_il(self, il: bytes) -> BuiltProgram:
+        """A program from SPIR-V; raises CLError where the driver takes none."""
+
+    def from_binary(self, binary: bytes) -> BuiltProgram:
+        """A program from what binary() gave; raises InvalidBinary."""
+
+    def link(self, options: str, programs: list[BuiltProgram]) -> tuple[BuiltProgram, str]:
+        """Link compiled programs; returns program and log. Raises BuildFailed or CLError."""
+
+
+class NoEngine:
+    """Stands in where there is no engine: all works but building programs."""
+
+    name = "none"
+    version = ""
+    path = ""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def device_info(self, query: int) -> bytes:
+        return b""
+
+    def from_source(self, source: str) -> BuiltProgram:
+        return Unbuildable(self.reason)
+
+    def from_il(self, il: bytes) -> BuiltProgram:
+        return Unbuildable(self.reason)
+
+    def from_binary(self, binary: bytes) -> BuiltProgram:
+        return Unbuildable(self.reason)
+
+    def link(self, options: str, programs: list[BuiltProgram]) -> tuple[BuiltProgram, str]:
+        raise CompilerNotAvailable(self.reason)
+
+
+class Unbuildable:
+    """A program nobody can build, which says why in its log."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def build(self, options: str) -> str:
+        raise BuildFailed(BuildProgramFailure.status, self.reason)
+
+    def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
+        raise BuildFailed(BuildProgramFailure.status, self.reason)
+
+    def kernels(self) -> dict[str, KernelInterface]:
+        return {}
+
+    def kernel(self, name: str) -> EngineKernel:
+        raise CompilerNotAvailable(self.reason)
+
+    def binary(self) -> bytes:
+        return b""
+
+    def specialize(self, id: int, value: bytes) -> None:
+        raise CompilerNotAvailable(self.reason)

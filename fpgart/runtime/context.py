@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts (OpenCL 3.0, 4.4)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fpgart.errors import CLError
+
+if TYPE_CHECKING:
+    from fpgart.runtime.device import Device
+    from fpgart.runtime.platform import Platform
+    from fpgart.runtime.queue import CommandQueue
+
+Notify = Callable[[CLError], None]
+
+
+class Context:
+    """Devices that share objects.
+
+    `reaper` holds what objects left behind when they died; reap() disposes of it. Destructors may run
+    at any allocation, so they only append there.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        devices: list[Device],
+        properties: tuple[int, ...] = (),
+        notify: Notify | None = None,
+    ) -> None:
+        self.handle = 0
+        self.platform = platform
+        self.scheduler = platform.scheduler
+        self.devices = devices
+        self.properties = properties
+        self.reaper: deque[Callable[[], None]] = deque()
+        self.svm: dict[int, int] = {}
+        self._notify = notify
+        self._destructors: list[Callable[[], None]] = []
+        for device in devices:
+            device.open()
+
+    @property
+    def max_mem_alloc_size(self) -> int:
+        """Bytes of the largest buffer that every device of the context can hold."""
+        return min(device.max_mem_alloc_size for device in self.devices)
+
+    @property
+    def auto_queue(self) -> CommandQueue:
+        """An in-order queue on the first device, for transfers that the host did not enqueue."""
+        from fpgart.runtime.queue import CommandQueue
+
+        return CommandQueue(self, self.devices[0])
+
+    def notify(self, error: CLError) -> None:
+        """Tell the host's pfn_notify, if it gave one, what went wrong."""
+        if self._notify is not None:
+            self._notify(error)
+
+    def when_destroyed(self, callback: Callable[[], None]) -> None:
+        """Call back, last registered first, when the context is destroyed (OpenCL 3.0, 4.4)."""
+        self._destructors.append(callback)
+
+    def reap(self) -> None:
+        """Dispose of what dead objects left; must be called without the scheduler's lock."""
+        while self.reaper:
+            try:
+                dispose = self.reaper.popleft()
+            except IndexError:  # another thread was faster
+                return
+            dispose()
+
+    def __del__(self) -> None:
+        for callback in reversed(self._destructors):
+            callback()
+        self.reap()

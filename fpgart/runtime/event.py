@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events: commands on their way through a queue, and user events (OpenCL 3.0, 5.11 and 5.12)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from fpgart import opencl as cl
+from fpgart.errors import InvalidOperation, InvalidValue, ProfilingInfoNotAvailable
+
+if TYPE_CHECKING:
+    from _thread import LockType
+    from collections import OrderedDict
+
+    from fpgart.runtime.context import Context
+    from fpgart.runtime.device import Device
+    from fpgart.runtime.queue import CommandQueue
+
+QUEUED = 3
+SUBMITTED = 2
+RUNNING = 1
+COMPLETE = 0
+
+Callback = Callable[["Event", int], None]
+
+
+class Kind(enum.Enum):
+    """What an operation keeps busy; the scheduler lets only compatible ones run at once."""
+
+    HOST = "host"
+    TRANSFER = "transfer"
+    KERNEL = "kernel"
+
+
+class Operation(Protocol):
+    """The work behind a command."""
+
+    kind: Kind
+    device: Device
+
+    def run(self) -> Operation | None:
+        """Do it, holding no lock; returns the stage that has to follow, if any. Raises CLError."""
+
+
+class Event:
+    """A command, or (`queue` None) a user event.
+
+    `status` is QUEUED, SUBMITTED, RUNNING, COMPLETE or a negative error, and only ever goes down.
+    Times are in nanoseconds of the host's monotonic clock, 0 where a stage was never reached.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "callbacks",
+        "command_type",
+        "context",
+        "dependants",
+        "end_ns",
+        "handle",
+        "operation",
+        "place",
+        "predecessors",
+        "queue",
+        "queued_ns",
+        "start_ns",
+        "status",
+        "submit_ns",
+        "unmet",
+        "wait_list",
+        "waiters",
+    )
+
+    def __init__(
+        self,
+        context: Context,
+        queue: CommandQueue | None,
+        command_type: int,
+        operation: Operation | None,
+        status: int = QUEUED,
+    ) -> None:
+        self.handle = 0
+        self.context = context
+        self.queue = queue
+        self.command_type = command_type
+        self.operation = operation
+        self.status = status
+        self.unmet = 0
+        self.wait_list: tuple[Event, ...] = ()
+        self.predecessors: tuple[Event, ...] = ()
+        self.dependants: list[Event] | None = None
+        self.waiters: list[LockType] | None = None
+        self.callbacks: list[tuple[int, Callback]] | None = None
+        self.place: OrderedDict[Event, None] | None = None
+        self.queued_ns = self.submit_ns = self.start_ns = self.end_ns = 0
+
+    def when(self, status: int, callback: Callback) -> None:
+        """Call back when `status` is reached, at once if it already is; an abnormal end counts as all.
+
+        Raises InvalidValue for any status but SUBMITTED, RUNNING and COMPLETE (OpenCL 3.0, 5.11).
+        """
+        if status not in (SUBMITTED, RUNNING, COMPLETE):
+            raise InvalidValue(f"callbacks are for submitted, running and complete, not for status {status}")
+        self.context.scheduler.add_callback(self, status, callback)
+
+    def set_status(self, status: int) -> None:
+        """End a user event (OpenCL 3.0, 5.11): COMPLETE, or negative to fail all that wait for it."""
+        if status > COMPLETE:
+            raise InvalidValue(f"a user event ends with CL_COMPLETE or a negative status, not {status}")
+        if self.status <= COMPLETE:
+            raise InvalidOperation(f"this user event has already ended, with status {self.status}")
+        self.context.scheduler.end_user_event(self, status)
+
+    def profiling_time(self, stage: str) -> int:
+        """Nanoseconds at which `stage` (queued, submit, start, end) was reached."""
+        if self.queue is None:
+            raise ProfilingInfoNotAvailable("user events are not profiled")
+        if not self.queue.properties & cl.CL_QUEUE_PROFILING_ENABLE:
+            raise ProfilingInfoNotAvailable("the queue was made without CL_QUEUE_PROFILING_ENABLE")
+        if self.status != COMPLETE:
+            raise ProfilingInfoNotAvailable(f"the command has not completed, its status is {self.status}")
+        return int(getattr(self, f"{stage}_ns"))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The platform: its devices, its scheduler, its engine."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from time import monotonic_ns
+
+from fpgart.board.mmd import Mmd
+from fpgart.engine.interface import Engine, NoEngine
+from fpgart.runtime.device import Device
+from fpgart.runtime.scheduler import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The strings by which hosts find a platform and its devices."""
+
+    name: str
+    vendor: str
+    version: str
+    device_prefix: str = ""
+
+
+class Platform:
+    """One per process (OpenCL 3.0, 4.1)."""
+
+    def __init__(self, identity: Identity, boards: list[Mmd], engine: Engine | None, scheduler: Scheduler) -> None:
+        """`engine` None: it is looked for when it is first needed."""
+        self.handle = 0
+        self.started_ns = monotonic_ns()
+        self.identity = identity
+        self.scheduler = scheduler
+        self.devices = [Device(self, scheduler, id, mmd) for id, mmd in enumerate(boards)]
+        self._engine = engine
+        self._choosing = threading.Lock()
+
+    @property
+    def engine(self) -> Engine:
+        """What executes kernels; a `NoEngine` with words when there is nothing that could."""
+        if self._engine is None:
+            from fpgart.engine.choice import choose_engine
+
+            with self._choosing:
+                if self._engine is None:
+                    self._engine = choose_engine()
+        return self._engine
+
+    @property
+    def has_engine(self) -> bool:
+        return not isinstance(self.engine, NoEngine)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs (OpenCL 3.0, 5.8)."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fpgart import opencl as cl
+from fpgart.engine.interface import (
+    BuildFailed,
+    BuiltProgram,
+    EngineKernel,
+    KernelInterface,
+)
+from fpgart.errors import (
+    BuildProgramFailure,
+    CLError,
+    InvalidBinary,
+    InvalidKernelName,
+    InvalidOperation,
+    InvalidProgramExecutable,
+    error_of,
+)
+from fpgart.runtime.binary import ProgramBinary
+
+if TYPE_CHECKING:
+    from fpgart.runtime.context import Context
+    from fpgart.runtime.device import Device
+    from fpgart.runtime.kernel import Kernel
+
+
+@dataclass(slots=True)
+class Build:
+    """What became of a program for one device."""
+
+    status: int = cl.CL_BUILD_NONE
+    options: str = ""
+    log: str = ""
+    kind: int = cl.CL_PROGRAM_BINARY_TYPE_NONE
+
+
+class Program:
+    """Source, intermediate language or binaries, and what was built from them."""
+
+    def __init__(
+        self,
+        context: Context,
+        devices: list[Device],
+        *,
+        source: str | None = None,
+        il: bytes = b"",
+        made: BuiltProgram | None = None,
+    ) -> None:
+        self.handle = 0
+        self.context = context
+        self.devices = devices
+        self.source = source
+        self.il = il
+        self.builds = {device: Build() for device in devices}
+        self.kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
+        self._made = made
+        self._interfaces: dict[str, KernelInterface] = {}
+        self._constants: dict[int, bytes] = {}
+        self._building = threading.Lock()
+        self._loaded: ProgramBinary | None = None
+
+    @classmethod
+    def from_binary(cls, context: Context, devices: list[Device], data: bytes) -> Program:
+        """Raises InvalidBinary for bytes that are not what clGetProgramInfo gave."""
+        binary = ProgramBinary.decode(data)
+        engine = context.platform.engine
+        if binary.engine != f"{engine.name} {engine.version}":
+            raise InvalidBinary(
+                f"the binary was made with engine '{binary.engine}', this process runs '{engine.name} {engine.version}'"
+            )
+        program = cls(context, devices, made=engine.from_binary(binary.payload))
+        program._loaded = binary
+        for build in program.builds.values():
+            build.kind = binary.kind
+            build.options = binary.options
+        return program
+
+    # Building
+
+    @property
+    def executable(self) -> bool:
+        return any(
+            build.status == cl.CL_BUILD_SUCCESS and build.kind == cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+            for build in self.builds.values()
+        )
+
+    def build_of(self, device: Device) -> Build:
+        return self.builds[device]
+
+    def specialize(self, id: int, value: bytes) -> None:
+        """Set a specialisation constant for the next build; raises the engine's error."""
+        self._program().specialize(id, value)
+
+    def build(self, devices: list[Device], options: str) -> None:
+        """Compile and link for `devices`; raises CLError, the log has the compiler's words."""
+        self._step(devices, options, lambda made: made.build(options), cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE)
+
+    def compile(self, devices: list[Device], options: str, headers: dict[str, Program]) -> None:
+        """Compile for `devices` with headers that #include finds by name; raises CLError."""
+        built = {name: header._program() for name, header in headers.items()}
+        self._step(
+            devices,
+            options,
+            lambda made: made.compile(options, built),
+            cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+        )
+
+    def claim(self, devices: list[Device]) -> None:
+        """Mark a build as begun; raises InvalidOperation while one is running or kernels exist."""
+        with self._building:
+            if any(self.builds[device].status == cl.CL_BUILD_IN_PROGRESS for device in devices):
+                raise InvalidOperation("a build of this program is still running")
+            if len(self.kernels):
+                raise InvalidOperation("kernels of this program exist; release them before building it again")
+            for device in devices:
+                self.builds[device] = Build(cl.CL_BUILD_IN_PROGRESS)
+
+    def _step(self, devices: list[Device], options: str, work: Callable[[BuiltProgram], str], kind: int) -> None:
+        """One build step, already claimed, from in progress to success or error."""
+        status, log, failure = cl.CL_BUILD_SUCCESS, "", None
+        try:
+            log = work(self._program(fresh=True))
+        except BuildFailed as failed:
+            status, log = cl.CL_BUILD_ERROR, failed.log
+            failure = error_of(failed.status, f"the program does not build: {_first_error(failed.log)}")
+        except CLError as error:
+            status, log, failure = cl.CL_BUILD_ERROR, str(error), error
+        except BaseException:
+            status, failure = cl.CL_BUILD_ERROR, BuildProgramFailure("the build failed within the driver")
+            raise
+        finally:
+            for device in devices:
+                self.builds[device] = Build(
+                    status, options, log, kind if status == cl.CL_BUILD_SUCCESS else cl.CL_PROGRAM_BINARY_TYPE_NONE
+                )
+        self._interfaces = {}
+        if failure is not None:
+            raise failure
+
+    def adopt(self, made: BuiltProgram, options: str, log: str, kind: int) -> None:
+        """Take over what linking made."""
+        self._made = made
+        for device in self.devices:
+            self.builds[device] = Build(cl.CL_BUILD_SUCCESS, options, log, kind)
+
+    def _program(self, *, fresh: bool = False) -> BuiltProgram:
+        if self._made is None:
+            engine = self.context.platform.engine
+            self._made = engine.from_il(self.il) if self.il else engine.from_source(self.source or "")
+        return self._made
+
+    @property
+    def made(self) -> BuiltProgram:
+        """What the engine has of this program."""
+        return self._program()
+
+    # Kernels and binaries
+
+    def interfaces(self) -> dict[str, KernelInterface]:
+        """The kernels of a built program; raises InvalidProgramExecutable before it is built."""
+        if not self.executable:
+            raise InvalidProgramExecutable("the program has not been built successfully")
+        if not self._interfaces:
+            self._interfaces = self._program().kernels()
+            loaded = self._loaded
+            if loaded is not None:  # binaries of some drivers keep no argument information
+                self._interfaces = {name: loaded.kernels.get(name, i) for name, i in self._interfaces.items()}
+        return self._interfaces
+
+    def engine_kernel(self, name: str) -> EngineKernel:
+        """Raises InvalidKernelName for a name that the program does not have."""
+        if name not in self.interfaces():
+            known = ", ".join(sorted(self.interfaces())) or "none"
+            raise InvalidKernelName(f"the program has no kernel '{name}'; its kernels: {known}")
+        return self._program().kernel(name)
+
+    def binary(self, device: Device) -> bytes:
+        """What clCreateProgramWithBinary takes; empty for a device the program is not built for."""
+        build = self.builds[device]
+        if build.kind == cl.CL_PROGRAM_BINARY_TYPE_NONE:
+            return b""
+        engine = self.context.platform.engine
+        kernels = self.interfaces() if self.executable else {}
+        return ProgramBinary(
+            f"{engine.name} {engine.version}", build.kind, build.options, kernels, self._program().binary()
+        ).encode()
+
+
+def link(context: Context, devices: list[Device], options: str, programs: list[Program]) -> Program:
+    """Link compiled programs into an executable or a library (OpenCL 3.0, 5.8.3.2)."""
+    engine = context.platform.engine
+    try:
+        made, log = engine.link(options, [program.made for program in programs])
+    except BuildFailed as failed:
+        raise error_of(failed.status, f"the programs do not link: {_first_error(failed.log)}") from None
+    library = "-create-library" in options.split()
+    program = Program(context, devices, made=made)
+    kind = cl.CL_PROGRAM_BINARY_TYPE_LIBRARY if library else cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+    program.adopt(made, options, log, kind)
+    return program
+
+
+def _first_error(log: str) -> str:
+    lines = [line for line in log.splitlines() if "error" in line.lower()]
+    return (lines or log.splitlines() or ["the compiler gave no reason"])[0]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command queues (OpenCL 3.0, 5.1)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from fpgart import opencl as cl
+from fpgart.runtime.event import Event, Operation
+
+if TYPE_CHECKING:
+    from fpgart.runtime.context import Context
+    from fpgart.runtime.device import Device
+
+
+class CommandQueue:
+    """Commands for one device, in order or out of order.
+
+    `outstanding` has those that have not ended, oldest first; the scheduler guards it.
+    """
+
+    def __init__(
+        self, context: Context, device: Device, properties: int = 0, property_list: tuple[int, ...] | None = None
+    ) -> None:
+        self.handle = 0
+        self.context = context
+        self.device = device
+        self.properties = properties
+        self.property_list = property_list
+        self.in_order = not properties & cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
+        self.outstanding: OrderedDict[Event, None] = OrderedDict()
+        self.barrier: Event | None = None
+        self._scheduler = context.scheduler
+
+    def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
+        """Put a command at the end of the queue and return its event at once."""
+        event = Event(self.context, self, command_type, operation)
+        self._scheduler.enqueue(event, wait_list)
+        return event
+
+    def run(
+        self, command_type: int, operation: Operation | None, blocking: bool, wait_list: tuple[Event, ...] = ()
+    ) -> Event:
+        """As enqueue(), but a blocking command has ended when this returns; raises its error."""
+        event = Event(self.context, self, command_type, operation)
+        if blocking:
+            self._scheduler.run_blocking(event, wait_list)
+        else:
+            self._scheduler.enqueue(event, wait_list)
+        return event
+
+    def is_barrier(self, event: Event) -> bool:
+        """Whether later commands of the queue have to wait for `event`."""
+        return event.command_type == cl.CL_COMMAND_BARRIER
+
+    def flush(self) -> None:
+        """Hand all that is in the queue to the device (OpenCL 3.0, 5.15)."""
+        if self.outstanding:
+            self._scheduler.hand_over()
+
+    def finish(self) -> None:
+        """Return when all commands in the queue have ended (OpenCL 3.0, 5.15)."""
+        self._scheduler.finish(self)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Coarse-grained shared virtual memory (OpenCL 3.0, 5.6): host memory that the board reaches."""
+
+from __future__ import annotations
+
+from fpgart.board.first_fit import round_up
+from fpgart.runtime.context import Context
+
+PAGE = 4096
+LARGEST_ALIGNMENT = 128
+
+
+def allocate(context: Context, size: int, alignment: int) -> int:
+    """Address of `size` bytes; 0 when there is no memory."""
+    address = context.devices[0].mmd.host_alloc(size, alignment or LARGEST_ALIGNMENT)
+    if address:
+        context.svm[address] = round_up(size, PAGE)
+    return address
+
+
+def free(context: Context, address: int) -> bool:
+    """Give an allocation back; False when `address` is none of this context."""
+    if context.svm.pop(address, None) is None:
+        return False
+    context.devices[0].mmd.free(address)
+    return True

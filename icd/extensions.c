@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The two doors of cl_khr_icd. clIcdGetPlatformIDsKHR is plain C because an interpreter that does
+ * not start must end in CL_PLATFORM_NOT_FOUND_KHR: the embedding itself would answer 0, which is
+ * success. */
+#include "icd.h"
+
+#include <CL/cl_ext.h>
+
+CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint num_entries,
+                                                       cl_platform_id *platforms,
+                                                       cl_uint *num_platforms)
+{
+    if (!fpgart_enter()) {
+        if (num_platforms != NULL)
+            *num_platforms = 0;
+        return CL_PLATFORM_NOT_FOUND_KHR;
+    }
+    return clGetPlatformIDs(num_entries, platforms, num_platforms);
+}
+
+CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddress(const char *func_name)
+{
+    return func_name == NULL ? NULL : fpgart_address_of(func_name);
+}
+
+CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+                                                                        const char *func_name)
+{
+    if (func_name == NULL || fpgart_handle_kind((uintptr_t)platform) != FPGART_PLATFORM)
+        return NULL;
+    return fpgart_address_of(func_name);
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C and cffi texts made from the prototypes: exported entry points, dispatch table, declarations."""
+
+from __future__ import annotations
+
+from prototypes import SCALARS, Api, Prototype
+
+IN_C = {"clIcdGetPlatformIDsKHR", "clGetExtensionFunctionAddress", "clGetExtensionFunctionAddressForPlatform"}
+INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
+
+
+def declarations(api: Api) -> str:
+    """What Python implements: each entry point under the name py_cl..., handles as integers."""
+    lines = [f"typedef {base} {name};" for name, base in SCALARS.items()]
+    lines += [f"typedef {base} {name};" for name, base in api.typedefs.items() if name not in SCALARS]
+    lines.append('extern "Python+C" {')
+    for function in implemented_in_python(api):
+        lines.append(f"    {function.for_python};")
+    lines.append("    void fpgart_host_retained(uintptr_t handle);")
+    lines.append("    void fpgart_host_released(uintptr_t handle);")
+    lines.append("    void fpgart_shut_down(void);")
+    lines.append("}")
+    lines.append(
+        """
+uintptr_t fpgart_handle_new(int kind, uint32_t references);
+void fpgart_handle_free(uintptr_t handle);
+int fpgart_handle_kind(uintptr_t handle);
+uint32_t fpgart_handle_references(uintptr_t handle);
+uint64_t fpgart_handle_serial(uintptr_t handle);
+const char *fpgart_library_directory(void);
+int fpgart_owns_interpreter(void);
+void fpgart_close(void);
+cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
+uint64_t fpgart_load(uintptr_t address, size_t size);
+"""
+    )
+    return "\n".join(lines)
+
+
+def is_reference_count(name: str) -> bool:
+    return name.startswith(("clRetain", "clRelease")) and not name.endswith(("KHR", "EXT", "INTEL"))
+
+
+def implemented_in_python(api: Api) -> list[Prototype]:
+    return [f for f in api.functions.values() if f.name not in IN_C and not is_reference_count(f.name)]
+
+
+def entry_points(api: Api) -> str:
+    """The C file of exported functions, each a refusal test and a call, and of the dispatch table."""
+    lines = ["/* Made by build_icd.py from include/CL. */", '#include "icd.h"']
+    lines += ["#include <string.h>", "#include <CL/cl_ext.h>", "#include <CL/cl_gl.h>", "#include <CL/cl_egl.h>", ""]
+    for function in api.functions.values():
+        if function.name in IN_C:
+            continue
+        lines += reference_count(function) if is_reference_count(function.name) else forwarded(function)
+    lines += [
+        "static cl_int CL_API_CALL not_on_this_system(void)",
+        "{",
+        "    return CL_INVALID_OPERATION;",
+        "}",
+        "",
+        "const struct _cl_icd_dispatch fpgart_dispatch = {",
+    ]
+    for member in api.dispatch_members:
+        value = member if member in api.functions else "(void *)not_on_this_system"
+        lines.append(f"    .{member} = {value},")
+    lines += ["};", "", "static const struct {", "    const char *name;", "    void *address;", "} names[] = {"]
+    for name in sorted({*api.functions, *IN_C}):
+        lines.append(f'    {{"{name}", (void *){name}}},')
+    lines += [
+        "};",
+        "",
+        "void *fpgart_address_of(const char *name)",
+        "{",
+        "    size_t low = 0, high = sizeof names / sizeof names[0];",
+        "    while (low < high) {",
+        "        size_t middle = (low + high) / 2;",
+        "        int order = strcmp(name, names[middle].name);",
+        "        if (order == 0)",
+        "            return names[middle].address;",
+        "        if (order < 0)",
+        "            high = middle;",
+        "        else",
+        "            low = middle + 1;",
+        "    }",
+        "    return NULL;",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def reference_count(function: Prototype) -> list[str]:
+    verb = "retain" if function.name.startswith("clRetain") else "release"
+    noun = function.name[len("clRetain") if verb == "retain" else len("clRelease") :]
+    kind = {"CommandQueue": "QUEUE", "MemObject": "MEM"}.get(noun, noun.upper())
+    invalid = INVALID.get(kind, f"CL_INVALID_{kind}")
+    if kind == "DEVICE":  # root devices are not counted
+        body = f"fpgart_handle_kind((uintptr_t)object) == FPGART_DEVICE ? CL_SUCCESS : {invalid}"
+    else:
+        body = f"fpgart_{verb}(object, FPGART_{kind}, {invalid})"
+    object_name = function.parameters[0].name
+    body = body.replace("object", object_name)
+    return [f"CL_API_ENTRY {function.declaration}", "{", f"    return {body};", "}", ""]
+
+
+def forwarded(function: Prototype) -> list[str]:
+    """An exported function that refuses or calls Python; errcode_ret is never NULL on the other side."""
+    name = function.name
+    lines = [f"{function.for_python};"]
+    arguments = []
+    for p in function.parameters:
+        if p.name == "errcode_ret":
+            arguments.append("&status")
+        elif p.python_type == "uintptr_t":
+            arguments.append(f"(uintptr_t){p.name}")
+        elif p.python_type == "uintptr_t *":
+            arguments.append(f"(uintptr_t *){p.name}")
+        elif p.python_type.endswith("*"):
+            arguments.append(f"({p.python_type}){p.name}")
+        else:
+            arguments.append(p.name)
+    call = f"py_{name}({', '.join(arguments)})"
+    lines += [f"CL_API_ENTRY {function.declaration}", "{"]
+    if any(p.name == "errcode_ret" for p in function.parameters):
+        lines += [
+            "    cl_int status = CL_OUT_OF_RESOURCES;",
+            "    uintptr_t result = 0;",
+            "    if (fpgart_enter())",
+            f"        result = {call};",
+            "    if (errcode_ret != NULL)",
+            "        *errcode_ret = status;",
+            f"    return ({function.returns})result;",
+        ]
+    elif function.returns == "void":
+        lines += ["    if (fpgart_enter())", f"        {call};"]
+    elif function.returns_object:
+        lines += [f"    return fpgart_enter() ? ({function.returns}){call} : NULL;"]
+    elif name == "clGetPlatformIDs":
+        lines += [
+            "    if (fpgart_enter())",
+            f"        return {call};",
+            "    if (num_platforms != NULL)",
+            "        *num_platforms = 0;",
+            "    return CL_PLATFORM_NOT_FOUND_KHR;",
+        ]
+    else:
+        lines += ["    if (!fpgart_enter())", "        return CL_OUT_OF_RESOURCES;", f"    return {call};"]
+    return [*lines, "}", ""]

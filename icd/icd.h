@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the C side of the driver shares: object handles, the state of the process, the dispatch
+ * table. Nothing in icd/ knows what an OpenCL call means; that is fpgart/api's business. */
+#ifndef FPGART_ICD_H
+#define FPGART_ICD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <CL/cl.h>
+#include <CL/cl_icd.h>
+
+enum fpgart_kind {
+    FPGART_FREE = 0,
+    FPGART_PLATFORM,
+    FPGART_DEVICE,
+    FPGART_CONTEXT,
+    FPGART_QUEUE,
+    FPGART_MEM,
+    FPGART_PROGRAM,
+    FPGART_KERNEL,
+    FPGART_EVENT,
+    FPGART_SAMPLER
+};
+
+enum fpgart_state {
+    FPGART_NOT_STARTED = 0,
+    FPGART_RUNNING,
+    FPGART_FAILED, /* the interpreter could not be started: there is no platform */
+    FPGART_FORKED, /* a child of fork(): the interpreter's threads did not come along */
+    FPGART_CLOSED  /* the process is exiting */
+};
+
+extern volatile int fpgart_state;
+extern const struct _cl_icd_dispatch fpgart_dispatch;
+
+/* True when a call may go on into Python; starts the interpreter when that has not happened yet. */
+int fpgart_enter(void);
+
+/* What cffi generates: starts the interpreter's side of the embedding. 0 on success. */
+int fpgart_start_embedding(void);
+
+/* One line on stderr that says why there is no platform. */
+void fpgart_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Handles. An address is only dereferenced once it is known to be one of ours. */
+uintptr_t fpgart_handle_new(int kind, uint32_t references);
+void fpgart_handle_free(uintptr_t handle);
+int fpgart_handle_kind(uintptr_t handle);
+uint32_t fpgart_handle_references(uintptr_t handle);
+uint64_t fpgart_handle_serial(uintptr_t handle);
+
+/* The bodies of clRetain* and clRelease*: `invalid` is the status for a handle of another kind. */
+cl_int fpgart_retain(const void *handle, int kind, cl_int invalid);
+cl_int fpgart_release(const void *handle, int kind, cl_int invalid);
+
+/* Calls into Python made by the handles: the host's first reference came back, its last one went.
+ */
+void fpgart_host_retained(uintptr_t handle);
+void fpgart_host_released(uintptr_t handle);
+
+/* Python side of the end of the process. */
+void fpgart_shut_down(void);
+
+/* Where this library lies and whether it started the interpreter itself. */
+const char *fpgart_library_directory(void);
+int fpgart_owns_interpreter(void);
+void fpgart_close(void);
+
+/* Writing answers and reading arguments for Python, which sees addresses as integers. */
+cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,
+                     size_t length);
+uint64_t fpgart_load(uintptr_t address, size_t size);
+
+void *fpgart_address_of(const char *name);
+
+#endif

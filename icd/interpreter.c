@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of the interpreter inside a host process: starting it (or joining the one that is
+ * there), refusing politely when that cannot work, fork, exit. */
+#define _GNU_SOURCE
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "icd.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+#define PYTHON_SERIES STRING(PY_MAJOR_VERSION) "." STRING(PY_MINOR_VERSION)
+
+volatile int fpgart_state = FPGART_NOT_STARTED;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int owns_interpreter;
+static char library_directory[PATH_MAX];
+
+void fpgart_complain(const char *format, ...)
+{
+    char line[2 * PATH_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        fprintf(stderr, "fpgart: %s\n", line);
+}
+
+const char *fpgart_library_directory(void)
+{
+    return library_directory;
+}
+
+int fpgart_owns_interpreter(void)
+{
+    return owns_interpreter;
+}
+
+static void cut_last_component(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash != NULL)
+        *slash = '\0';
+}
+
+static void find_library_directory(void)
+{
+    Dl_info info;
+    if (dladdr((void *)(uintptr_t)&fpgart_enter, &info) == 0 || info.dli_fname == NULL ||
+        realpath(info.dli_fname, library_directory) == NULL)
+        library_directory[0] = '\0';
+    cut_last_component(library_directory);
+}
+
+/* The standard library that belongs to libpython, found by walking up from where libpython lies:
+ * neither PATH nor PYTHONHOME has a say in which one that is. */
+static int find_home(char home[PATH_MAX])
+{
+    Dl_info info;
+    char probe[PATH_MAX + 64];
+    if (dladdr((void *)(uintptr_t)&Py_InitializeFromConfig, &info) == 0 || info.dli_fname == NULL ||
+        realpath(info.dli_fname, home) == NULL)
+        return 0;
+    while (home[0] != '\0') {
+        cut_last_component(home);
+        snprintf(probe, sizeof probe, "%s/lib/python" PYTHON_SERIES "/os.py", home);
+        if (access(probe, R_OK) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* A loader opens us with RTLD_LOCAL, which hides libpython's symbols from the extension modules
+ * that Python imports later. */
+static void make_libpython_global(void)
+{
+    Dl_info info;
+    if (dladdr((void *)(uintptr_t)&Py_InitializeFromConfig, &info) != 0 && info.dli_fname != NULL)
+        dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+static int start_own_interpreter(void)
+{
+    char home[PATH_MAX];
+    char executable[PATH_MAX + 64];
+    make_libpython_global();
+    if (!find_home(home)) {
+        fpgart_complain("no platform: the standard library of Python " PYTHON_SERIES
+                        " is missing (Debian, Ubuntu: apt install libpython" PYTHON_SERIES
+                        "-stdlib)");
+        return 0;
+    }
+    snprintf(executable, sizeof executable, "%s/bin/python" PYTHON_SERIES, home);
+    PyConfig config;
+    PyConfig_InitIsolatedConfig(&config);
+    config.install_signal_handlers = 0;
+    config.site_import = 0;
+    PyStatus status = PyConfig_SetBytesString(&config, &config.home, home);
+    if (!PyStatus_Exception(status))
+        status = PyConfig_SetBytesString(&config, &config.program_name, executable);
+    if (!PyStatus_Exception(status))
+        status = Py_InitializeFromConfig(&config);
+    PyConfig_Clear(&config);
+    if (PyStatus_Exception(status)) {
+        fpgart_complain("no platform: Python " PYTHON_SERIES " did not start: %s",
+                        status.err_msg != NULL ? status.err_msg : "no reason given");
+        return 0;
+    }
+    owns_interpreter = 1;
+    PyEval_SaveThread();
+    return 1;
+}
+
+static void add_search_directory(const char *directory)
+{
+    PyObject *path = PySys_GetObject("path");
+    PyObject *entry = PyUnicode_DecodeFSDefault(directory);
+    if (path == NULL || entry == NULL || PySequence_Contains(path, entry) != 0 ||
+        PyList_Append(path, entry) != 0)
+        PyErr_Clear();
+    Py_XDECREF(entry);
+}
+
+/* Ours come last, so that a host written in Python keeps what it chose. */
+static void add_search_directories(void)
+{
+    char packages[PATH_MAX];
+    snprintf(packages, sizeof packages, "%s", library_directory);
+    cut_last_component(packages);
+    PyGILState_STATE gil = PyGILState_Ensure();
+    add_search_directory(packages);
+    if (access(FPGART_SITE, R_OK) == 0)
+        add_search_directory(FPGART_SITE);
+    PyGILState_Release(gil);
+}
+
+static void after_fork_in_child(void)
+{
+    fpgart_state = FPGART_FORKED;
+}
+
+void fpgart_close(void)
+{
+    if (fpgart_state != FPGART_RUNNING)
+        return;
+    fpgart_shut_down();
+    fpgart_state = FPGART_CLOSED;
+}
+
+static void start(void)
+{
+    find_library_directory();
+    const char *version = Py_GetVersion();
+    size_t series = strlen(PYTHON_SERIES);
+    if (strncmp(version, PYTHON_SERIES, series) != 0 ||
+        (version[series] >= '0' && version[series] <= '9')) {
+        fpgart_complain("no platform: built for Python " PYTHON_SERIES
+                        ", but this process runs Python %.*s; use a Python " PYTHON_SERIES
+                        " host or install fpgart for that one",
+                        (int)strcspn(version, " "), version);
+        fpgart_state = FPGART_FAILED;
+        return;
+    }
+    if (!Py_IsInitialized() && !start_own_interpreter()) {
+        fpgart_state = FPGART_FAILED;
+        return;
+    }
+    add_search_directories();
+    if (fpgart_start_embedding() != 0) {
+        fpgart_complain(
+            "no platform: the driver's Python side did not start (`fpgart doctor` checks "
+            "the installation)");
+        fpgart_state = FPGART_FAILED;
+        return;
+    }
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    fpgart_state = FPGART_RUNNING;
+    /* A host written in Python ends through Python's atexit, registered there. */
+    if (owns_interpreter)
+        atexit(fpgart_close);
+}
+
+int fpgart_enter(void)
+{
+    if (fpgart_state == FPGART_RUNNING)
+        return 1;
+    if (fpgart_state == FPGART_NOT_STARTED)
+        pthread_once(&once, start);
+    return fpgart_state == FPGART_RUNNING;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything a host usually includes. */
+#ifndef OPENCL_OPENCL_H_
+#define OPENCL_OPENCL_H_
+
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_gl.h>
+
+#endif

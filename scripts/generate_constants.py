@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write fpgart/opencl.py, the constants of include/CL as Python sees them.
+
+python scripts/generate_constants.py [--check]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADERS = ("cl.h", "cl_ext.h")
+TARGET = ROOT / "fpgart" / "opencl.py"
+DEFINE = re.compile(r"^#define (CL_\w+) (\S.*)$")
+COMMENT = re.compile(r"^/\* (.*) \*/$")
+NUMBER = re.compile(r"-?(0x[0-9A-Fa-f]+|\d+)")
+SHIFT = re.compile(r"\((?:\(cl_bitfield\))?1 << (\d+)\)")
+HEAD = '''# SPDX-License-Identifier: Apache-2.0
+"""Constants of the OpenCL API. Made by scripts/generate_constants.py from include/CL; do not edit."""
+
+from __future__ import annotations
+
+from typing import Final
+'''
+
+
+def value_of(text: str) -> str | None:
+    """A constant's value as Python spells it; None for what is no integer."""
+    shift = SHIFT.fullmatch(text)
+    if shift:
+        return f"1 << {shift[1]}"
+    return text if NUMBER.fullmatch(text) else None
+
+
+def generate() -> str:
+    """The text of fpgart/opencl.py."""
+    lines = [HEAD]
+    statuses: dict[int, str] = {}
+    seen: set[str] = set()
+    heading = ""
+    for header in HEADERS:
+        for line in (ROOT / "include" / "CL" / header).read_text().splitlines():
+            comment, define = COMMENT.match(line), DEFINE.match(line)
+            if comment:
+                heading = comment[1]
+            elif define and define[1] not in seen and (value := value_of(define[2])) is not None:
+                seen.add(define[1])
+                if heading:
+                    lines += ["", f"# {heading}"]
+                    heading = ""
+                lines.append(f"{define[1]}: Final = {value}")
+                if value.startswith("-"):
+                    statuses.setdefault(int(value), define[1])
+    lines += ["", "NAMES_OF_STATUS: Final[dict[int, str]] = {"]
+    lines += [f'    {status}: "{name}",' for status, name in sorted(statuses.items(), reverse=True)]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def main() -> int:
+    text = generate()
+    if "--check" in sys.argv:
+        return int(TARGET.read_text() != text)
+    TARGET.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compile the driver as part of pip's build; everything else is in pyproject.toml."""
+
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))
+
+
+class BuildDriver(build_ext):
+    """Runs build_icd.py instead of compiling one extension."""
+
+    def run(self):
+        from build_icd import BuildError, build
+
+        into = ROOT / "fpgart" if self.inplace or self.editable_mode else Path(self.build_lib) / "fpgart"
+        try:
+            build(into)
+        except BuildError as error:
+            raise SystemExit(f"fpgart: {error}") from None
+
+    def get_outputs(self):
+        return [str(path) for path in (Path(self.build_lib) / "fpgart").glob("*.so")]
+
+    def get_output_mapping(self):
+        return {}
+
+
+setup(ext_modules=[Extension("fpgart._native", sources=[])], cmdclass={"build_ext": BuildDriver})

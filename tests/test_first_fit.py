@@ -1,0 +1,75 @@
+"""First-fit allocation (board/first_fit.py) against a naive model."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+
+from fpgart.board.first_fit import GRANULARITY, FirstFit, round_up
+
+BEGIN, END = 1024, 64 * 1024
+
+
+def naive(live: dict[int, int], size: int, first: int) -> int | None:
+    """Walk the live ranges in address order and take the first gap."""
+    candidate = max(first, BEGIN)
+    for begin in sorted(live):
+        if begin >= candidate + size:
+            break
+        candidate = max(candidate, begin + live[begin])
+    return candidate if candidate + size <= END else None
+
+
+class FirstFitMachine(RuleBasedStateMachine):
+    """Random allocations and frees."""
+
+    blocks: Bundle[int] = Bundle("blocks")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allocator = FirstFit(BEGIN, END)
+        self.live: dict[int, int] = {}
+
+    @rule(target=blocks, size=st.integers(1, 9000))
+    def allocate(self, size: int) -> int:
+        return self._allocate(size, None)
+
+    @rule(target=blocks, size=st.integers(1, 9000), first=st.integers(0, 63).map(lambda k: k * 1024))
+    def allocate_from(self, size: int, first: int) -> int:
+        return self._allocate(size, first)
+
+    def _allocate(self, size: int, first: int | None) -> int:
+        expected = naive(self.live, round_up(size), first or 0)
+        got = self.allocator.allocate(size, first)
+        assert got == expected
+        if got is None:
+            return 0
+        self.live[got] = round_up(size)
+        return got
+
+    @rule(block=consumes(blocks))
+    def free(self, block: int) -> None:
+        if block:
+            self.allocator.free(block, self.live.pop(block))
+
+    @invariant()
+    def free_bytes_are_what_is_left(self) -> None:
+        assert self.allocator.free_bytes == END - BEGIN - sum(self.live.values())
+
+
+TestFirstFit = FirstFitMachine.TestCase
+
+
+def test_addresses_are_multiples_of_the_granularity() -> None:
+    allocator = FirstFit(BEGIN, END)
+    assert [allocator.allocate(size) for size in (1, 1025, 5)] == [1024, 2048, 4096]
+    assert GRANULARITY == 1024
+
+
+def test_everything_freed_leaves_one_hole() -> None:
+    allocator = FirstFit(BEGIN, END)
+    blocks = [(allocator.allocate(1000), 1000) for _ in range(20)]
+    for address, size in blocks[::2] + blocks[1::2]:
+        assert address is not None
+        allocator.free(address, size)
+    assert allocator.allocate(END - BEGIN) == BEGIN
