@@ -17,10 +17,7 @@ struct object {
     const struct _cl_icd_dispatch *dispatch;
 };
 
-#define ENTRY(name)                                                                                \
-    {                                                                                              \
-#name, offsetof(struct _cl_icd_dispatch, name)                                             \
-    }
+#define ENTRY(name) {#name, offsetof(struct _cl_icd_dispatch, name)}
 static const struct {
     const char *name;
     size_t offset;
