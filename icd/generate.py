@@ -121,28 +121,29 @@ def forwarded(function: Prototype) -> list[str]:
             arguments.append(p.name)
     call = f"py_{name}({', '.join(arguments)})"
     lines += [f"CL_API_ENTRY {function.declaration}", "{"]
+    lines.append("    struct fpgart_aside aside;")
     if any(p.name == "errcode_ret" for p in function.parameters):
-        lines += [
-            "    cl_int status = CL_OUT_OF_RESOURCES;",
-            "    uintptr_t result = 0;",
-            "    if (fpgart_enter())",
-            f"        result = {call};",
-            "    if (errcode_ret != NULL)",
-            "        *errcode_ret = status;",
-            f"    return ({function.returns})result;",
-        ]
+        declared, refused = "uintptr_t result = 0", f"({function.returns})0"
+        lines += ["    cl_int status = CL_OUT_OF_RESOURCES;"]
     elif function.returns == "void":
-        lines += ["    if (fpgart_enter())", f"        {call};"]
+        declared, refused = "", ""
     elif function.returns_object:
-        lines += [f"    return fpgart_enter() ? ({function.returns}){call} : NULL;"]
-    elif name == "clGetPlatformIDs":
-        lines += [
-            "    if (fpgart_enter())",
-            f"        return {call};",
-            "    if (num_platforms != NULL)",
-            "        *num_platforms = 0;",
-            "    return CL_PLATFORM_NOT_FOUND_KHR;",
-        ]
+        declared, refused = "uintptr_t result", "NULL"
     else:
-        lines += ["    if (!fpgart_enter())", "        return CL_OUT_OF_RESOURCES;", f"    return {call};"]
+        declared = "cl_int result"
+        refused = "CL_PLATFORM_NOT_FOUND_KHR" if name == "clGetPlatformIDs" else "CL_OUT_OF_RESOURCES"
+    lines.append("    if (!fpgart_enter()) {")
+    if name == "clGetPlatformIDs":
+        lines += ["        if (num_platforms != NULL)", "            *num_platforms = 0;"]
+    if "result = 0" in declared:
+        lines += ["        if (errcode_ret != NULL)", "            *errcode_ret = status;"]
+    lines += [f"        return {refused};".replace(" ;", ";"), "    }", "    fpgart_put_aside(&aside);"]
+    lines += [
+        f"    {declared.split(' = ')[0]} = {call};" if declared else f"    {call};",
+        "    fpgart_put_back(&aside);",
+    ]
+    if "result = 0" in declared:
+        lines += ["    if (errcode_ret != NULL)", "        *errcode_ret = status;"]
+    if declared:
+        lines.append(f"    return ({function.returns})result;")
     return [*lines, "}", ""]

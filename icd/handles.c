@@ -129,7 +129,11 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
         if (references == 0)
             return invalid;
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
-    if (references == 1 && fpgart_state == FPGART_RUNNING)
+    if (references == 1 && fpgart_state == FPGART_RUNNING) {
+        struct fpgart_aside aside;
+        fpgart_put_aside(&aside);
         fpgart_host_released((uintptr_t)handle);
+        fpgart_put_back(&aside);
+    }
     return CL_SUCCESS;
 }

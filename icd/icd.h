@@ -41,6 +41,15 @@ int fpgart_enter(void);
 /* What cffi generates: starts the interpreter's side of the embedding. 0 on success. */
 int fpgart_start_embedding(void);
 
+/* A Python host may call with an exception on its way (destructors do): it is put aside for the
+ * time of the call, or our own Python would trip over it. */
+struct fpgart_aside {
+    int held;
+    void *type, *value, *traceback;
+};
+void fpgart_put_aside(struct fpgart_aside *aside);
+void fpgart_put_back(struct fpgart_aside *aside);
+
 /* One line on stderr that says why there is no platform. */
 void fpgart_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

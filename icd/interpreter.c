@@ -146,6 +146,20 @@ static void add_search_directories(void)
     PyGILState_Release(gil);
 }
 
+void fpgart_put_aside(struct fpgart_aside *aside)
+{
+    aside->held = !owns_interpreter && PyGILState_Check();
+    if (aside->held)
+        PyErr_Fetch((PyObject **)&aside->type, (PyObject **)&aside->value,
+                    (PyObject **)&aside->traceback);
+}
+
+void fpgart_put_back(struct fpgart_aside *aside)
+{
+    if (aside->held)
+        PyErr_Restore(aside->type, aside->value, aside->traceback);
+}
+
 static void after_fork_in_child(void)
 {
     fpgart_state = FPGART_FORKED;

@@ -478,6 +478,7 @@ def enqueue_migrate_mem_objects(
     device = command_queue.device
     if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST:
         buffers = []  # contents are read from the board when the host asks for them
+    buffers = [buffer for buffer in buffers if not buffer.owner.svm]
     for buffer in buffers:
         buffer.reserve(device)
     operation = MigrateBuffers(device, buffers, not flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)

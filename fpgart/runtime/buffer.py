@@ -90,7 +90,7 @@ class Buffer:
         self.mappings: dict[int, list[tuple[int, int, int]]] | None = None
         self.map_count = 0
         self.lock = None if parent else threading.Lock()
-        self.svm = bool(host_ptr and context.svm and context_svm_base(context, host_ptr) is not None)
+        self.svm = bool(self.host_ptr and context.svm and context_svm_base(context, host_ptr) is not None)
 
     # Placement
 
@@ -98,6 +98,11 @@ class Buffer:
     def owner(self) -> Buffer:
         """The buffer whose blocks hold the contents: the parent of a sub-buffer, else itself."""
         return self.root or self
+
+    @property
+    def address_in_host(self) -> int:
+        """Where the contents are in the host's own memory, for buffers that stay there."""
+        return self.owner.host_ptr + self.origin
 
     def reserve(self, device: Device) -> Block:
         """The block on `device`, claimed now if there is none.

@@ -108,11 +108,14 @@ class Kernel:
         `sizes`: offset, global and local size, three each. Room for the buffers is reserved now.
         Raises InvalidKernelArgs, MemObjectAllocationFailure.
         """
-        arguments = self.arguments
-        if None in arguments:
-            missing = self.describe(arguments.index(None))
-            raise InvalidKernelArgs(f"{missing} has not been set")
-        snapshot: list[Argument] = list(arguments)  # type: ignore[arg-type]
+        snapshot: list[Argument] = []
+        for index, argument in enumerate(self.arguments):
+            if argument is None:
+                raise InvalidKernelArgs(f"{self.describe(index)} has not been set")
+            kind, _, value = argument
+            if kind == BUFFER and isinstance(value, Buffer) and value.owner.svm:
+                argument = (POINTER, 8, value.address_in_host)
+            snapshot.append(argument)
         buffers = [value for kind, _, value in snapshot if kind == BUFFER and isinstance(value, Buffer)]
         for buffer in buffers:
             buffer.reserve(device)
