@@ -30,6 +30,7 @@ uint64_t fpgart_handle_serial(uintptr_t handle);
 const char *fpgart_library_directory(void);
 int fpgart_owns_interpreter(void);
 void fpgart_close(void);
+void fpgart_close_at_exit(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 """

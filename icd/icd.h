@@ -76,6 +76,7 @@ void fpgart_shut_down(void);
 const char *fpgart_library_directory(void);
 int fpgart_owns_interpreter(void);
 void fpgart_close(void);
+void fpgart_close_at_exit(void);
 
 /* Writing answers and reading arguments for Python, which sees addresses as integers. */
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,

@@ -202,6 +202,14 @@ static void start(void)
     pthread_atfork(NULL, NULL, after_fork_in_child);
     fpgart_state = FPGART_RUNNING;
     /* A host written in Python ends through Python's atexit, registered there. */
+    fpgart_close_at_exit();
+}
+
+/* Handlers run last in, first out, and the engine's driver and its compiler register theirs while
+ * they work. Ours has to run before those, so it is registered again whenever they may have grown.
+ */
+void fpgart_close_at_exit(void)
+{
     if (owns_interpreter)
         atexit(fpgart_close);
 }

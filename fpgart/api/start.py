@@ -47,6 +47,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     handles.publish(platform)
     for device in platform.devices:
         handles.publish(device)
+    platform.engine_grew = lib.fpgart_close_at_exit
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
     ffi.def_extern(name="fpgart_shut_down")(lambda: shut_down(platform))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ ADVICE = (
     "no engine to build and run kernels with was found: install one with pip install 'pyopencl[pocl]', "
     "or apt install libpocl2 on Debian and Ubuntu, or pip install 'fpgart[intel]'"
 )
+STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -62,6 +64,16 @@ def candidates(wanted: str) -> list[tuple[str, Path]]:
     return [(name, path) for path, name in found.items()]
 
 
+def let_linker_be_found() -> None:
+    """PoCL aborts the process when its compiler finds no `ld`, as under `env -i` or a PATH of one's own.
+
+    So the standard folders are put behind what PATH has.
+    """
+    path = os.environ.get("PATH", "")
+    if not any(os.access(os.path.join(folder, "ld"), os.X_OK) for folder in path.split(os.pathsep) if folder):
+        os.environ["PATH"] = os.pathsep.join(filter(None, (path, *STANDARD_PATH)))
+
+
 def choose_engine() -> Engine:
     """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does."""
     wanted = config.ENGINE.value
@@ -71,6 +83,7 @@ def choose_engine() -> Engine:
         return NoEngine(f"FPGART_ENGINE={wanted}: not one of auto, pocl, intel, none, nor a driver's path")
     reasons = []
     for name, path in candidates(wanted):
+        let_linker_be_found()
         try:
             return OpenCLEngine(name, path)
         except DriverError as error:

@@ -70,6 +70,7 @@ class EngineKernel(Protocol):
     """A kernel that can be launched."""
 
     interface: KernelInterface
+    launched: bool
 
     def accepts(self, index: int, size: int) -> bool:
         """Whether argument `index`, passed by value, has `size` bytes."""

@@ -198,6 +198,7 @@ class Kernel:
         self.engine = program.engine
         self.handle = self.engine.driver.create("clCreateKernel", program.handle, ffi.new("char[]", name.encode()))
         self._accepted: dict[int, int] = {}
+        self.launched = False
         self.interface = self._read_interface(name)
         self._count = len(self.interface.arguments)
 

@@ -158,7 +158,11 @@ class LaunchKernel:
             for kind, size, value in self.arguments
         ]
         begin = monotonic_ns()
-        self.kernel.engine_kernel.launch(pack_arguments(packed), self.dimensions, self.sizes, self.has_local)
+        engine_kernel = self.kernel.engine_kernel
+        engine_kernel.launch(pack_arguments(packed), self.dimensions, self.sizes, self.has_local)
+        if not engine_kernel.launched:  # drivers compile for good at the first launch
+            engine_kernel.launched = True
+            device.platform.engine_grew()
         device.kernels_run += 1
         device.kernel_ns += monotonic_ns() - begin
         return None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic_ns
 
@@ -34,6 +35,8 @@ class Platform:
         self.scheduler = scheduler
         self.devices = [Device(self, scheduler, id, mmd) for id, mmd in enumerate(boards)]
         self._engine = engine
+        self.engine_grew: Callable[[], None] = lambda: None
+        """Called whenever the engine has loaded or compiled something for the first time."""
         self._choosing = threading.Lock()
 
     @property
@@ -45,6 +48,7 @@ class Platform:
             with self._choosing:
                 if self._engine is None:
                     self._engine = choose_engine()
+                    self.engine_grew()
         return self._engine
 
     @property

@@ -143,6 +143,7 @@ class Program:
                     status, options, log, kind if status == cl.CL_BUILD_SUCCESS else cl.CL_PROGRAM_BINARY_TYPE_NONE
                 )
         self._interfaces = {}
+        self.context.platform.engine_grew()
         if failure is not None:
             raise failure
 
