@@ -13,16 +13,19 @@
 enum { N = 256, LENGTH = 1 << 16, GROUP = 64, RADIUS = 4 };
 
 static const char *source =
-    "__kernel void multiply(__global const float *a, __global const float *b, __global float *c, int n)\n"
+    "__kernel void multiply(__global const float *a, __global const float *b, __global float *c, "
+    "int n)\n"
     "{\n"
     "    int row = get_global_id(1), column = get_global_id(0);\n"
     "    float sum = 0;\n"
     "    for (int k = 0; k < n; k++) sum += a[row * n + k] * b[k * n + column];\n"
     "    c[row * n + column] = sum;\n"
     "}\n"
-    "__kernel void stencil(__global const float *in, __global float *out, __local float *tile, int r)\n"
+    "__kernel void stencil(__global const float *in, __global float *out, __local float *tile, int "
+    "r)\n"
     "{\n"
-    "    int i = get_global_id(0), l = get_local_id(0), g = get_local_size(0), n = get_global_size(0);\n"
+    "    int i = get_global_id(0), l = get_local_id(0), g = get_local_size(0), n = "
+    "get_global_size(0);\n"
     "    tile[l + r] = in[i];\n"
     "    if (l < r) {\n"
     "        tile[l] = i >= r ? in[i - r] : 0;\n"
@@ -70,14 +73,17 @@ static int multiply(cl_context context, cl_command_queue queue, cl_program progr
     cl_mem in_a = buffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof a, a);
     cl_mem in_b = buffer(context, CL_MEM_READ_ONLY, sizeof b, NULL);
     cl_mem out = buffer(context, CL_MEM_WRITE_ONLY, sizeof c, NULL);
-    check(clEnqueueWriteBuffer(queue, in_b, CL_FALSE, 0, sizeof b, b, 0, NULL, NULL), "clEnqueueWriteBuffer");
+    check(clEnqueueWriteBuffer(queue, in_b, CL_FALSE, 0, sizeof b, b, 0, NULL, NULL),
+          "clEnqueueWriteBuffer");
     check(clSetKernelArg(kernel, 0, sizeof in_a, &in_a), "clSetKernelArg");
     check(clSetKernelArg(kernel, 1, sizeof in_b, &in_b), "clSetKernelArg");
     check(clSetKernelArg(kernel, 2, sizeof out, &out), "clSetKernelArg");
     check(clSetKernelArg(kernel, 3, sizeof n, &n), "clSetKernelArg");
     size_t global[2] = {N, N}, local[2] = {16, 16};
-    check(clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL, NULL), "clEnqueueNDRangeKernel");
-    check(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof c, c, 0, NULL, NULL), "clEnqueueReadBuffer");
+    check(clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL, NULL),
+          "clEnqueueNDRangeKernel");
+    check(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof c, c, 0, NULL, NULL),
+          "clEnqueueReadBuffer");
     int wrong = 0;
     for (int row = 0; row < N; row++)
         for (int column = 0; column < N; column++) {
@@ -111,7 +117,8 @@ static int stencil(cl_context context, cl_command_queue queue, cl_program progra
     check(clSetKernelArg(kernel, 3, sizeof radius, &radius), "clSetKernelArg");
     size_t global = LENGTH, local = GROUP;
     cl_event ran;
-    check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, &ran), "clEnqueueNDRangeKernel");
+    check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, &ran),
+          "clEnqueueNDRangeKernel");
     const float *mapped =
         clEnqueueMapBuffer(queue, to, CL_TRUE, CL_MAP_READ, 0, sizeof out, 1, &ran, NULL, &status);
     check(status, "clEnqueueMapBuffer");
@@ -123,7 +130,8 @@ static int stencil(cl_context context, cl_command_queue queue, cl_program progra
         wrong += fabs(sum / (2 * RADIUS + 1) - mapped[i]) > 1e-5;
     }
     printf("stencil of %d points: %s\n", LENGTH, wrong ? "WRONG" : "right");
-    check(clEnqueueUnmapMemObject(queue, to, (void *)mapped, 0, NULL, NULL), "clEnqueueUnmapMemObject");
+    check(clEnqueueUnmapMemObject(queue, to, (void *)mapped, 0, NULL, NULL),
+          "clEnqueueUnmapMemObject");
     check(clFinish(queue), "clFinish");
     clReleaseEvent(ran);
     clReleaseMemObject(from);

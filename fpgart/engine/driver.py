@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,16 @@ SIGNATURES = {
 
 class DriverError(Exception):
     """A driver that cannot serve as engine; the sentence says why."""
+
+
+@contextmanager
+def keeping_signal_handlers(path: Path | str) -> Iterator[None]:
+    """The host's signal handlers stay, whatever the driver at `path` installs within."""
+    lib.signals_remember()
+    try:
+        yield
+    finally:
+        lib.signals_give_back(str(path).encode())
 
 
 class Driver:

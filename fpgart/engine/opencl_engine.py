@@ -15,7 +15,7 @@ from typing import Any
 
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
-from fpgart.engine.driver import Driver
+from fpgart.engine.driver import Driver, keeping_signal_handlers
 from fpgart.engine.interface import (
     ArgumentInterface,
     BuildFailed,
@@ -41,7 +41,8 @@ class OpenCLEngine:
         """Raises DriverError when the driver cannot be used."""
         self.name = name
         self.path = str(path)
-        self.driver = Driver(path)
+        with keeping_signal_handlers(path):
+            self.driver = Driver(path)
         self.version = self.driver.text("clGetPlatformInfo", self.driver.platform, cl.CL_PLATFORM_VERSION)
         self._queues = threading.local()
 
@@ -90,19 +91,20 @@ class OpenCLEngine:
         driver = self.driver
         handles = ffi.new("uintptr_t[]", [p.handle for p in programs if isinstance(p, Program)])
         status = ffi.new("int *")
-        made = int(
-            driver.function("clLinkProgram")(
-                driver.context,
-                1,
-                driver.devices,
-                ffi.new("char[]", options.encode()),
-                len(handles),
-                handles,
-                ffi.NULL,
-                ffi.NULL,
-                status,
+        with keeping_signal_handlers(self.path):
+            made = int(
+                driver.function("clLinkProgram")(
+                    driver.context,
+                    1,
+                    driver.devices,
+                    ffi.new("char[]", options.encode()),
+                    len(handles),
+                    handles,
+                    ffi.NULL,
+                    ffi.NULL,
+                    status,
+                )
             )
-        )
         program = Program(self, made) if made else None
         log = program.log() if program else ""
         if status[0] == LinkProgramFailure.status:
@@ -153,7 +155,8 @@ class Program:
         return ffi.new("char[]", asked.encode(errors="surrogateescape"))
 
     def _step(self, name: str, *arguments: Any) -> str:
-        status = int(self.engine.driver.function(name)(*arguments))
+        with keeping_signal_handlers(self.engine.path):
+            status = int(self.engine.driver.function(name)(*arguments))
         log = self.log()
         if status != cl.CL_SUCCESS:
             raise BuildFailed(status, log)
@@ -266,6 +269,13 @@ class Kernel:
         return bytes(ffi.buffer(value, min(int(size[0]), length)))
 
     def launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        if self.launched:
+            self._launch(image, dimensions, sizes, has_local)
+        else:  # drivers compile for good at the first launch
+            with keeping_signal_handlers(self.engine.path):
+                self._launch(image, dimensions, sizes, has_local)
+
+    def _launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         result = lib.driver_launch(self.engine.queue(), self.handle, self._count, image, dimensions, sizes, has_local)
         if result & 0xFFFFFFFF:
             status, place = int(ffi.cast("int32_t", result)), int(result) >> 32

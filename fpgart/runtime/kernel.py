@@ -160,7 +160,7 @@ class LaunchKernel:
         begin = monotonic_ns()
         engine_kernel = self.kernel.engine_kernel
         engine_kernel.launch(pack_arguments(packed), self.dimensions, self.sizes, self.has_local)
-        if not engine_kernel.launched:  # drivers compile for good at the first launch
+        if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()
         device.kernels_run += 1

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Callbacks of events, of destroyed objects and of builds that call back into the API: queries,
+ * creation, release, enqueuing. (Blocking calls are not allowed there.) And: callbacks of an event
+ * come in the order of its states, those of a destroyed object last registered first. */
+#include "host.h"
+
+#include <stdatomic.h>
+
+enum { ROUNDS = 500, PATIENCE = 60 };
+
+static struct host host;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int rounds_left = ROUNDS, builds_done, states_seen, destroyed;
+static cl_int states[3];
+static int destroyed_order[3];
+static cl_kernel add;
+static cl_kernel from_build;
+static cl_mem from_destructor;
+
+static void wait_until(const int *value, int wanted, const char *what)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE;
+    pthread_mutex_lock(&lock);
+    while (*value != wanted)
+        if (pthread_cond_timedwait(&changed, &lock, &until) != 0)
+            break;
+    bool reached = *value == wanted;
+    pthread_mutex_unlock(&lock);
+    must_be(reached, what);
+}
+
+static void change(int *value, int by)
+{
+    pthread_mutex_lock(&lock);
+    *value += by;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Each completion enqueues the next kernel, with this callback on it. */
+static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *unused)
+{
+    cl_command_queue queue;
+    cl_context context;
+    cl_event next;
+    must(status, "the command succeeds");
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL),
+         "clGetEventInfo");
+    must(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL),
+         "clGetCommandQueueInfo");
+    must_be(queue == host.queue && context == host.context, "an event knows its queue");
+    cl_mem temporary = new_buffer(&host, 4096);
+    must(clReleaseMemObject(temporary), "clReleaseMemObject");
+    must(clReleaseEvent(event), "clReleaseEvent");
+    change(&rounds_left, -1);
+    pthread_mutex_lock(&lock);
+    bool more = rounds_left > 0;
+    pthread_mutex_unlock(&lock);
+    if (!more)
+        return;
+    launch(queue, add, 64, &next);
+    must(clSetEventCallback(next, CL_COMPLETE, on_complete, unused), "clSetEventCallback");
+    must(clFlush(queue), "clFlush");
+}
+
+static void CL_CALLBACK on_state(cl_event event, cl_int state, void *unused)
+{
+    cl_int now;
+    (void)unused;
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof now, &now, NULL),
+         "clGetEventInfo");
+    must_be(now <= state, "the event has reached the state of its callback");
+    pthread_mutex_lock(&lock);
+    if (states_seen < 3)
+        states[states_seen] = state;
+    pthread_mutex_unlock(&lock);
+    change(&states_seen, 1);
+}
+
+static void CL_CALLBACK on_destroyed(cl_mem buffer, void *which)
+{
+    (void)buffer;
+    if (*(int *)which == 0)
+        from_destructor = new_buffer(&host, 64);
+    pthread_mutex_lock(&lock);
+    if (destroyed < 3)
+        destroyed_order[destroyed] = *(int *)which;
+    pthread_mutex_unlock(&lock);
+    change(&destroyed, 1);
+}
+
+static void CL_CALLBACK on_built(cl_program program, void *unused)
+{
+    cl_build_status status;
+    cl_int error;
+    (void)unused;
+    must(clGetProgramBuildInfo(program, host.device, CL_PROGRAM_BUILD_STATUS, sizeof status,
+                               &status, NULL),
+         "clGetProgramBuildInfo");
+    must_be(status == CL_BUILD_SUCCESS, "the build has ended when its callback comes");
+    from_build = clCreateKernel(program, "add", &error);
+    must(error, "clCreateKernel in a build callback");
+    change(&builds_done, 1);
+}
+
+static void chain_of_callbacks(void)
+{
+    cl_int one = 1, back[64];
+    cl_event first;
+    cl_mem buffer = new_buffer(&host, sizeof back);
+    fill(host.queue, buffer, 0, sizeof back);
+    set_argument(add, 0, sizeof buffer, &buffer);
+    set_argument(add, 1, sizeof one, &one);
+    launch(host.queue, add, 64, &first);
+    must(clSetEventCallback(first, CL_COMPLETE, on_complete, NULL), "clSetEventCallback");
+    must(clFlush(host.queue), "clFlush");
+    wait_until(&rounds_left, 0, "each completion's callback starts the next kernel");
+    read_back(host.queue, buffer, sizeof back, back);
+    must_be(back[0] == ROUNDS && back[63] == ROUNDS, "as many kernels ran as callbacks came");
+    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+}
+
+static void order_of_states(void)
+{
+    cl_int status;
+    cl_event gate = clCreateUserEvent(host.context, &status), marker;
+    must(status, "clCreateUserEvent");
+    must(clEnqueueMarkerWithWaitList(host.queue, 1, &gate, &marker), "marker");
+    must(clSetEventCallback(marker, CL_COMPLETE, on_state, NULL), "clSetEventCallback");
+    must(clSetEventCallback(marker, CL_RUNNING, on_state, NULL), "clSetEventCallback");
+    must(clSetEventCallback(marker, CL_SUBMITTED, on_state, NULL), "clSetEventCallback");
+    must(clFlush(host.queue), "clFlush");
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    wait_until(&states_seen, 3, "a callback comes for each state");
+    printf("states: %d %d %d\n", states[0], states[1], states[2]);
+    must(clReleaseEvent(marker), "clReleaseEvent");
+    must(clReleaseEvent(gate), "clReleaseEvent");
+}
+
+static void order_of_destructors(void)
+{
+    static int which[3] = {0, 1, 2};
+    cl_mem buffer = new_buffer(&host, 64);
+    for (int i = 0; i < 3; i++)
+        must(clSetMemObjectDestructorCallback(buffer, on_destroyed, &which[i]), "destructor");
+    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    wait_until(&destroyed, 3, "each destructor callback comes");
+    must_be(destroyed_order[0] == 2 && destroyed_order[1] == 1 && destroyed_order[2] == 0,
+            "the destructor callback registered last comes first");
+    must(clReleaseMemObject(from_destructor), "release what a destructor callback made");
+}
+
+static void build_with_callback(void)
+{
+    cl_int status;
+    const char *source = SPIN_SOURCE;
+    cl_program program = clCreateProgramWithSource(host.context, 1, &source, NULL, &status);
+    must(status, "clCreateProgramWithSource");
+    must(clBuildProgram(program, 1, &host.device, "", on_built, NULL), "clBuildProgram");
+    wait_until(&builds_done, 1, "the build's callback comes");
+    must(clReleaseKernel(from_build), "clReleaseKernel");
+    must(clReleaseProgram(program), "clReleaseProgram");
+}
+
+int main(void)
+{
+    start(&host, SPIN_SOURCE);
+    add = new_kernel(&host, "add");
+    chain_of_callbacks();
+    order_of_states();
+    order_of_destructors();
+    build_with_callback();
+    must(clReleaseKernel(add), "clReleaseKernel");
+    stop(&host);
+    puts("right");
+    return 0;
+}

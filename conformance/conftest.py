@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which OpenCL driver the conformance tests run on: `--driver fpgart` (default), `pocl`, or a path."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+DEBIAN_POCL = ("/usr/lib/x86_64-linux-gnu/libpocl.so.2", "/usr/lib/aarch64-linux-gnu/libpocl.so.2")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--driver",
+        default="fpgart",
+        metavar="fpgart|pocl|PATH.so",
+        help="the OpenCL driver that the hosts see, and no other",
+    )
+
+
+def package_folders(*names: str) -> list[Path]:
+    """Where installed packages lie, without importing them."""
+    specs = [importlib.util.find_spec(name) for name in names]
+    return [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
+
+
+def find_driver(name: str) -> Path | None:
+    """The shared library that `--driver` names."""
+    if name == "fpgart":
+        root = Path(__file__).resolve().parent.parent / "fpgart"
+        candidates = [folder / "libfpgart.so" for folder in (root, *package_folders("fpgart"))]
+    elif name == "pocl":
+        folders = package_folders("pyopencl", "pocl_binary_distribution")
+        candidates = [path for folder in folders for path in sorted(folder.rglob("libpocl*.so*"))]
+        candidates += map(Path, DEBIAN_POCL)
+    else:
+        candidates = [Path(name)]
+    return next((path.resolve() for path in candidates if path.is_file()), None)
+
+
+@pytest.fixture(scope="session")
+def driver_library(pytestconfig: pytest.Config) -> str:
+    """Absolute path of the driver's shared library."""
+    name = str(pytestconfig.getoption("--driver"))
+    library = find_driver(name)
+    if library is None:
+        pytest.exit(f"--driver {name}: there is no such driver here", returncode=4)
+    return str(library)
+
+
+@pytest.fixture(scope="session")
+def driver_environment(driver_library: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """For subprocesses: loaders find this one driver."""
+    vendors = tmp_path_factory.mktemp("vendors")
+    (vendors / "only.icd").write_text(f"{driver_library}\n")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OCL_ICD")}
+    return {**inherited, "OCL_ICD_VENDORS": str(vendors)}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FPGART_SIGNALS_H
+#define FPGART_SIGNALS_H
+/* cffi */
+/* Compilers install signal handlers; the host's have to stay. Remember them before the driver
+ * works, and give back those that now lead into the library at `path` (or are its choice to
+ * ignore). */
+void signals_remember(void);
+void signals_give_back(const char *path);
+/* cffi */
+#endif
