@@ -74,6 +74,11 @@ def seconds(text: str) -> float:
     return value
 
 
+def switch(text: str) -> bool:
+    """On unless it is 0, as the original reads it."""
+    return text != "0"
+
+
 def count(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 128:
@@ -81,10 +86,26 @@ def count(text: str) -> int:
     return value
 
 
+def size(text: str) -> int:
+    """Bytes; K, M and G stand for powers of 1024."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    number = text.strip().upper().removesuffix("IB").removesuffix("B")
+    try:
+        value = int(number[:-1]) * units[number[-1]] if number[-1:] in units else int(number)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise ValueError("a number of bytes is wanted, such as 4096, 64M or 1G")
+    return value
+
+
 PLATFORMS = ("fpgart", "intel-fpga-sdk", "intel-fpga-emulator", "ti")
 
 BOARD: Option[tuple[str, ...]] = Option(
-    "FPGART_BOARD", names, ("usm_s10",), "Boards, one per device: names, divided by commas."
+    "FPGART_BOARD",
+    names,
+    ("usm_s10",),
+    "Boards, one per device: names, or paths of board_spec.xml files, divided by commas.",
 )
 ENGINE = Option(
     "FPGART_ENGINE", str, "auto", "What executes kernels: auto, pocl, intel, none, or the path of a driver's .so."
@@ -99,6 +120,25 @@ SUMMARY = Option(
 EXIT_TIMEOUT = Option(
     "FPGART_EXIT_TIMEOUT", seconds, 5.0, "Seconds that the end of the process waits for work in flight."
 )
+TRACE = Option("FPGART_TRACE", str, "", "File for a trace of calls, transfers and memory; Perfetto opens it.")
+WARM_MEMORY = Option(
+    "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."
+)
+NO_INTERLEAVING: Option[tuple[str, ...]] = Option(
+    "FPGART_NO_INTERLEAVING",
+    names,
+    (),
+    "Global memories whose banks are separate although the board interleaves them: names, or all.",
+)
 EMULATOR_DEVICES = Option(
     "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."
+)
+SIMULATOR_DEVICES = Option(
+    "CL_CONTEXT_MPSIM_DEVICE_INTELFPGA",
+    count,
+    0,
+    "Number of simulated devices, which do not know their memories until a binary is loaded.",
+)
+NULL_ADDRESS = Option(
+    "CL_ALLOW_GLOBAL_MEM_AT_NULL_ADDRESS_INTELFPGA", switch, False, "Whether a buffer may begin at address 0: 0 or 1."
 )

@@ -40,6 +40,11 @@ def note(text: str) -> None:
         _write(text)
 
 
+def warning(text: str) -> None:
+    """Something that the user has to know about; always shown."""
+    _write(text)
+
+
 def bug(where: str) -> None:
     """The exception at hand is a fault of the driver, or of a host's Python function."""
     kind, failure, trace = sys.exc_info()

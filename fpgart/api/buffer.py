@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from _fpgart_icd import ffi
@@ -31,7 +32,9 @@ from fpgart.runtime.transfers import (
     CopyBuffer,
     FillBuffer,
     MapBuffer,
-    MigrateBuffers,
+    MigrateToDevice,
+    MigrateToHost,
+    Migration,
     ReadBuffer,
     ReadRect,
     UnmapBuffer,
@@ -43,7 +46,9 @@ from fpgart.runtime.transfers import (
 ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_WRITE_ONLY | cl.CL_MEM_READ_ONLY
 HOST_ACCESS = cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_NO_ACCESS
 HOST_POINTERS = cl.CL_MEM_USE_HOST_PTR | cl.CL_MEM_ALLOC_HOST_PTR | cl.CL_MEM_COPY_HOST_PTR
-CHANNELS = 7 << 16
+CHANNEL_SHIFT = 16
+LAST_CHANNEL = 7
+CHANNELS = LAST_CHANNEL << CHANNEL_SHIFT
 HETEROGENEOUS = 1 << 19
 KNOWN_FLAGS = ACCESS | HOST_ACCESS | HOST_POINTERS | CHANNELS | HETEROGENEOUS
 NOT_FOR_HOST_READS = cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_NO_ACCESS
@@ -64,6 +69,7 @@ MEM_INFO: dict[int, info.Query[Buffer]] = {
     cl.CL_MEM_OFFSET: lambda b: info.size(b.origin),
     cl.CL_MEM_USES_SVM_POINTER: lambda b: info.boolean(b.owner.svm),
     cl.CL_MEM_PROPERTIES: lambda b: info.sizes(b.property_list or ()),
+    cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL: lambda b: info.u32(b.memory),
 }
 
 
@@ -84,8 +90,40 @@ def check_flags(flags: int, known: int = KNOWN_FLAGS) -> None:
         raise InvalidValue(f"{flags:#x}: CL_MEM_USE_HOST_PTR excludes allocating and copying")
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Where a buffer shall be: index of a memory (None: anywhere), bank from 1 (0: any)."""
+
+    location: int | None = None
+    bank: int = 0
+
+
+def placement_wish(context: Context, properties: tuple[int, ...], flags: int) -> Wish:
+    """What properties and flags say about it; raises InvalidProperty, InvalidValue."""
+    bank, location = (flags & CHANNELS) >> CHANNEL_SHIFT, None
+    for name, value in zip(properties[0:-1:2], properties[1::2], strict=False):
+        if properties[0:-1:2].count(name) > 1:
+            raise InvalidProperty(f"property {name:#x} is given twice")
+        if name == cl.CL_MEM_CHANNEL_INTEL:
+            if bank:
+                raise InvalidProperty("the bank is given by a flag and by CL_MEM_CHANNEL_INTEL")
+            if value > LAST_CHANNEL:
+                raise InvalidValue(f"channel {value} is not one of 0 to {LAST_CHANNEL}")
+            bank = value
+        elif name == cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL:
+            location = value
+        else:
+            raise InvalidProperty(f"{name:#x} is no property for a buffer")
+    if location is not None and not any(device.holds_buffers(location) for device in context.devices):
+        raise InvalidValue(f"buffer location {location} is no memory for buffers of any device of the context")
+    if bank and not any(device.memories.banks_can_be_chosen(location) for device in context.devices):
+        raise InvalidValue(f"bank {bank} cannot be chosen: the memory interleaves its banks")
+    return Wish(location, bank)
+
+
 def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properties: tuple[int, ...] | None) -> Buffer:
     check_flags(flags)
+    wish = placement_wish(context, properties or (), flags)
     if not size:
         raise InvalidBufferSize("a buffer of 0 bytes is not possible")
     if size > context.max_mem_alloc_size:
@@ -95,7 +133,13 @@ def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properti
             "host_ptr is given without a flag that uses it" if host_ptr else "the flags need a host_ptr, it is NULL"
         )
     buffer = Buffer(
-        context, flags if flags & ACCESS else flags | cl.CL_MEM_READ_WRITE, size, host_ptr, property_list=properties
+        context,
+        flags if flags & ACCESS else flags | cl.CL_MEM_READ_WRITE,
+        size,
+        host_ptr,
+        property_list=properties,
+        bank=wish.bank,
+        location=wish.location,
     )
     if flags & cl.CL_MEM_COPY_HOST_PTR:
         buffer.bind(context.devices[0])
@@ -112,10 +156,7 @@ def create_buffer(context: Context, flags: int, size: int, host_ptr: int) -> Buf
 
 @entry("clCreateBufferWithProperties", "clCreateBufferWithPropertiesINTEL")
 def create_buffer_with_properties(context: Context, properties: Any, flags: int, size: int, host_ptr: int) -> Buffer:
-    found = property_pairs(properties)
-    if found:
-        raise InvalidProperty(f"{found[0]:#x} is no property for a buffer")
-    return make_buffer(context, flags, size, host_ptr, (0,) if properties else None)
+    return make_buffer(context, flags, size, host_ptr, (property_pairs(properties) or (0,)) if properties else None)
 
 
 @entry("clCreateSubBuffer")
@@ -139,6 +180,8 @@ def create_sub_buffer(buffer: Buffer, flags: int, buffer_create_type: int, buffe
     check_range(buffer, origin, size)
     if origin % BASE_ALIGNMENT:
         raise MisalignedSubBufferOffset(f"origin {origin} is no multiple of {BASE_ALIGNMENT} bytes")
+    if flags & CHANNELS and flags & CHANNELS != buffer.flags & CHANNELS:
+        raise InvalidValue("the sub-buffer's channel is not its buffer's")
     inherited = (
         (flags & ACCESS or access) | (flags & HOST_ACCESS or host_access) | buffer.flags & (HOST_POINTERS | CHANNELS)
     )
@@ -476,10 +519,11 @@ def enqueue_migrate_mem_objects(
     for buffer in buffers:
         check_context(command_queue, buffer)
     device = command_queue.device
-    if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST:
-        buffers = []  # contents are read from the board when the host asks for them
     buffers = [buffer for buffer in buffers if not buffer.owner.svm]
-    for buffer in buffers:
-        buffer.reserve(device)
-    operation = MigrateBuffers(device, buffers, not flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)
+    keep = not flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+    operation: Migration | MigrateToHost
+    if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST or not device.knows_memories:
+        operation = MigrateToHost(device, buffers, keep)
+    else:
+        operation = MigrateToDevice(device, buffers, keep)
     return command_queue.enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, wait_list)

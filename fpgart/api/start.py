@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import atexit
 import sys
+from collections.abc import Callable
 
 from _fpgart_icd import ffi, lib
 
 from fpgart import config, log
 from fpgart.api import handles
 from fpgart.board.catalogue import chosen_boards
+from fpgart.board.memory_system import GlobalMemories
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.runtime.platform import Identity, Platform
+from fpgart.notices import NOTICES
+from fpgart.runtime.platform import Board, Identity, Platform
 from fpgart.runtime.scheduler import Scheduler
 
 IDENTITIES = {
@@ -33,6 +36,15 @@ IDENTITIES = {
 CHAPTERS = ("platform", "device", "context", "queue", "event", "buffer", "svm", "program", "kernel", "execute")
 
 
+def boards() -> list[Board]:
+    """What FPGART_BOARD and its kin ask for; a file that describes no board is told about and left out."""
+    described, faults = chosen_boards()
+    for fault in faults:
+        log.warning(str(fault))
+    simulator = bool(config.SIMULATOR_DEVICES.value)
+    return [Board(SimulatedBoard(board), GlobalMemories(board), simulator) for board in described]
+
+
 def register(functions: list[tuple[str, list[str]]]) -> None:
     """Called once, when the interpreter is up; whatever is raised here means: no platform.
 
@@ -42,15 +54,15 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
 
     owns = bool(lib.fpgart_owns_interpreter())
     scheduler = Scheduler(guard_collector=not owns)
-    boards = [SimulatedBoard(board) for board in chosen_boards()]
-    platform = Platform(IDENTITIES[config.PLATFORM.value], list(boards), None, scheduler)
+    platform = Platform(IDENTITIES[config.PLATFORM.value], boards(), None, scheduler)
     handles.publish(platform)
     for device in platform.devices:
         handles.publish(device)
+    at_end = watch(platform)
     platform.engine_grew = lib.fpgart_close_at_exit
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
-    ffi.def_extern(name="fpgart_shut_down")(lambda: shut_down(platform))
+    ffi.def_extern(name="fpgart_shut_down")(lambda: shut_down(platform, at_end))
     for chapter in (*CHAPTERS, "absent"):
         import_module(f"fpgart.api.{chapter}")
     from fpgart.api.absent import refuse_the_rest
@@ -60,12 +72,23 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
         atexit.register(lib.fpgart_close)
 
 
-def shut_down(platform: Platform) -> None:
+def watch(platform: Platform) -> list[Callable[[], None]]:
+    """Start the watchers that the environment asks for; returns what they do at the end of the process."""
+    at_end: list[Callable[[], None]] = []
+    target = config.SUMMARY.value
+    if target:
+        from fpgart.watch.summary import Summary
+
+        summary = Summary()
+        NOTICES.listen(summary)
+        at_end.append(lambda: summary.write(platform, target))
+    return at_end
+
+
+def shut_down(platform: Platform, at_end: list[Callable[[], None]]) -> None:
     """The end of the process: nothing more starts, what runs may end, reports are written."""
     if not platform.scheduler.close(config.EXIT_TIMEOUT.value):
         log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")
-    if config.SUMMARY.value:
-        from fpgart.watch.summary import write_summary
-
-        write_summary(platform, config.SUMMARY.value)
+    for finish in at_end:
+        finish()
     sys.stdout.flush()

@@ -1,17 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boards of this process, as FPGART_BOARD names them."""
+"""The boards that come with the driver, and those that FPGART_BOARD names."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from fpgart import config
-from fpgart.board.description import BOARDS, BoardDescription
+from fpgart.board import board_spec
+from fpgart.board.board_spec import BoardSpecError
+from fpgart.board.description import BoardDescription
+
+FOLDER = Path(__file__).parent / "boards"
 
 
-def chosen_boards() -> list[BoardDescription]:
-    """One description per device; raises OptionError for a name that is not known."""
-    found = []
+def shipped() -> list[str]:
+    """Names of the boards that come with the driver."""
+    return sorted(path.stem for path in FOLDER.glob("*.xml"))
+
+
+def describe(name: str) -> BoardDescription:
+    """A board by its name, or by the path of its board_spec.xml or of the folder with one.
+
+    Raises OptionError for a name that is not known, BoardSpecError for a file that describes no board.
+    """
+    if "/" in name or name.endswith(".xml"):
+        return _as_compiled(board_spec.read(Path(name)))
+    if name not in shipped():
+        raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor a file's path")
+    return _as_compiled(board_spec.read(FOLDER / f"{name}.xml"))
+
+
+def _as_compiled(board: BoardDescription) -> BoardDescription:
+    """With separate banks where FPGART_NO_INTERLEAVING asks for them, as `aoc -no-interleaving` does."""
+    wanted = config.NO_INTERLEAVING.value
+    if not wanted:
+        return board
+    separate = tuple(
+        replace(memory, interleaved_bytes=0) if "all" in wanted or memory.name in wanted else memory
+        for memory in board.memories
+    )
+    return replace(board, memories=separate)
+
+
+def chosen_boards() -> tuple[list[BoardDescription], list[BoardSpecError]]:
+    """One description per device, and the faults of those that are left out for them.
+
+    Raises OptionError for a name that is not known.
+    """
+    found: list[BoardDescription] = []
+    faults: list[BoardSpecError] = []
     for name in config.BOARD.value:
-        if name not in BOARDS:
-            raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(BOARDS)}")
-        found.append(BOARDS[name])
-    return [found[0]] * config.EMULATOR_DEVICES.value if config.EMULATOR_DEVICES.value else found
+        try:
+            found.append(describe(name))
+        except BoardSpecError as error:
+            faults.append(error)
+    count = config.SIMULATOR_DEVICES.value or config.EMULATOR_DEVICES.value
+    return (found[:1] * count if count else found), faults

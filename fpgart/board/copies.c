@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "copies.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -45,4 +46,10 @@ uintptr_t map_anonymous(size_t size)
 int unmap(uintptr_t address, size_t size)
 {
     return munmap((void *)address, size);
+}
+
+int punch(int descriptor, uint64_t offset, uint64_t size)
+{
+    return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                     (off_t)size);
 }

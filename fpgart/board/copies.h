@@ -11,5 +11,6 @@ void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size,
 uintptr_t map_file(int descriptor, size_t size);
 uintptr_t map_anonymous(size_t size);
 int unmap(uintptr_t address, size_t size);
+int punch(int descriptor, uint64_t offset, uint64_t size);
 /* cffi */
 #endif

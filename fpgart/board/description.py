@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board is made of, as far as a host can notice."""
+"""What a board is made of, as far as a host can notice. Sizes and addresses are in bytes."""
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+from fpgart import config
+
 ZERO_PAGE = 1024
+"""The first kibibyte of a memory that begins at 0 is never handed out: no buffer has address 0."""
 
 
 class AllocationType(enum.IntFlag):
-    """Kinds of unified shared memory that a memory can hold."""
+    """Kinds of unified shared memory that a memory can hold; the numbers are autodiscovery's."""
 
     NONE = 0
     HOST = 1
@@ -20,15 +22,38 @@ class AllocationType(enum.IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
+class Interface:
+    """A port of a memory: one bank. `width` in bits, `latency` in nanoseconds."""
+
+    name: str
+    address: int
+    size: int
+    width: int = 512
+    latency: int = 0
+    maxburst: int = 16
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+
+@dataclass(frozen=True, slots=True)
 class GlobalMemory:
-    """One global memory: `begin` to `end` (exclusive, bytes) in the board's map, cut into equal banks."""
+    """One global memory: `begin` to `end` (exclusive) in the board's map, cut into equal banks.
+
+    `interleaved_bytes` is how much of consecutive addresses lies in a bank before the next one's turn;
+    0: the banks are separate. `max_bandwidth` is in MB/s, `config_addr` a register's offset.
+    """
 
     name: str
     begin: int
     end: int
     banks: int = 1
-    interleaved: bool = True
+    interleaved_bytes: int = 0
     allocation_types: AllocationType = AllocationType.NONE
+    max_bandwidth: int = 0
+    config_addr: int = 0
+    interfaces: tuple[Interface, ...] = ()
 
     @property
     def size(self) -> int:
@@ -39,9 +64,13 @@ class GlobalMemory:
         return self.size // self.banks
 
     @property
+    def interleaved(self) -> bool:
+        """Whether consecutive addresses are spread over the banks, so that none can be chosen."""
+        return self.banks > 1 and self.interleaved_bytes > 0
+
+    @property
     def usable_begin(self) -> int:
-        """The first kibibyte is never handed out, so that no buffer has address 0."""
-        return self.begin or ZERO_PAGE
+        return self.begin if self.begin or config.NULL_ADDRESS.value else ZERO_PAGE
 
     @property
     def usable_size(self) -> int:
@@ -49,21 +78,31 @@ class GlobalMemory:
 
     @property
     def is_device_private(self) -> bool:
+        """Whether buffers can be here."""
         return not self.allocation_types or AllocationType.DEVICE in self.allocation_types
 
     def bank_of(self, address: int) -> int:
         """Number of the bank, from 1, that `address` lies in."""
         return (address - self.begin) // self.bank_size + 1
 
+    def bank_begin(self, bank: int) -> int:
+        """Where bank number `bank`, counted from 1 and beyond the last one from the first again, begins."""
+        return self.begin + (bank - 1) % self.banks * self.bank_size
+
 
 @dataclass(frozen=True, slots=True)
 class BoardDescription:
-    """A board's name, vendor and memories; the first memory is the compiler's default."""
+    """A board's name, vendor and memories; the first memory is the compiler's default.
+
+    `full_duplex`: reads and writes may be under way at once. `text` is the board_spec.xml it was read from.
+    """
 
     name: str
     vendor: str
     memories: tuple[GlobalMemory, ...]
     full_duplex: bool = False
+    unified_memory: bool = False
+    text: str = field(default="", repr=False, compare=False)
 
     @property
     def device_private(self) -> tuple[GlobalMemory, ...]:
@@ -79,12 +118,6 @@ class BoardDescription:
         """Bytes of the largest buffer that an empty board can hold."""
         return max(memory.usable_size for memory in self.device_private)
 
-
-BOARDS: dict[str, BoardDescription] = {
-    board.name: board
-    for board in (
-        BoardDescription("usm_s10", "Intel(R) Corporation", (GlobalMemory("DDR", 0, 16 * GIB, 4),)),
-        BoardDescription("a10_ref", "Intel(R) Corporation", (GlobalMemory("DDR", 0, 2 * GIB, 2),)),
-        BoardDescription("a10_small", "Intel(R) Corporation", (GlobalMemory("DDR", 0, 128 * MIB),)),
-    )
-}
+    def can_hold(self, kind: AllocationType) -> bool:
+        """Whether some memory of the board takes unified shared memory of this kind."""
+        return any(kind in memory.allocation_types for memory in self.memories)

@@ -1,61 +1,177 @@
 # SPDX-License-Identifier: Apache-2.0
-"""First-fit allocation of address ranges."""
+"""First-fit allocation of address ranges, in time that grows with the logarithm of the range."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
-
 GRANULARITY = 1024
+RADIX_BITS = 4
+RADIX = 1 << RADIX_BITS
 
 
 def round_up(size: int, unit: int = GRANULARITY) -> int:
     return -(-size // unit) * unit
 
 
+class Holes:
+    """Free ranges by where they begin, with the question first fit asks: the first one that is big enough.
+
+    A tree of radix 16 over begin positions (in granules). Every node keeps, for each of its 16 children,
+    the size of the largest hole that begins below it; level 0 has the holes themselves. Nodes without
+    holes do not exist.
+    """
+
+    __slots__ = ("_levels",)
+
+    def __init__(self, positions: int) -> None:
+        """`positions`: how many granules there are."""
+        count = max(1, -(-(positions - 1).bit_length() // RADIX_BITS))
+        self._levels: list[dict[int, list[int]]] = [{} for _ in range(count)]
+
+    def put(self, position: int, size: int) -> None:
+        """A hole of `size` begins at `position`; 0 takes it away."""
+        for level in self._levels:
+            index = position & RADIX - 1
+            position >>= RADIX_BITS
+            node = level.get(position)
+            if node is None:
+                if not size:
+                    return
+                node = level[position] = [0] * RADIX
+            before = node[index]
+            if before == size:
+                return
+            largest = max(node)
+            node[index] = size
+            if size > largest:
+                continue  # this is now the largest below all nodes above that had less
+            if before == largest:
+                size = max(node)
+                if not size:
+                    del level[position]
+            else:
+                return
+
+    def first(self, size: int, position: int = 0) -> int | None:
+        """The first hole at or after `position` that has `size`."""
+        levels = self._levels
+        depth = 0
+        while depth < len(levels):
+            index = position & RADIX - 1
+            position >>= RADIX_BITS
+            node = levels[depth].get(position)
+            if node is not None:
+                for child in range(index, RADIX):
+                    if node[child] >= size:
+                        return self._leftmost(depth, position << RADIX_BITS | child, size)
+            position += 1  # nothing under this node: on with the next one, from its begin
+            depth += 1
+        return None
+
+    def _leftmost(self, depth: int, position: int, size: int) -> int:
+        while depth:
+            depth -= 1
+            node = self._levels[depth][position]
+            for child, largest in enumerate(node):
+                if largest >= size:
+                    position = position << RADIX_BITS | child
+                    break
+        return position
+
+    def last_before(self, position: int) -> int | None:
+        """The last hole that begins before `position`."""
+        levels = self._levels
+        position -= 1
+        depth = 0
+        while depth < len(levels) and position >= 0:
+            index = position & RADIX - 1
+            position >>= RADIX_BITS
+            node = levels[depth].get(position)
+            if node is not None:
+                for child in range(index, -1, -1):
+                    if node[child]:
+                        return self._rightmost(depth, position << RADIX_BITS | child)
+            position -= 1
+            depth += 1
+        return None
+
+    def _rightmost(self, depth: int, position: int) -> int:
+        while depth:
+            depth -= 1
+            node = self._levels[depth][position]
+            position = position << RADIX_BITS | max(child for child in range(RADIX) if node[child])
+        return position
+
+
 class FirstFit:
     """Hands out ranges of [begin, end), always at the lowest address where one fits.
 
-    The holes between live ranges are kept in address order; a freed range joins its neighbours.
+    All sizes are rounded up to 1 KiB; a freed range joins its neighbours.
     """
 
-    __slots__ = ("_holes", "_sizes", "begin", "end", "free_bytes")
+    __slots__ = ("_by_end", "_holes", "_sizes", "begin", "end", "free_bytes")
 
     def __init__(self, begin: int, end: int) -> None:
         self.begin = begin
         self.end = end
-        self.free_bytes = end - begin
-        self._holes: list[int] = [begin]
-        self._sizes: dict[int, int] = {begin: end - begin}
+        self.free_bytes = 0
+        self._holes = Holes((end - begin) // GRANULARITY)
+        self._sizes: dict[int, int] = {}
+        self._by_end: dict[int, int] = {}
+        self._open(begin, (end - begin) // GRANULARITY * GRANULARITY)
 
     def allocate(self, size: int, first: int | None = None) -> int | None:
         """The lowest address at or above `first` where `size` bytes fit; None if there is none."""
         size = round_up(size)
-        index = 0 if first is None else max(0, bisect_right(self._holes, first) - 1)
-        for hole in self._holes[index:] if index else self._holes:
-            start = hole if first is None or hole >= first else first
-            if start + size <= hole + self._sizes[hole]:
-                self._cut(hole, start, size)
-                return start
-        return None
+        start = hole = self._find(size, first)
+        if hole is None or start is None:
+            return None
+        if first is not None and hole < first:
+            start = first
+        length = self._close(hole)
+        if start > hole:
+            self._open(hole, start - hole)
+        if start + size < hole + length:
+            self._open(start + size, hole + length - start - size)
+        return start
 
     def free(self, address: int, size: int) -> None:
         """Give a range back; it must be one that allocate() returned."""
         size = round_up(size)
-        self.free_bytes += size
-        index = bisect_left(self._holes, address)
-        if index < len(self._holes) and self._holes[index] == address + size:
-            size += self._sizes.pop(self._holes.pop(index))
-        if index and self._holes[index - 1] + self._sizes[self._holes[index - 1]] == address:
-            self._sizes[self._holes[index - 1]] += size
-        else:
-            self._holes.insert(index, address)
-            self._sizes[address] = size
+        before = self._by_end.get(address)
+        if address + size in self._sizes:
+            size += self._close(address + size)
+        if before is not None:
+            size += self._close(before)
+            address = before
+        self._open(address, size)
 
-    def _cut(self, hole: int, start: int, size: int) -> None:
-        length = self._sizes.pop(hole)
-        self._holes.pop(bisect_left(self._holes, hole))
+    def holes(self) -> list[tuple[int, int]]:
+        """Address and bytes of every free range, in order."""
+        return sorted(self._sizes.items())
+
+    def _find(self, size: int, first: int | None) -> int | None:
+        """Where the hole begins that the range will be cut from."""
+        if first is None or first <= self.begin:
+            return self._address(self._holes.first(size // GRANULARITY))
+        position = round_up(first - self.begin) // GRANULARITY
+        across = self._address(self._holes.last_before(position))
+        if across is not None and first + size <= across + self._sizes[across]:
+            return across
+        return self._address(self._holes.first(size // GRANULARITY, position))
+
+    def _address(self, position: int | None) -> int | None:
+        return None if position is None else self.begin + position * GRANULARITY
+
+    def _open(self, address: int, size: int) -> None:
+        if size:
+            self.free_bytes += size
+            self._sizes[address] = size
+            self._by_end[address + size] = address
+            self._holes.put((address - self.begin) // GRANULARITY, size // GRANULARITY)
+
+    def _close(self, address: int) -> int:
+        size = self._sizes.pop(address)
         self.free_bytes -= size
-        for begin, end in ((hole, start), (start + size, hole + length)):
-            if end > begin:
-                insort(self._holes, begin)
-                self._sizes[begin] = end - begin
+        del self._by_end[address + size]
+        self._holes.put((address - self.begin) // GRANULARITY, 0)
+        return size

@@ -52,8 +52,17 @@ class Mmd(Protocol):
     def host_alloc(self, size: int, alignment: int) -> int:
         """aocl_mmd_host_alloc: host memory that the board may use; 0 when there is none."""
 
+    def shared_alloc(self, size: int, alignment: int) -> int:
+        """aocl_mmd_shared_alloc: memory that moves between host and this board; 0 when there is none."""
+
     def free(self, host: int) -> None:
-        """aocl_mmd_free: give back what host_alloc gave."""
+        """aocl_mmd_free: give back what host_alloc or shared_alloc gave."""
+
+    def in_use(self, board: int, size: int) -> None:
+        """A range was claimed; like unused() no call of aocl_mmd.h: they let the simulation save memory."""
+
+    def unused(self, board: int, size: int) -> None:
+        """A range has no contents any more."""
 
     def aperture(self, board: int) -> int:
         """Where the board's memory at `board` appears in this process, for the engine's kernels."""

@@ -6,17 +6,21 @@ from __future__ import annotations
 import os
 import threading
 
+from fpgart import config
 from fpgart._native import lib
 from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import round_up
 from fpgart.board.mmd import BoardError, Traffic
 
 PAGE = 4096
-CALLS = ("write", "read", "copy", "program", "host_alloc", "free")
+CALLS = ("write", "read", "copy", "program", "host_alloc", "shared_alloc", "free")
 
 
 class SimulatedBoard:
-    """An `Mmd` whose DRAM costs host memory only where it has been touched."""
+    """An `Mmd` whose DRAM costs host memory only where it has been touched.
+
+    Freed ranges keep their pages, which makes the next buffer there cheap, up to FPGART_WARM_MEMORY bytes.
+    """
 
     def __init__(self, description: BoardDescription) -> None:
         self.description = description
@@ -25,8 +29,12 @@ class SimulatedBoard:
         self._read = self.traffic["read"]
         self._copied = self.traffic["copy"]
         self._opening = threading.Lock()
+        self._descriptor = -1
         self._base = 0
-        self._size = max(memory.end for memory in description.memories)
+        self._size = sum(memory.size for memory in description.device_private)
+        self._segments: list[tuple[int, int, int]] = []
+        self._begin = self._end = self._shift = 0
+        self._warm = 0
         self._host_allocations: dict[int, tuple[int, int]] = {}
 
     def open(self) -> None:
@@ -34,51 +42,68 @@ class SimulatedBoard:
             if self._base:
                 return
             descriptor = os.memfd_create(f"fpgart-{self.description.name}", os.MFD_CLOEXEC)
-            try:
-                os.ftruncate(descriptor, self._size)
-                base = int(lib.map_file(descriptor, self._size))
-            finally:
-                os.close(descriptor)
+            os.ftruncate(descriptor, self._size)
+            base = int(lib.map_file(descriptor, self._size))
             if not base:
+                os.close(descriptor)
                 raise BoardError(
                     f"{self._size} bytes of address space for the memory of board "
                     f"'{self.description.name}' are not to be had (ulimit -v?)"
                 )
+            self._descriptor = descriptor
+            self._segments = []
+            place = base
+            for memory in sorted(self.description.device_private, key=lambda memory: memory.begin):
+                self._segments.append((memory.begin, memory.end, place - memory.begin))
+                place += memory.size
+            self._begin, self._end, self._shift = self._segments[0]
             self._base = base
 
     def close(self) -> None:
         with self._opening:
             if self._base:
                 lib.unmap(self._base, self._size)
+                os.close(self._descriptor)
                 self._base = 0
 
+    def aperture(self, board: int) -> int:
+        if self._begin <= board < self._end:
+            return board + self._shift
+        return board + next(shift for begin, end, shift in self._segments if begin <= board < end)
+
     def write(self, host: int, board: int, size: int) -> None:
-        lib.copy_bytes(self._base + board, host, size)
+        lib.copy_bytes(self.aperture(board), host, size)
         traffic = self._written
         traffic.calls += 1
         traffic.bytes += size
 
     def read(self, board: int, host: int, size: int) -> None:
-        lib.copy_bytes(host, self._base + board, size)
+        lib.copy_bytes(host, self.aperture(board), size)
         traffic = self._read
         traffic.calls += 1
         traffic.bytes += size
 
     def copy(self, source: int, destination: int, size: int) -> None:
-        lib.copy_bytes(self._base + destination, self._base + source, size)
+        lib.copy_bytes(self.aperture(destination), self.aperture(source), size)
         self._copied.add(size)
 
     def program(self, image: bytes) -> None:
         self.traffic["program"].add(len(image))
 
     def host_alloc(self, size: int, alignment: int) -> int:
+        return self._allocate("host_alloc", size, alignment)
+
+    def shared_alloc(self, size: int, alignment: int) -> int:
+        return self._allocate("shared_alloc", size, alignment)
+
+    def _allocate(self, call: str, size: int, alignment: int) -> int:
         length = round_up(size, PAGE) + max(0, alignment - PAGE)
         mapping = int(lib.map_anonymous(length))
         if not mapping:
             return 0
         address = round_up(mapping, max(alignment, 1))
         self._host_allocations[address] = mapping, length
-        self.traffic["host_alloc"].add(size)
+        self.traffic[call].add(size)
         return address
 
     def free(self, host: int) -> None:
@@ -86,5 +111,14 @@ class SimulatedBoard:
         lib.unmap(mapping, length)
         self.traffic["free"].add(0)
 
-    def aperture(self, board: int) -> int:
-        return self._base + board
+    def in_use(self, board: int, size: int) -> None:
+        self._warm = max(0, self._warm - size)
+
+    def unused(self, board: int, size: int) -> None:
+        if self._warm + size <= config.WARM_MEMORY.value:
+            self._warm += size
+            return
+        begin = round_up(self.aperture(board) - self._base, PAGE)
+        end = (self.aperture(board) + size - self._base) // PAGE * PAGE
+        if end > begin:
+            lib.punch(self._descriptor, begin, end - begin)

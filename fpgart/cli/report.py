@@ -9,17 +9,22 @@ import platform
 from typing import Any
 
 from fpgart import __version__, config
-from fpgart.board.catalogue import chosen_boards
-from fpgart.board.description import BOARDS, BoardDescription
+from fpgart.board.board_spec import BoardSpecError
+from fpgart.board.catalogue import describe, shipped
+from fpgart.board.description import AllocationType, BoardDescription
 from fpgart.cli.registration import LIBRARY
 from fpgart.engine.choice import candidates, choose_engine
 from fpgart.watch.summary import in_words
+
+KINDS = (AllocationType.HOST, AllocationType.SHARED, AllocationType.DEVICE)
 
 
 def _board(board: BoardDescription) -> dict[str, Any]:
     return {
         "name": board.name,
         "vendor": board.vendor,
+        "full_duplex": board.full_duplex,
+        "unified_memory": board.unified_memory,
         "memories": [
             {
                 "name": memory.name,
@@ -27,23 +32,40 @@ def _board(board: BoardDescription) -> dict[str, Any]:
                 "end": memory.end,
                 "size": memory.size,
                 "banks": memory.banks,
-                "interleaved": memory.interleaved,
+                "interleaved_bytes": memory.interleaved_bytes if memory.interleaved else 0,
+                "buffers": memory.is_device_private,
+                "usm": [kind.name.lower() for kind in KINDS if kind in memory.allocation_types and kind.name],
             }
             for memory in board.memories
         ],
     }
 
 
+def _chosen() -> tuple[list[BoardDescription], list[str]]:
+    """The boards that FPGART_BOARD names, and what is wrong with those that could not be read."""
+    found: list[BoardDescription] = []
+    faults: list[str] = []
+    for name in config.BOARD.value:
+        try:
+            found.append(describe(name))
+        except BoardSpecError as error:
+            faults.append(str(error))
+    return found, faults
+
+
 def collect() -> dict[str, Any]:
     """Everything, as plain data."""
     engine = choose_engine()
+    chosen, faults = _chosen()
+    boards = {name: describe(name) for name in shipped()} | {board.name: board for board in chosen}
     return {
         "fpgart": __version__,
         "python": platform.python_version(),
         "library": str(LIBRARY),
         "library_built": LIBRARY.exists(),
-        "boards": [_board(board) for board in BOARDS.values()],
-        "chosen_boards": [board.name for board in chosen_boards()],
+        "boards": [_board(board) for board in boards.values()],
+        "chosen_boards": [board.name for board in chosen],
+        "board_faults": faults,
         "engines": [{"name": name, "path": str(path)} for name, path in candidates("auto")],
         "chosen_engine": {"name": engine.name, "version": engine.version, "path": engine.path},
         "environment": [
@@ -62,6 +84,19 @@ def as_json() -> str:
     return json.dumps(collect(), indent=2) + "\n"
 
 
+def _memory_in_words(memory: dict[str, Any]) -> str:
+    parts = [in_words(memory["size"])]
+    if memory["banks"] > 1:
+        spread = f"interleaved by {memory['interleaved_bytes']} bytes" if memory["interleaved_bytes"] else "separate"
+        parts.append(f"{memory['banks']} banks, {spread}")
+    parts.append(f"from {memory['begin']:#x}")
+    if memory["buffers"]:
+        parts.append("buffers")
+    if memory["usm"]:
+        parts.append(f"USM: {', '.join(memory['usm'])}")
+    return f"{memory['name']:<8} {'; '.join(parts)}"
+
+
 def as_text() -> str:
     """For people."""
     facts = collect()
@@ -75,8 +110,8 @@ def as_text() -> str:
         mark = "*" if board["name"] in facts["chosen_boards"] else " "
         lines.append(f" {mark} {board['name']:<12} {board['vendor']}")
         for memory in board["memories"]:
-            banks = f"{memory['banks']} banks" if memory["banks"] > 1 else "1 bank"
-            lines.append(f"     {memory['name']:<8} {in_words(memory['size'])}, {banks}, from {memory['begin']:#x}")
+            lines.append(f"     {_memory_in_words(memory)}")
+    lines += [f" ! {fault}" for fault in facts["board_faults"]]
     lines += ["", "engines (* in use)"]
     chosen = facts["chosen_engine"]
     for engine in facts["engines"]:

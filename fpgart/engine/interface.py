@@ -13,13 +13,17 @@ from fpgart.errors import BuildProgramFailure, CompilerNotAvailable
 
 @dataclass(frozen=True, slots=True)
 class ArgumentInterface:
-    """A kernel argument as the compiler sees it; the qualifiers are the CL_KERNEL_ARG_* values."""
+    """A kernel argument as the compiler sees it; the qualifiers are the CL_KERNEL_ARG_* values.
+
+    `buffer_location` names the memory that it has to be in, "" for the default one.
+    """
 
     name: str
     type_name: str
     address_qualifier: int
     access_qualifier: int
     type_qualifier: int
+    buffer_location: str = ""
 
 
 @dataclass(frozen=True, slots=True)

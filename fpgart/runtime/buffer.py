@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Buffers and sub-buffers (OpenCL 3.0, 5.2): described at creation, placed at first use.
 
-A buffer has a *block* per device that it is needed on, reserved when a command that needs it is
-enqueued. One of them is its *home*, where its contents are; it moves when a kernel runs elsewhere.
+A buffer has a *block* for each memory of each device that it is needed in, reserved when a command that
+needs it is enqueued: `blocks`, a list by device and memory. One of them is its *home*, where its contents
+are. A transfer copies bytes and leaves the home as it is; a migration moves the home and gives the block
+that was left back. Contents may also be in the host's memory (`on_host`): those of CL_MEM_USE_HOST_PTR
+until a kernel needs them, and those that were migrated to the host.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from itertools import count
+from time import monotonic_ns
 from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
 from fpgart._native import lib
 from fpgart.board.first_fit import round_up
 from fpgart.errors import InvalidValue, MemObjectAllocationFailure, OutOfHostMemory
+from fpgart.notices import NOTICES
 from fpgart.runtime.device import Block, Device
 
 if TYPE_CHECKING:
@@ -22,10 +27,11 @@ if TYPE_CHECKING:
 
 PAGE = 4096
 HOST_WRITES = cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
+NUMBERS = count(1)
 
 
 class HostStore:
-    """Host memory of a buffer, for mapping it; unmapped when the buffer dies."""
+    """Host memory of a buffer, page-aligned; unmapped when the buffer dies."""
 
     __slots__ = ("address", "size")
 
@@ -40,20 +46,29 @@ class HostStore:
 
 
 class Buffer:
-    """A buffer, or (`parent` set) a window of one. `size` and `origin` are in bytes."""
+    """A buffer, or (`parent` set) a window of one. `size` and `origin` are in bytes.
+
+    `bank` (from 1; 0: none) and `location` (index of a memory; None: no wish) are where the host wants it;
+    `hint` is the buffer_location ("": the default memory) of the kernel argument that it was first set as,
+    None before. `number` is its name in traces.
+    """
 
     __slots__ = (
         "__weakref__",
+        "bank",
         "blocks",
         "callbacks",
         "context",
         "flags",
         "handle",
+        "hint",
         "home",
         "host_ptr",
-        "lock",
+        "location",
         "map_count",
         "mappings",
+        "number",
+        "on_host",
         "origin",
         "parent",
         "property_list",
@@ -73,8 +88,11 @@ class Buffer:
         parent: Buffer | None = None,
         origin: int = 0,
         property_list: tuple[int, ...] | None = None,
+        bank: int = 0,
+        location: int | None = None,
     ) -> None:
         self.handle = 0
+        self.number = next(NUMBERS)
         self.context = context
         self.flags = flags
         self.size = size
@@ -82,15 +100,20 @@ class Buffer:
         self.root: Buffer | None = parent
         self.origin = origin
         self.property_list = property_list
+        self.bank = bank
+        self.location = location
+        self.hint: str | None = None
         self.host_ptr = host_ptr if flags & cl.CL_MEM_USE_HOST_PTR else 0
-        self.blocks: dict[Device, Block] | None = None
+        self.on_host = bool(self.host_ptr)
+        self.blocks: dict[tuple[Device, int], Block] | None = None
         self.home: Block | None = None
         self.store: HostStore | None = None
         self.callbacks: list[Callable[[], None]] | None = None
         self.mappings: dict[int, list[tuple[int, int, int]]] | None = None
         self.map_count = 0
-        self.lock = None if parent else threading.Lock()
         self.svm = bool(self.host_ptr and context.svm and context_svm_base(context, host_ptr) is not None)
+        for listener in NOTICES.buffer_created:
+            listener(self)
 
     # Placement
 
@@ -100,126 +123,188 @@ class Buffer:
         return self.root or self
 
     @property
-    def address_in_host(self) -> int:
-        """Where the contents are in the host's own memory, for buffers that stay there."""
-        return self.owner.host_ptr + self.origin
+    def placed(self) -> bool:
+        """Whether the contents have a place, or will have one when what is enqueued has run."""
+        owner = self.owner
+        return bool(owner.blocks) or owner.on_host
 
-    def reserve(self, device: Device) -> Block:
-        """The block on `device`, claimed now if there is none.
+    @property
+    def memory(self) -> int:
+        """Index of the memory that it is in or, before it has a place, shall be in."""
+        owner = self.owner
+        block = owner.home or next(iter((owner.blocks or {}).values()), None)
+        return block.memory if block is not None else owner.location or 0
 
-        Raises MemObjectAllocationFailure when the device's memory has no room.
+    def host_address(self) -> int:
+        """Where the buffer begins in the host's own memory; made at the first call."""
+        owner = self.owner
+        if owner.host_ptr:
+            return owner.host_ptr + self.origin
+        if owner.store is None:
+            with owner.context.placing:
+                if owner.store is None:
+                    owner.store = HostStore(owner.size)
+        return owner.store.address + self.origin
+
+    def reserve(self, device: Device, memory: int | None = None, user: int = 0) -> Block:
+        """The block in a memory of `device`, claimed now if there is none.
+
+        `memory` None: wherever on the device the buffer is or, if it is not there yet, where it wants to be.
+        A `user` (the id of a launch) keeps the block until it is taken out of its users.
+        Raises MemObjectAllocationFailure when there is no room.
         """
         owner = self.owner
-        blocks = owner.blocks
-        if blocks is not None:
-            block = blocks.get(device)
-            if block is not None:
-                return block
-        assert owner.lock is not None
-        with owner.lock:
-            if owner.blocks is None:
-                owner.blocks = {}
-            if device not in owner.blocks:
-                claimed = device.allocate(owner.size)
-                if claimed is None:
-                    raise MemObjectAllocationFailure(
-                        f"no {owner.size} bytes free on device {device.id} ('{device.board.name}')"
-                    )
-                owner.blocks[device] = claimed
-            return owner.blocks[device]
+        with owner.context.placing:
+            block = owner._on(device, memory)
+            if block is None:
+                block = owner._claim(device, memory)
+            if user:
+                block.users[user] = None
+        return block
+
+    def _on(self, device: Device, memory: int | None) -> Block | None:
+        blocks, home = self.blocks, self.home
+        if blocks is None:
+            return None
+        if memory is not None:
+            return blocks.get((device, memory))
+        if home is not None and home.device is device:
+            return home
+        return next((block for (where, _), block in blocks.items() if where is device), None)
+
+    def _claim(self, device: Device, memory: int | None) -> Block:
+        device.open()
+        if memory is None:
+            memory = self._wanted(device)
+        block = device.allocate(self.size, memory, self.bank, self.number)
+        if block is None:
+            where = f" in memory '{device.memories.name_of(memory)}'" if memory is not None else ""
+            raise MemObjectAllocationFailure(
+                f"no {self.size} bytes free{where} on device {device.id} ('{device.board.name}')"
+            )
+        if self.blocks is None:
+            self.blocks = {}
+        self.blocks[device, block.memory] = block
+        return block
+
+    def _wanted(self, device: Device) -> int | None:
+        """The memory where the host, or else a kernel argument, wants it; None for no wish."""
+        if self.location is not None or self.hint is None:
+            return self.location
+        try:
+            return device.memories.memory_for(self.hint)
+        except KeyError:  # another device's memory
+            return None
 
     def bind(self, device: Device) -> None:
         """Make sure that the buffer has a place, on `device` if it has none yet.
 
-        Contents in the host's own memory (CL_MEM_USE_HOST_PTR) stay there until a kernel needs them.
+        A simulator that has no binary yet cannot place anything: the contents wait in the host's memory.
         """
         owner = self.owner
-        if owner.blocks is None and not owner.host_ptr:
+        if owner.blocks or owner.on_host:
+            return
+        if device.knows_memories:
             self.reserve(device)
+        else:
+            self.host_address()
+            owner.on_host = True
 
     def device_of_contents(self, default: Device) -> Device:
         """The device that a transfer of this buffer keeps busy."""
-        home = self.owner.home
-        return home.device if home is not None else default
+        owner = self.owner
+        if owner.home is not None:
+            return owner.home.device
+        if owner.blocks:
+            return next(iter(owner.blocks.values())).device
+        return default
 
     def settled(self) -> Block | None:
         """The block with the contents; None while they are in the host's own memory."""
         owner = self.owner
-        if owner.home is None and owner.blocks and not owner.host_ptr:
+        if owner.home is None and owner.blocks and not owner.on_host:
             owner.home = next(iter(owner.blocks.values()))
         return owner.home
 
-    def migrate(self, device: Device, *, keep: bool = True) -> bool:
-        """Bring the contents to the block on `device`; False when they were there already.
+    # Migration
 
-        The block left behind is given back. With `keep` False the contents need not come along.
+    def migrate(self, target: Block, reason: str, *, keep: bool = True) -> None:
+        """Bring the contents to block `target`; with `keep` False they need not come along.
+
+        Blocks that are then neither home nor waited for by a launch are given back.
         """
         owner = self.owner
-        target = owner.reserve(device)
+        begin = monotonic_ns()
         home = owner.home
-        if home is target:
-            return False
-        if home is None:
-            if owner.host_ptr and keep:
-                device.mmd.write(owner.host_ptr, target.address, owner.size)
-        elif keep:
-            move_between_devices(home, target, owner.size)
-        owner.home = target
-        if home is not None and owner.blocks is not None:
-            del owner.blocks[home.device]
-            home.release()
-        return True
+        source = home
+        if home is not target:
+            if not keep or (home is None and not owner.on_host):
+                source = target
+            elif home is None:
+                target.device.mmd.write(owner.host_address(), target.address, owner.size)
+            else:
+                copy_block(home, home.address, target, target.address, owner.size)
+            owner.home = target
+            owner.on_host = False
+            owner.drop_unused()
+        for listener in NOTICES.migrated:
+            listener(owner, source, target, begin, reason)
 
-    def aperture(self, device: Device) -> int:
-        """Where a kernel on `device` finds the contents, as an address of this process."""
+    def migrate_to_host(self, reason: str, *, keep: bool = True) -> None:
+        """Bring the contents to the host's own memory and give the blocks back."""
         owner = self.owner
-        assert owner.blocks is not None
-        return device.mmd.aperture(owner.blocks[device].address + self.origin)
+        begin = monotonic_ns()
+        home = owner.settled()
+        address = owner.host_address()
+        if home is not None and keep:
+            home.device.mmd.read(home.address, address, owner.size)
+        owner.on_host = True
+        owner.home = None
+        owner.drop_unused()
+        for listener in NOTICES.migrated:
+            listener(owner, home if keep else None, None, begin, reason)
+
+    def drop_unused(self) -> None:
+        """Give back the blocks that neither hold the contents nor are waited for."""
+        if self.blocks is None:
+            return
+        with self.context.placing:
+            for key, block in list(self.blocks.items()):
+                if block is not self.home and not block.users:
+                    del self.blocks[key]
+                    block.release()
 
     # Contents; offsets count from the buffer's own begin
 
     def write_from(self, host: int, offset: int, size: int) -> None:
         block = self.settled()
         if block is None:
-            lib.copy_bytes(self.owner.host_ptr + self.origin + offset, host, size)
+            lib.copy_bytes(self.host_address() + offset, host, size)
         else:
-            block.device.mmd.write(host, block.address + self.origin + offset, size)
+            block.device.mmd.write(host, block.region.address + self.origin + offset, size)
 
     def read_into(self, host: int, offset: int, size: int) -> None:
         block = self.settled()
         if block is None:
-            lib.copy_bytes(host, self.owner.host_ptr + self.origin + offset, size)
+            lib.copy_bytes(host, self.host_address() + offset, size)
         else:
-            block.device.mmd.read(block.address + self.origin + offset, host, size)
+            block.device.mmd.read(block.region.address + self.origin + offset, host, size)
 
     def copy_to(self, other: Buffer, offset: int, other_offset: int, size: int) -> None:
         source, target = self.settled(), other.settled()
         if source is None:
-            other.write_from(self.owner.host_ptr + self.origin + offset, other_offset, size)
+            other.write_from(self.host_address() + offset, other_offset, size)
         elif target is None:
-            self.read_into(other.owner.host_ptr + other.origin + other_offset, offset, size)
+            self.read_into(other.host_address() + other_offset, offset, size)
         else:
             from_address = source.address + self.origin + offset
-            to_address = target.address + other.origin + other_offset
-            if source.device is target.device:
-                source.device.mmd.copy(from_address, to_address, size)
-            else:
-                copy_between_devices(source.device, from_address, target.device, to_address, size)
+            copy_block(source, from_address, target, target.address + other.origin + other_offset, size)
 
     # Mapping
 
     def map(self, offset: int, size: int, flags: int) -> int:
         """The host address under which the region will appear; map_in() brings the contents."""
-        owner = self.owner
-        if owner.host_ptr:
-            base = owner.host_ptr
-        else:
-            assert owner.lock is not None
-            with owner.lock:
-                if owner.store is None:
-                    owner.store = HostStore(owner.size)
-                base = owner.store.address
-        pointer = base + self.origin + offset
+        pointer = self.host_address() + offset
         if self.mappings is None:
             self.mappings = {}
         self.mappings.setdefault(pointer, []).append((offset, size, flags))
@@ -268,27 +353,41 @@ class Buffer:
                 reaper.append(callback)
             for block in (blocks or {}).values():
                 reaper.append(block.release)
+        for listener in NOTICES.buffer_destroyed:
+            listener(self.number)
 
 
 CHUNK = 8 << 20
 
 
-def move_between_devices(source: Block, target: Block, size: int) -> None:
+def copy_block(source: Block, from_address: int, target: Block, to_address: int, size: int) -> None:
+    """Bytes from one block to another: within a board by its own copy, else through the host.
+
+    Through the host it is 8 MiB at a time, one piece being written while the next one is read.
+    """
     if source.device is target.device:
-        source.device.mmd.copy(source.address, target.address, size)
-    else:
-        copy_between_devices(source.device, source.address, target.device, target.address, size)
+        source.device.mmd.copy(from_address, to_address, size)
+        return
+    read, write = source.device.mmd.read, target.device.mmd.write
+    if size <= CHUNK:
+        staging = HostStore(size)
+        read(from_address, staging.address, size)
+        write(staging.address, to_address, size)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+    from contextvars import copy_context
 
-
-def copy_between_devices(source: Device, from_address: int, target: Device, to_address: int, size: int) -> None:
-    """Through the host, 8 MiB at a time, as the board's runtime does it."""
-    staging = HostStore(min(size, CHUNK))
-    done = 0
-    while done < size:
-        step = min(CHUNK, size - done)
-        source.mmd.read(from_address + done, staging.address, step)
-        target.mmd.write(staging.address, to_address + done, step)
-        done += step
+    stores = HostStore(CHUNK), HostStore(CHUNK)
+    with ThreadPoolExecutor(1, "fpgart pipeline") as pipeline:
+        written = None
+        for index, done in enumerate(range(0, size, CHUNK)):
+            store, step = stores[index % 2], min(CHUNK, size - done)
+            read(from_address + done, store.address, step)
+            if written is not None:
+                written.result()
+            written = pipeline.submit(copy_context().run, write, store.address, to_address + done, step)
+        assert written is not None
+        written.result()
 
 
 def context_svm_base(context: Context, pointer: int) -> int | None:

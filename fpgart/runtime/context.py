@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -37,6 +38,8 @@ class Context:
         self.devices = devices
         self.properties = properties
         self.reaper: deque[Callable[[], None]] = deque()
+        self.placing = threading.Lock()
+        """Guards which blocks the context's buffers have."""
         self.svm: dict[int, int] = {}
         self._notify = notify
         self._destructors: list[Callable[[], None]] = []

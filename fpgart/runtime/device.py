@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices: a board behind its MMD, and what is known about the engine that runs its kernels."""
+"""Devices: a board behind its MMD, what of its memory is taken, and what it is busy with."""
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass
+import enum
 from typing import TYPE_CHECKING
 
-from fpgart.board.description import BoardDescription, GlobalMemory
+from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
-from fpgart.board.first_fit import FirstFit
+from fpgart.board.memory_system import MemorySystem, Region
 from fpgart.board.mmd import BoardError, Mmd
 from fpgart.errors import DeviceNotAvailable
+from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
     from fpgart.runtime.platform import Platform
@@ -19,61 +19,76 @@ if TYPE_CHECKING:
 
 
 class Block:
-    """A range of a device's memory, held until release()."""
+    """A range of a device's memory, held until release().
 
-    __slots__ = ("address", "device", "memory", "placement", "size")
+    `owner` is the number of the buffer or allocation it is for. `users` are the launches that were
+    enqueued and will need it; `running` counts those that run now. The scheduler guards `running`.
+    """
 
-    def __init__(
-        self, device: Device, memory: GlobalMemory, address: int, size: int, placement: Placement | None
-    ) -> None:
+    __slots__ = ("device", "owner", "pointer", "region", "running", "users")
+
+    def __init__(self, device: Device, region: Region, owner: int) -> None:
         self.device = device
-        self.memory = memory
-        self.address = address
-        self.size = size
-        self.placement = placement
+        self.region = region
+        self.pointer = device.mmd.aperture(region.address)
+        """Where the board's memory at the block's begin appears in this process."""
+        self.owner = owner
+        self.users: dict[int, None] = {}
+        self.running = 0
+
+    @property
+    def address(self) -> int:
+        """Where it begins in the board's memory map."""
+        return self.region.address
+
+    @property
+    def memory(self) -> int:
+        return self.region.memory
 
     @property
     def device_address(self) -> DeviceAddress:
-        return DeviceAddress.of(self.device.id, self.address)
+        return DeviceAddress.of(self.device.id, self.region.address)
 
     def release(self) -> None:
         self.device.free(self)
 
 
-REMEMBERED = 64  # placements that a device's history holds
+class Direction(enum.IntFlag):
+    """Which way bytes go, seen from the board; what a half-duplex board can do only one of at a time."""
 
-
-@dataclass(slots=True)
-class Placement:
-    """A block that was claimed; addresses are the board's, sizes in bytes."""
-
-    address: int
-    size: int
-    memory: str
-    bank: int
-    freed: bool = False
+    NONE = 0
+    IN = 1
+    OUT = 2
+    BOTH = 3
 
 
 class Device:
     """An OpenCL device (OpenCL 3.0, 4.2): one board.
 
-    `id` is its number on the platform, and in its device addresses.
+    `id` is its number on the platform, and in its device addresses. `moving`, `programming`, `launches`
+    (those that count on the binary that is loaded) and `loaded` say what the board is busy with; the
+    scheduler guards them.
     """
 
-    def __init__(self, platform: Platform, scheduler: Scheduler, id: int, mmd: Mmd) -> None:
+    def __init__(
+        self, platform: Platform, scheduler: Scheduler, id: int, mmd: Mmd, memories: MemorySystem, *, simulator: bool
+    ) -> None:
         self.handle = 0
         self.platform = platform
         self.scheduler = scheduler
         self.id = id
         self.mmd = mmd
+        self.memories = memories
         self.ready_transfers = scheduler.new_place()
         self.ready_kernels = scheduler.new_place()
-        self.transferring = False
-        self._allocators = [FirstFit(m.usable_begin, m.end) for m in mmd.description.memories]
-        self._allocating = threading.Lock()
+        self.moving = Direction.NONE
+        self.programming = False
+        self.launches = 0
+        self.loaded = ""
+        self.full_duplex = mmd.description.full_duplex
+        self.knows_memories = not simulator
+        """False for a simulator until a binary is loaded: nothing can be placed on it before."""
         self._opened = False
-        self.history: list[Placement] = []
-        self.forgotten = 0
         self.kernels_run = 0
         self.kernel_ns = 0
 
@@ -86,6 +101,11 @@ class Device:
         """Bytes of the largest buffer that fits an empty board."""
         return self.board.largest_allocation
 
+    def holds_buffers(self, memory: int) -> bool:
+        """Whether there is a memory of that index, and buffers can be in it."""
+        memories = self.board.memories
+        return 0 <= memory < len(memories) and memories[memory].is_device_private
+
     def open(self) -> None:
         """Power up the board; raises DeviceNotAvailable when it cannot be."""
         if not self._opened:
@@ -95,36 +115,19 @@ class Device:
                 raise DeviceNotAvailable(str(error)) from None
             self._opened = True
 
-    def default_memory(self, size: int) -> int | None:
-        """Index of the lowest device-private memory that can hold `size` bytes at all."""
-        fitting = [m for m in self.board.device_private if m.usable_size >= size]
-        if not fitting:
+    def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
+        """A block in a memory (None: the default one for this size); None when nothing is free there."""
+        region = self.memories.allocate(size, memory, bank)
+        if region is None:
             return None
-        return self.board.memories.index(min(fitting, key=lambda memory: memory.begin))
-
-    def allocate(self, size: int, memory: int | None = None) -> Block | None:
-        """First fit in a memory, by default the default one; None when nothing is free there."""
-        self.open()
-        index = self.default_memory(size) if memory is None else memory
-        if index is None:
-            return None
-        with self._allocating:
-            address = self._allocators[index].allocate(size)
-        if address is None:
-            return None
-        chosen = self.board.memories[index]
-        return Block(self, chosen, address, size, self._remember(chosen, address, size))
+        self.mmd.in_use(region.address, size)
+        block = Block(self, region, owner)
+        for listener in NOTICES.block_reserved:
+            listener(block)
+        return block
 
     def free(self, block: Block) -> None:
-        with self._allocating:
-            self._allocators[self.board.memories.index(block.memory)].free(block.address, block.size)
-        if block.placement is not None:
-            block.placement.freed = True
-
-    def _remember(self, memory: GlobalMemory, address: int, size: int) -> Placement | None:
-        if len(self.history) >= REMEMBERED:
-            self.forgotten += 1
-            return None
-        placement = Placement(address, size, memory.name, memory.bank_of(address))
-        self.history.append(placement)
-        return placement
+        for listener in NOTICES.block_freed:
+            listener(block)
+        self.memories.free(block.region)
+        self.mmd.unused(block.region.address, block.region.size)

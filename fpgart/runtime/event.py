@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections import OrderedDict
 
     from fpgart.runtime.context import Context
-    from fpgart.runtime.device import Device
+    from fpgart.runtime.device import Device, Direction
     from fpgart.runtime.queue import CommandQueue
 
 QUEUED = 3
@@ -26,19 +25,28 @@ COMPLETE = 0
 Callback = Callable[["Event", int], None]
 
 
-class Kind(enum.Enum):
-    """What an operation keeps busy; the scheduler lets only compatible ones run at once."""
-
-    HOST = "host"
-    TRANSFER = "transfer"
-    KERNEL = "kernel"
-
-
 class Operation(Protocol):
-    """The work behind a command."""
+    """The work behind a command, or a stage of it."""
 
-    kind: Kind
     device: Device
+
+    @property
+    def name(self) -> str:
+        """What it is, for watchers: transfer, migration, program, kernel or host."""
+
+    @property
+    def place(self) -> OrderedDict[Event, None]:
+        """Where it waits for its turn, behind those it may not overtake."""
+
+    @property
+    def direction(self) -> Direction:
+        """It may overtake those in its place that go other ways."""
+
+    def claim(self) -> bool:
+        """Take what it keeps busy; False when that is not free now. The scheduler's lock is held."""
+
+    def release(self, following: Operation | None) -> None:
+        """Give that back; `following` is the stage that comes next. The scheduler's lock is held."""
 
     def run(self) -> Operation | None:
         """Do it, holding no lock; returns the stage that has to follow, if any. Raises CLError."""

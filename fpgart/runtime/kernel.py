@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import enum
+from collections import OrderedDict
 from struct import Struct
 from time import monotonic_ns
 from typing import TYPE_CHECKING
@@ -14,10 +16,13 @@ from fpgart.errors import (
     InvalidArgSize,
     InvalidArgValue,
     InvalidKernelArgs,
+    OutOfResources,
 )
+from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import Kind
+from fpgart.runtime.device import Block, Device, Direction
+from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.transfers import Migration
 
 if TYPE_CHECKING:
     from fpgart.runtime.program import Program
@@ -73,8 +78,17 @@ class Kernel:
         return f"argument {index} ('{argument.type_name} {argument.name}') of kernel '{self.name}'"
 
     def set_buffer(self, index: int, buffer: Buffer | None) -> None:
-        """A buffer, or no buffer, for a pointer argument. Nothing about the buffer changes."""
-        self.arguments[index] = (NULL, 8, 0) if buffer is None else (BUFFER, 8, buffer)
+        """A buffer, or no buffer, for a pointer argument.
+
+        A buffer that has no place yet remembers the memory that this argument needs it in; one that has a
+        place stays as it is.
+        """
+        if buffer is None:
+            self.arguments[index] = (NULL, 8, 0)
+            return
+        if buffer.blocks is None and not buffer.placed and buffer.owner.hint is None:
+            buffer.owner.hint = self.interface.arguments[index].buffer_location
+        self.arguments[index] = (BUFFER, 8, buffer)
 
     def set_local(self, index: int, size: int) -> None:
         """`size` bytes of local memory; raises InvalidArgSize for none."""
@@ -106,57 +120,207 @@ class Kernel:
         """The operation that runs the kernel with today's arguments.
 
         `sizes`: offset, global and local size, three each. Room for the buffers is reserved now.
-        Raises InvalidKernelArgs, MemObjectAllocationFailure.
+        Raises InvalidKernelArgs, MemObjectAllocationFailure, OutOfResources.
         """
         snapshot: list[Argument] = []
+        buffers: list[tuple[int, Buffer]] = []
         for index, argument in enumerate(self.arguments):
             if argument is None:
                 raise InvalidKernelArgs(f"{self.describe(index)} has not been set")
             kind, _, value = argument
-            if kind == BUFFER and isinstance(value, Buffer) and value.owner.svm:
-                argument = (POINTER, 8, value.address_in_host)
+            if kind == BUFFER and isinstance(value, Buffer):
+                if value.owner.svm:
+                    argument = (POINTER, 8, value.host_address())
+                else:
+                    buffers.append((index, value))
             snapshot.append(argument)
-        buffers = [value for kind, _, value in snapshot if kind == BUFFER and isinstance(value, Buffer)]
-        for buffer in buffers:
-            buffer.reserve(device)
-        return LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
+        launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
+        if device.knows_memories:
+            launch.reserve()
+        return launch
+
+
+class Stage(enum.Enum):
+    """What a launch does next."""
+
+    PROGRAM = "program"
+    MIGRATE = "migration"
+    RUN = "kernel"
 
 
 class LaunchKernel:
-    """Run a kernel; its buffers are brought to the device first where they are elsewhere."""
+    """Run a kernel: program the board if it holds another binary, bring the buffers there, run.
 
-    __slots__ = ("arguments", "buffers", "device", "dimensions", "has_local", "kernel", "sizes")
-    kind = Kind.KERNEL
+    From its first stage on the launch counts among the device's `launches`, which keeps other binaries
+    away until it has ended. Kernels are taken in their order, and then run beside each other.
+    """
+
+    __slots__ = (
+        "arguments",
+        "buffers",
+        "committed",
+        "device",
+        "dimensions",
+        "has_local",
+        "kernel",
+        "places",
+        "sizes",
+        "stage",
+    )
 
     def __init__(
         self,
         kernel: Kernel,
         device: Device,
         arguments: list[Argument],
-        buffers: list[Buffer],
+        buffers: list[tuple[int, Buffer]],
         dimensions: int,
         sizes: bytes,
         has_local: bool,
     ) -> None:
+        """`buffers`: index of the argument, and buffer."""
         self.kernel = kernel
         self.device = device
         self.arguments = arguments
         self.buffers = buffers
+        self.places: list[Block] = []
         self.dimensions = dimensions
         self.sizes = sizes
         self.has_local = has_local
+        self.committed = False
+        self.stage = Stage.RUN
 
-    def run(self) -> MigrateForLaunch | None:
+    @property
+    def name(self) -> str:
+        return self.stage.value
+
+    @property
+    def place(self) -> OrderedDict[Event, None]:
+        return self.device.ready_kernels
+
+    @property
+    def direction(self) -> Direction:
+        """Once begun it waits behind nobody: those in front may be waiting for its end."""
+        return Direction.NONE if self.committed else Direction.BOTH
+
+    def reserve(self) -> None:
+        """Claim a block where each buffer argument is needed, for as long as this launch is there."""
         device = self.device
-        for buffer in self.buffers:
+        claimed: dict[Buffer, Block] = {}
+        for index, buffer in self.buffers:
+            if buffer.owner in claimed:  # one buffer is in one place: where its first argument needs it
+                self.places.append(claimed[buffer.owner])
+                continue
+            location = self.kernel.interface.arguments[index].buffer_location
+            try:
+                memory = device.memories.memory_for(location)
+            except KeyError:
+                raise OutOfResources(
+                    f"{self.kernel.describe(index)} has to be in memory '{location}', "
+                    f"which board '{device.board.name}' does not have"
+                ) from None
+            block = claimed[buffer.owner] = buffer.reserve(device, memory, id(self))
+            self.places.append(block)
+
+    # The scheduler's side; its lock is held
+
+    def claim(self) -> bool:
+        device = self.device
+        if not self.committed:
+            if device.programming:
+                return False
+            if device.loaded != self.kernel.program.identity:
+                if device.launches or device.moving:
+                    return False
+                device.programming = True
+                self.stage = Stage.PROGRAM
+                return True
+            self._commit()
+        self.stage = Stage.RUN if self.adopt_places() else Stage.MIGRATE
+        if self.stage is Stage.RUN:
+            for block in self.places:
+                block.running += 1
+        return True
+
+    def _commit(self) -> None:
+        self.committed = True
+        self.device.launches += 1
+
+    def adopt_places(self) -> bool:
+        """Whether all buffers are where they are needed; those without contents are by definition."""
+        ready = len(self.places) == len(self.buffers)
+        for (_, buffer), block in zip(self.buffers, self.places, strict=False):
             owner = buffer.owner
-            home = owner.home
-            if home is None or home.device is not device:
-                return MigrateForLaunch(self)
-        packed: list[tuple[int, int, int | bytes]] = [
-            (POINTER, size, value.aperture(device)) if kind == BUFFER else (kind, size, value)  # type: ignore[union-attr,misc]
-            for kind, size, value in self.arguments
-        ]
+            if owner.home is not block:
+                if owner.home is None and not owner.on_host:
+                    owner.home = block
+                else:
+                    ready = False
+        return ready
+
+    def release(self, following: Operation | None) -> None:
+        if self.stage is Stage.PROGRAM:
+            self.device.programming = False
+            if following is not None:
+                self._commit()
+            return
+        if self.stage is Stage.RUN:
+            for block in self.places:
+                block.running -= 1
+        if following is None:
+            self.end()
+
+    def end(self) -> None:
+        """The launch is over, well or not."""
+        if self.committed:
+            self.committed = False
+            self.device.launches -= 1
+        self._leave_places()
+
+    def _leave_places(self) -> None:
+        for block in self.places:
+            block.users.pop(id(self), None)
+
+    def __del__(self) -> None:
+        self._leave_places()
+
+    # Without the lock
+
+    def run(self) -> Operation | None:
+        if self.stage is Stage.PROGRAM:
+            return self._program()
+        if self.stage is Stage.MIGRATE:
+            return MigrateForLaunch(self)
+        if NOTICES.migrated:
+            self._tell_skipped()
+        self._run()
+        return None
+
+    def _program(self) -> Operation:
+        device, program = self.device, self.kernel.program
+        device.mmd.program(program.image())
+        device.loaded = program.identity
+        device.knows_memories = True
+        if len(self.places) < len(self.buffers):
+            self.reserve()
+        return self
+
+    def _tell_skipped(self) -> None:
+        now = monotonic_ns()
+        for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            for listener in NOTICES.migrated:
+                listener(buffer.owner, block, block, now, self.reason(index))
+
+    def reason(self, index: int) -> str:
+        """Why the buffer of an argument is wanted where it is."""
+        argument = self.kernel.interface.arguments[index]
+        return f"argument {index} ('{argument.name}') of kernel '{self.kernel.name}'"
+
+    def _run(self) -> None:
+        packed: list[tuple[int, int, int | bytes]] = list(self.arguments)  # type: ignore[arg-type]
+        for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            packed[index] = (POINTER, 8, block.pointer + buffer.origin)
+        device = self.device
         begin = monotonic_ns()
         engine_kernel = self.kernel.engine_kernel
         engine_kernel.launch(pack_arguments(packed), self.dimensions, self.sizes, self.has_local)
@@ -165,20 +329,25 @@ class LaunchKernel:
             device.platform.engine_grew()
         device.kernels_run += 1
         device.kernel_ns += monotonic_ns() - begin
-        return None
 
 
-class MigrateForLaunch:
-    """The migrations in front of a launch."""
+class MigrateForLaunch(Migration):
+    """The migrations in front of a launch: one per buffer argument that is elsewhere."""
 
-    __slots__ = ("device", "launch")
-    kind = Kind.TRANSFER
+    __slots__ = ("launch",)
 
     def __init__(self, launch: LaunchKernel) -> None:
+        moves = [(buffer, block) for (_, buffer), block in zip(launch.buffers, launch.places, strict=True)]
+        super().__init__(launch.device, moves, "")
         self.launch = launch
-        self.device = launch.device
 
-    def run(self) -> LaunchKernel:
-        for buffer in self.launch.buffers:
-            buffer.migrate(self.device)
+    def run(self) -> Operation | None:
+        for (index, _), (buffer, block) in zip(self.launch.buffers, self.moves, strict=True):
+            if buffer.owner.home is not block:
+                buffer.migrate(block, self.launch.reason(index))
         return self.launch
+
+    def release(self, following: Operation | None) -> None:
+        super().release(following)
+        if following is None:
+            self.launch.end()

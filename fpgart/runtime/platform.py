@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic_ns
 
+from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.runtime.device import Device
@@ -24,16 +25,28 @@ class Identity:
     device_prefix: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What a device is made of; a simulator knows its memories only once a binary is loaded."""
+
+    mmd: Mmd
+    memories: MemorySystem
+    simulator: bool = False
+
+
 class Platform:
     """One per process (OpenCL 3.0, 4.1)."""
 
-    def __init__(self, identity: Identity, boards: list[Mmd], engine: Engine | None, scheduler: Scheduler) -> None:
+    def __init__(self, identity: Identity, boards: list[Board], engine: Engine | None, scheduler: Scheduler) -> None:
         """`engine` None: it is looked for when it is first needed."""
         self.handle = 0
         self.started_ns = monotonic_ns()
         self.identity = identity
         self.scheduler = scheduler
-        self.devices = [Device(self, scheduler, id, mmd) for id, mmd in enumerate(boards)]
+        self.devices = [
+            Device(self, scheduler, id, board.mmd, board.memories, simulator=board.simulator)
+            for id, board in enumerate(boards)
+        ]
         self._engine = engine
         self.engine_grew: Callable[[], None] = lambda: None
         """Called whenever the engine has loaded or compiled something for the first time."""

@@ -7,6 +7,8 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha1
+from itertools import count
 from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from fpgart.runtime.context import Context
     from fpgart.runtime.device import Device
     from fpgart.runtime.kernel import Kernel
+
+
+NUMBERS = count(1)
 
 
 @dataclass(slots=True)
@@ -67,6 +72,8 @@ class Program:
         self._constants: dict[int, bytes] = {}
         self._building = threading.Lock()
         self._loaded: ProgramBinary | None = None
+        self._identity = ""
+        self._number = next(NUMBERS)
 
     @classmethod
     def from_binary(cls, context: Context, devices: list[Device], data: bytes) -> Program:
@@ -143,6 +150,7 @@ class Program:
                     status, options, log, kind if status == cl.CL_BUILD_SUCCESS else cl.CL_PROGRAM_BINARY_TYPE_NONE
                 )
         self._interfaces = {}
+        self._identity = ""
         self.context.platform.engine_grew()
         if failure is not None:
             raise failure
@@ -163,6 +171,20 @@ class Program:
     def made(self) -> BuiltProgram:
         """What the engine has of this program."""
         return self._program()
+
+    @property
+    def identity(self) -> str:
+        """40 hexadecimal digits, the same for programs that a board need not be programmed anew for."""
+        if not self._identity:
+            build = next((b for b in self.builds.values() if b.kind != cl.CL_PROGRAM_BINARY_TYPE_NONE), Build())
+            self._identity = sha1(b"\0".join((self.image(), build.options.encode(errors="replace")))).hexdigest()
+        return self._identity
+
+    def image(self) -> bytes:
+        """What is loaded onto the board."""
+        if self._loaded is not None:
+            return self._loaded.payload
+        return self.il or (self.source or f"linked program {self._number}").encode(errors="replace")
 
     # Kernels and binaries
 

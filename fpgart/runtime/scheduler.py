@@ -30,9 +30,12 @@ from fpgart.errors import (
     OutOfResources,
     error_of,
 )
-from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event, Kind
+from fpgart.notices import NOTICES
+from fpgart.runtime.device import Direction
+from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event
 
 if TYPE_CHECKING:
+    from fpgart.runtime.event import Operation
     from fpgart.runtime.queue import CommandQueue
 
 DELAY_NS = 200_000  # how long a command may wait for a thread that waits for it
@@ -56,8 +59,8 @@ class Scheduler:
         self._collecting = False
         self._acquire = self._acquire_guarded if guard_collector else self._lock.acquire
         self._release = self._release_guarded if guard_collector else self._lock.release
-        self._host_place: OrderedDict[Event, None] = OrderedDict()
-        self._places: list[OrderedDict[Event, None]] = [self._host_place]
+        self.host_place: OrderedDict[Event, None] = OrderedDict()
+        self._places: list[OrderedDict[Event, None]] = [self.host_place]
         self._wake: SimpleQueue[bool] = SimpleQueue()  # True: do not wait for the delay
         self._asleep = 0
         self._workers = 0
@@ -269,29 +272,15 @@ class Scheduler:
                 self._collect(event, RUNNING, fired)
             self._end(event, COMPLETE, fired)
         else:
-            self._put(event, operation.kind)
-
-    def _put(self, event: Event, kind: Kind) -> None:
-        assert event.operation is not None
-        device = event.operation.device
-        if kind is Kind.TRANSFER:
-            place = device.ready_transfers
-        elif kind is Kind.KERNEL:
-            place = device.ready_kernels
-        else:
-            place = self._host_place
-        place[event] = None
-        event.place = place
+            event.place = place = operation.place
+            place[event] = None
 
     def _claim_unplaced(self, event: Event) -> bool:
         """Start a command that never waited, if nothing stands in its way."""
         operation = event.operation
         assert operation is not None
-        if operation.kind is Kind.TRANSFER:
-            device = operation.device
-            if device.transferring or device.ready_transfers:
-                return False
-            device.transferring = True
+        if operation.place or not operation.claim():
+            return False
         self._running += 1
         return True
 
@@ -300,14 +289,37 @@ class Scheduler:
         place, operation = event.place, event.operation
         assert place is not None
         assert operation is not None
-        if operation.kind is Kind.TRANSFER:
-            if operation.device.transferring or next(iter(place)) is not event:
+        direction = operation.direction
+        for older in place:
+            if older is event:
+                break
+            assert older.operation is not None
+            if direction & older.operation.direction:
                 return False
-            operation.device.transferring = True
+        if not operation.claim():
+            return False
         del place[event]
         event.place = None
         self._running += 1
         return True
+
+    def _claim_first(self, place: OrderedDict[Event, None], older_than: int) -> Event | None:
+        """The oldest command of a place that can start now."""
+        before = Direction.NONE
+        for event in place:
+            operation = event.operation
+            assert operation is not None
+            if event.queued_ns > older_than:
+                break
+            if not operation.direction & before and operation.claim():
+                del place[event]
+                event.place = None
+                self._running += 1
+                return event
+            before |= operation.direction
+            if before == Direction.BOTH:
+                break
+        return None
 
     def _claim_for(self, event: Event) -> Event | None:
         """Something ready that `event` waits for, `event` itself at best."""
@@ -318,8 +330,7 @@ class Scheduler:
             if place is not None:
                 if self._claim(event):
                     return event
-                oldest = next(iter(place))
-                return oldest if oldest is not event and self._claim(oldest) else None
+                return self._claim_first(place, event.queued_ns)
             queue = event.queue
             if event.status <= RUNNING or queue is None:
                 return None
@@ -339,8 +350,8 @@ class Scheduler:
             return None
         for place in self._places:
             if place:
-                event = next(iter(place))
-                if event.queued_ns <= older_than and self._claim(event):
+                event = self._claim_first(place, older_than)
+                if event is not None:
                     return event
         return None
 
@@ -411,8 +422,43 @@ class Scheduler:
                     self._release()
                 self._fire(fired)
                 fired = []
-        status = COMPLETE
-        following = None
+        status = self._run_stages(event, operation, fired)
+        operation = None
+        if status is None:  # the next stage has to wait; somebody will take it
+            self.hand_over()
+            return
+        if fired:
+            self._fire(fired)
+        if event.context.reaper:
+            event.context.reap()
+
+    def _run_stages(self, event: Event, operation: Operation, fired: Fired) -> int | None:
+        """Run stage after stage as long as each can start at once; the status at the end, None before it."""
+        while True:
+            status, following = self._run_stage(event, operation)
+            self._acquire()
+            try:
+                operation.release(following)
+                if following is None:
+                    self._running -= 1
+                    self._end(event, status, fired)
+                    return status
+                event.operation = operation = following
+                if (operation.direction and operation.place) or not operation.claim():
+                    self._running -= 1
+                    event.place = place = operation.place
+                    place[event] = None
+                    return None
+            finally:
+                self._release()
+
+    def _run_stage(self, event: Event, operation: Operation) -> tuple[int, Operation | None]:
+        begin = 0
+        if NOTICES.operation_began:
+            begin = monotonic_ns()
+            for listener in NOTICES.operation_began:
+                listener(event, operation)
+        status, following = COMPLETE, None
         try:
             following = operation.run()
         except CLError as error:
@@ -422,23 +468,9 @@ class Scheduler:
         except BaseException:
             status = OutOfResources.status
             log.bug("a command failed")
-        self._acquire()
-        try:
-            self._running -= 1
-            if operation.kind is Kind.TRANSFER:
-                operation.device.transferring = False
-            if following is not None:
-                event.operation = following
-                self._put(event, following.kind)
-            else:
-                self._end(event, status, fired)
-        finally:
-            self._release()
-        operation = following = None
-        if fired:
-            self._fire(fired)
-        if event.context.reaper:
-            event.context.reap()
+        for listener in NOTICES.operation_ended:
+            listener(event, operation, begin, status)
+        return status, following
 
     def _fire(self, fired: Fired) -> None:
         for callback, event, status in fired:

@@ -3,29 +3,82 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fpgart._native import ffi, lib
+from fpgart.errors import MemObjectAllocationFailure
 from fpgart.runtime.buffer import Buffer, HostStore
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import Kind
+from fpgart.runtime.device import Block, Device, Direction
+from fpgart.runtime.event import Event, Operation
 
 FILL_CHUNK = 1 << 20
 
 
-class WriteBuffer:
+class Transfer:
+    """Bytes to, from or within boards.
+
+    A half-duplex board moves one way at a time, a full-duplex one reads and writes at once; nothing moves
+    while a board is programmed.
+    """
+
+    __slots__ = ("busy", "device")
+    name = "transfer"
+    way = Direction.BOTH
+
+    def __init__(self, device: Device) -> None:
+        """`device`: where the operation waits for its turn."""
+        self.device = device
+        self.busy: tuple[Device, ...] = ()
+
+    @property
+    def place(self) -> OrderedDict[Event, None]:
+        return self.device.ready_transfers
+
+    @property
+    def direction(self) -> Direction:
+        return self.way if self.device.full_duplex else Direction.BOTH
+
+    def devices(self) -> tuple[Device, ...]:
+        """The boards that it keeps busy, as things are now."""
+        return (self.device,)
+
+    def claim(self) -> bool:
+        devices = self.devices()
+        way = self.way
+        for device in devices:
+            if device.programming or device.moving & (way if device.full_duplex else Direction.BOTH):
+                return False
+        for device in devices:
+            device.moving |= way if device.full_duplex else Direction.BOTH
+        self.busy = devices
+        return True
+
+    def release(self, following: Operation | None) -> None:
+        for device in self.busy:
+            device.moving &= ~(self.way if device.full_duplex else Direction.BOTH)
+
+    def run(self) -> Operation | None:
+        raise NotImplementedError
+
+
+class WriteBuffer(Transfer):
     """Host memory to a buffer; one contiguous region, one MMD call."""
 
-    __slots__ = ("buffer", "device", "host", "offset", "size")
-    kind = Kind.TRANSFER
+    __slots__ = ("buffer", "host", "offset", "size")
+    way = Direction.IN
 
     def __init__(self, device: Device, buffer: Buffer, offset: int, size: int, host: int) -> None:
         self.device = buffer.device_of_contents(device)
+        self.busy = ()
         self.buffer = buffer
         self.offset = offset
         self.size = size
         self.host = host
+
+    def devices(self) -> tuple[Device, ...]:
+        return (self.buffer.device_of_contents(self.device),)
 
     def run(self) -> None:
         self.buffer.write_from(self.host, self.offset, self.size)
@@ -35,6 +88,7 @@ class ReadBuffer(WriteBuffer):
     """A buffer to host memory."""
 
     __slots__ = ()
+    way = Direction.OUT
 
     def run(self) -> None:
         self.buffer.read_into(self.host, self.offset, self.size)
@@ -74,19 +128,16 @@ def pieces(region: tuple[int, int, int], first: Box, second: Box) -> Iterator[tu
             )
 
 
-class WriteRect:
+class WriteRect(WriteBuffer):
     """A box of host memory to a box of a buffer: one MMD call per contiguous piece."""
 
-    __slots__ = ("box", "buffer", "device", "host", "host_box", "region")
-    kind = Kind.TRANSFER
+    __slots__ = ("box", "host_box", "region")
 
     def __init__(
         self, device: Device, buffer: Buffer, box: Box, host: int, host_box: Box, region: tuple[int, int, int]
     ) -> None:
-        self.device = buffer.device_of_contents(device)
-        self.buffer = buffer
+        super().__init__(device, buffer, box.begin, region[0] * region[1] * region[2], host)
         self.box = box
-        self.host = host
         self.host_box = host_box
         self.region = region
 
@@ -99,41 +150,50 @@ class ReadRect(WriteRect):
     """A box of a buffer to a box of host memory."""
 
     __slots__ = ()
+    way = Direction.OUT
 
     def run(self) -> None:
         for offset, host_offset, size in pieces(self.region, self.box, self.host_box):
             self.buffer.read_into(self.host + host_offset, offset, size)
 
 
-class CopyBuffer:
+class CopyBuffer(Transfer):
     """Pieces of a buffer to another, or within one."""
 
-    __slots__ = ("destination", "device", "parts", "source")
-    kind = Kind.TRANSFER
+    __slots__ = ("destination", "parts", "source")
 
     def __init__(self, device: Device, source: Buffer, destination: Buffer, parts: list[tuple[int, int, int]]) -> None:
         """`parts`: offset in the source, offset in the destination, bytes."""
-        self.device = source.device_of_contents(device)
+        super().__init__(source.device_of_contents(device))
         self.source = source
         self.destination = destination
         self.parts = parts
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.destination
+
+    @property
+    def size(self) -> int:
+        return sum(part[2] for part in self.parts)
+
+    def devices(self) -> tuple[Device, ...]:
+        source = self.source.device_of_contents(self.device)
+        target = self.destination.device_of_contents(self.device)
+        return (source,) if source is target else (source, target)
 
     def run(self) -> None:
         for offset, other_offset, size in self.parts:
             self.source.copy_to(self.destination, offset, other_offset, size)
 
 
-class FillBuffer:
+class FillBuffer(WriteBuffer):
     """A repeated pattern written from the host, at most 1 MiB at a time."""
 
-    __slots__ = ("buffer", "device", "offset", "pattern", "size")
-    kind = Kind.TRANSFER
+    __slots__ = ("pattern",)
 
     def __init__(self, device: Device, buffer: Buffer, offset: int, size: int, pattern: bytes) -> None:
-        self.device = buffer.device_of_contents(device)
-        self.buffer = buffer
-        self.offset = offset
-        self.size = size
+        super().__init__(device, buffer, offset, size, 0)
         self.pattern = pattern
 
     def run(self) -> None:
@@ -147,57 +207,137 @@ class FillBuffer:
             done += size
 
 
-class MapBuffer:
+class MapBuffer(WriteBuffer):
     """Bring a region's contents to where it is mapped."""
 
-    __slots__ = ("buffer", "device", "pointer", "region")
-    kind = Kind.TRANSFER
+    __slots__ = ("flags",)
+    way = Direction.OUT
 
     def __init__(self, device: Device, buffer: Buffer, pointer: int, region: tuple[int, int, int]) -> None:
         """`region`: offset and size in bytes, map flags."""
-        self.device = buffer.device_of_contents(device)
-        self.buffer = buffer
-        self.pointer = pointer
-        self.region = region
+        super().__init__(device, buffer, region[0], region[1], pointer)
+        self.flags = region[2]
 
     def run(self) -> None:
-        self.buffer.map_in(self.pointer, *self.region)
+        self.buffer.map_in(self.host, self.offset, self.size, self.flags)
 
 
 class UnmapBuffer(MapBuffer):
     """Write a mapped region back if it was mapped for writing."""
 
     __slots__ = ()
+    way = Direction.IN
 
     def run(self) -> None:
-        self.buffer.map_out(self.pointer, self.region)
+        self.buffer.map_out(self.host, (self.offset, self.size, self.flags))
 
 
-class MigrateBuffers:
-    """Buffers to a device (OpenCL 3.0, 5.7), or their contents back to the host's memory."""
+class Migration(Transfer):
+    """Buffers to blocks on a device; `reason` is told to watchers.
 
-    __slots__ = ("buffers", "device", "keep")
-    kind = Kind.TRANSFER
+    It waits while a running kernel uses a block that it would move contents from or to.
+    """
+
+    __slots__ = ("keep", "moves", "reason")
+    name = "migration"
+
+    def __init__(self, device: Device, moves: list[tuple[Buffer, Block]], reason: str, *, keep: bool = True) -> None:
+        super().__init__(device)
+        self.moves = moves
+        self.reason = reason
+        self.keep = keep
+
+    def devices(self) -> tuple[Device, ...]:
+        found = {self.device: None}
+        for buffer, _ in self.moves:
+            home = buffer.owner.home
+            if home is not None:
+                found[home.device] = None
+        return tuple(found)
+
+    def claim(self) -> bool:
+        for buffer, target in self.moves:
+            home = buffer.owner.home
+            if home is not target and (target.running or (home is not None and home.running)):
+                return False
+        return super().claim()
+
+    def run(self) -> Operation | None:
+        for buffer, target in self.moves:
+            buffer.migrate(target, self.reason, keep=self.keep)
+        return None
+
+
+class MigrateToDevice(Migration):
+    """Buffers to a device because the host says so (OpenCL 3.0, 5.7); room is reserved at once."""
+
+    __slots__ = ()
 
     def __init__(self, device: Device, buffers: list[Buffer], keep: bool) -> None:
-        self.device = device
+        """Raises MemObjectAllocationFailure; nothing stays reserved then."""
+        moves: list[tuple[Buffer, Block]] = []
+        try:
+            for buffer in buffers:
+                moves.append((buffer, buffer.reserve(device, user=id(self))))
+        except MemObjectAllocationFailure:
+            self._leave(moves)
+            for buffer, _ in moves:
+                buffer.owner.drop_unused()
+            raise
+        super().__init__(device, moves, "clEnqueueMigrateMemObjects", keep=keep)
+
+    def _leave(self, moves: list[tuple[Buffer, Block]]) -> None:
+        for _, block in moves:
+            block.users.pop(id(self), None)
+
+    def __del__(self) -> None:
+        self._leave(getattr(self, "moves", []))
+
+
+class MigrateToHost(Transfer):
+    """Buffers' contents back to the host's memory (OpenCL 3.0, 5.7: CL_MIGRATE_MEM_OBJECT_HOST)."""
+
+    __slots__ = ("buffers", "keep")
+    name = "migration"
+    reason = "clEnqueueMigrateMemObjects to the host"
+
+    def __init__(self, device: Device, buffers: list[Buffer], keep: bool) -> None:
+        super().__init__(device)
         self.buffers = buffers
         self.keep = keep
 
+    def devices(self) -> tuple[Device, ...]:
+        return tuple({buffer.device_of_contents(self.device): None for buffer in self.buffers})
+
+    def claim(self) -> bool:
+        homes = [buffer.owner.home for buffer in self.buffers]
+        return not any(home.running for home in homes if home is not None) and super().claim()
+
     def run(self) -> None:
         for buffer in self.buffers:
-            buffer.migrate(self.device, keep=self.keep)
+            buffer.migrate_to_host(self.reason, keep=self.keep)
 
 
 class HostWork:
     """Work that touches host memory only: it conflicts with nothing."""
 
     __slots__ = ("device", "work")
-    kind = Kind.HOST
+    name = "host"
+    direction = Direction.NONE
 
     def __init__(self, device: Device, work: Callable[[], None]) -> None:
         self.device = device
         self.work = work
+
+    @property
+    def place(self) -> OrderedDict[Event, None]:
+        return self.device.scheduler.host_place
+
+    def claim(self) -> bool:
+        return True
+
+    def release(self, following: Operation | None) -> None:
+        """Nothing was kept busy."""
 
     def run(self) -> None:
         self.work()

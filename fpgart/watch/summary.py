@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from time import monotonic_ns
 
-from fpgart.runtime.device import Device
+from fpgart.runtime.device import Block, Device
 from fpgart.runtime.platform import Platform
 
-UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+MOST_BLOCKS = 64
 
 
 def in_words(size: int) -> str:
@@ -20,43 +22,72 @@ def in_words(size: int) -> str:
     return f"{size} bytes"
 
 
-def _device_lines(device: Device) -> list[str]:
-    board = device.board
-    lines = [f"device {device.id}: board '{board.name}', {in_words(board.global_size)} of memory"]
-    for record in device.history:
-        ended = "freed" if record.freed else "held to the end"
-        lines.append(
-            f"  buffer of {in_words(record.size)} at {record.address:#x} ({record.memory}, bank {record.bank}), {ended}"
+@dataclass(slots=True)
+class _Life:
+    """A block that was reserved, and whether it was given back."""
+
+    device: Device
+    words: str
+    freed: bool = False
+
+
+class Summary:
+    """Listens to NOTICES and remembers the first blocks that were reserved."""
+
+    def __init__(self) -> None:
+        self._lives: list[_Life] = []
+        self._live: dict[int, _Life] = {}
+        self._more = 0
+
+    def block_reserved(self, block: Block) -> None:
+        if len(self._lives) == MOST_BLOCKS:
+            self._more += 1
+            return
+        device = block.device
+        place = f"{device.memories.name_of(block.memory)}, bank {device.memories.bank_of(block.region)}"
+        life = _Life(
+            device, f"buffer {block.owner} of {in_words(block.region.size)} at {block.device_address:#x} ({place})"
         )
-    if device.forgotten:
-        lines.append(f"  and {device.forgotten} more buffers")
-    if not device.history:
-        lines.append("  no buffer was ever placed on it")
-    for call, traffic in device.mmd.traffic.items():
-        if traffic.calls:
-            lines.append(f"  aocl_mmd_{call}: {traffic.calls} calls, {in_words(traffic.bytes)}")
-    if device.kernels_run:
-        lines.append(f"  kernels: {device.kernels_run} launches, {device.kernel_ns / 1e6:.3f} ms")
-    return lines
+        self._lives.append(life)
+        self._live[id(block)] = life
 
+    def block_freed(self, block: Block) -> None:
+        life = self._live.pop(id(block), None)
+        if life is not None:
+            life.freed = True
 
-def describe(platform: Platform) -> str:
-    """The summary of all devices."""
-    lines = ["what moved where"]
-    for device in platform.devices:
-        lines += _device_lines(device)
-    lines.append(f"time from loading to the end: {(monotonic_ns() - platform.started_ns) / 1e6:.1f} ms")
-    return "\n".join(lines) + "\n"
+    def describe(self, platform: Platform) -> str:
+        """The summary of all devices."""
+        lines = ["what moved where"]
+        for device in platform.devices:
+            lines += self._device_lines(device)
+        if self._more:
+            lines.append(f"and {self._more} more buffers")
+        lines.append(f"time from loading to the end: {(monotonic_ns() - platform.started_ns) / 1e6:.1f} ms")
+        return "\n".join(lines) + "\n"
 
+    def _device_lines(self, device: Device) -> list[str]:
+        board = device.board
+        lines = [f"device {device.id}: board '{board.name}', {in_words(board.global_size)} of memory"]
+        lives = [life for life in self._lives if life.device is device]
+        lines += [f"  {life.words}, {'freed' if life.freed else 'held to the end'}" for life in lives]
+        if not lives:
+            lines.append("  no buffer was ever placed on it")
+        for call, traffic in device.mmd.traffic.items():
+            if traffic.calls:
+                lines.append(f"  aocl_mmd_{call}: {traffic.calls} calls, {in_words(traffic.bytes)}")
+        if device.kernels_run:
+            lines.append(f"  kernels: {device.kernels_run} launches, {device.kernel_ns / 1e6:.3f} ms")
+        return lines
 
-def write_summary(platform: Platform, target: str) -> None:
-    """Append the summary to a file, or write it to stderr."""
-    data = describe(platform).encode()
-    if target == "stderr":
-        os.write(2, data)
-        return
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
+    def write(self, platform: Platform, target: str) -> None:
+        """Append the summary to a file, or write it to stderr."""
+        data = self.describe(platform).encode()
+        if target == "stderr":
+            os.write(2, data)
+            return
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            os.write(descriptor, data)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading board_spec.xml, the file in which a board's maker describes its memories.
+
+Understood are `board` (name), `global_mem` (name, max_bandwidth, interleaved_bytes, config_addr, default,
+allocation_type) and its `interface` elements (port, address, size, width, latency, maxburst); everything
+else (host, channels, interfaces of other parts, PLL, ...) is passed over. What such files have no place for
+is in an element of our own: <fpgart vendor="..." full_duplex="0|1" unified_memory="0|1"/>.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from fpgart.board.description import AllocationType, BoardDescription, GlobalMemory, Interface
+from fpgart.board.device_address import BOARD_MASK
+
+MOST_MEMORIES = 32
+ALLOCATION_TYPES = {"host": AllocationType.HOST, "shared": AllocationType.SHARED, "device": AllocationType.DEVICE}
+
+
+class BoardSpecError(Exception):
+    """A description that makes no board; the sentence has file, line and field."""
+
+
+class _Element:
+    """An element's attributes, and words for what is wrong with them."""
+
+    def __init__(self, file: str, line: int, name: str, attributes: dict[str, str]) -> None:
+        self.file, self.line, self.name, self.attributes = file, line, name, attributes
+
+    def error(self, field: str, words: str) -> BoardSpecError:
+        return BoardSpecError(f"{self.file}:{self.line}: {self.name} {field}: {words}")
+
+    def text(self, field: str) -> str:
+        if not self.attributes.get(field, "").strip():
+            raise self.error(field, "is missing")
+        return self.attributes[field].strip()
+
+    def number(self, field: str, default: int | None = None) -> int:
+        if default is not None and field not in self.attributes:
+            return default
+        text = self.text(field)
+        try:
+            value = int(text, 16 if text.lower().startswith("0x") else 10)
+        except ValueError:
+            raise self.error(field, f"'{text}' is no number") from None
+        if not 0 <= value < 1 << 64:
+            raise self.error(field, f"{text} is out of range")
+        return value
+
+    def flag(self, field: str) -> bool:
+        return bool(self.number(field, 0))
+
+
+class _Reader:
+    """Collects the elements that matter while the file is read."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.board: _Element | None = None
+        self.ours: _Element | None = None
+        self.memories: list[tuple[_Element, list[_Element]]] = []
+        self._open: list[str] = []
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.StartDoctypeDeclHandler = self._doctype
+
+    def read(self, data: bytes) -> None:
+        try:
+            self._parser.Parse(data, True)
+        except expat.ExpatError as error:
+            raise BoardSpecError(f"{self.file}:{error.lineno}: {expat.ErrorString(error.code)}") from None
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        element = _Element(self.file, self._parser.CurrentLineNumber, name, attributes)
+        if not self._open:
+            self.board = element
+        elif name == "fpgart":
+            self.ours = element
+        elif name == "global_mem":
+            self.memories.append((element, []))
+        elif name == "interface" and self._open[-1] == "global_mem":
+            self.memories[-1][1].append(element)
+        self._open.append(name)
+
+    def _end(self, name: str) -> None:
+        self._open.pop()
+
+    def _doctype(self, *declared: Any) -> None:
+        raise BoardSpecError(
+            f"{self.file}:{self._parser.CurrentLineNumber}: a document type (and so entities) is not accepted here"
+        )
+
+
+def parse(data: bytes, file: str) -> BoardDescription:
+    """The board that `data` describes; raises BoardSpecError."""
+    reader = _Reader(file)
+    reader.read(data)
+    board = reader.board
+    if board is None or board.name != "board":
+        raise BoardSpecError(f"{file}: the outermost element is '{board.name if board else ''}', not 'board'")
+    name = board.text("name")
+    described = [(element, _memory(element, interfaces)) for element, interfaces in reader.memories]
+    if not any(memory.is_device_private for _, memory in described):
+        raise BoardSpecError(f"{file}:{board.line}: board global_mem: there is none that buffers could be in")
+    if len(described) > MOST_MEMORIES:
+        raise described[MOST_MEMORIES][0].error("name", f"this is more than {MOST_MEMORIES} memories")
+    _check_apart(described)
+    defaults = [index for index, (element, _) in enumerate(described) if element.flag("default")]
+    if len(defaults) > 1:
+        raise described[defaults[1]][0].error("default", "another memory is the default already")
+    first = defaults[0] if defaults else next(i for i, (_, m) in enumerate(described) if m.is_device_private)
+    if not described[first][1].is_device_private:
+        raise described[first][0].error("default", "buffers cannot be in a memory for host or shared allocations only")
+    memories = [memory for _, memory in described]
+    memories.insert(0, memories.pop(first))
+    ours = reader.ours or _Element(file, board.line, "fpgart", {})
+    return BoardDescription(
+        name,
+        ours.attributes.get("vendor", "fpgart"),
+        tuple(memories),
+        full_duplex=ours.flag("full_duplex"),
+        unified_memory=ours.flag("unified_memory"),
+        text=data.decode(errors="replace"),
+    )
+
+
+def read(path: Path) -> BoardDescription:
+    """The board of a file, or of the board_spec.xml in a folder; raises BoardSpecError."""
+    file = path / "board_spec.xml" if path.is_dir() else path
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise BoardSpecError(f"{file}: {error.strerror}") from None
+    return parse(data, str(file))
+
+
+def _memory(element: _Element, parts: list[_Element]) -> GlobalMemory:
+    name = element.text("name")
+    if not parts:
+        raise element.error("interface", f"memory '{name}' has none, so it has no addresses")
+    interfaces = sorted((_interface(part) for part in parts), key=lambda interface: interface.address)
+    for before, after in itertools.pairwise(interfaces):
+        if before.end != after.address:
+            raise element.error(
+                "interface", f"'{before.name}' ends at {before.end:#x}, '{after.name}' begins at {after.address:#x}"
+            )
+    return GlobalMemory(
+        name,
+        interfaces[0].address,
+        interfaces[-1].end,
+        len(interfaces),
+        element.number("interleaved_bytes", 0),
+        _allocation_types(element),
+        element.number("max_bandwidth", 0),
+        element.number("config_addr", 0),
+        tuple(interfaces),
+    )
+
+
+def _interface(element: _Element) -> Interface:
+    size, address = element.number("size"), element.number("address")
+    if not size or size % 1024:
+        raise element.error("size", f"{size:#x} is no multiple of 1024 bytes")
+    if address + size > BOARD_MASK + 1:
+        raise element.error("address", f"{address:#x} + {size:#x} needs more than 54 bits")
+    return Interface(
+        element.attributes.get("port", "") or element.attributes.get("name", ""),
+        address,
+        size,
+        element.number("width", 512),
+        element.number("latency", 0),
+        element.number("maxburst", 16),
+    )
+
+
+def _allocation_types(element: _Element) -> AllocationType:
+    found = AllocationType.NONE
+    for word in element.attributes.get("allocation_type", "").replace(",", " ").split():
+        if word not in ALLOCATION_TYPES:
+            raise element.error("allocation_type", f"'{word}' is not one of {', '.join(ALLOCATION_TYPES)}")
+        found |= ALLOCATION_TYPES[word]
+    return found
+
+
+def _check_apart(described: list[tuple[_Element, GlobalMemory]]) -> None:
+    names: set[str] = set()
+    for element, memory in described:
+        if memory.name in names:
+            raise element.error("name", f"'{memory.name}' is taken")
+        names.add(memory.name)
+    ordered = sorted(described, key=lambda pair: pair[1].begin)
+    for (_, before), (element, after) in itertools.pairwise(ordered):
+        if after.begin < before.end:
+            raise element.error("address", f"'{after.name}' overlaps '{before.name}'")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which addresses of a board are taken: what the runtime asks of a board's memory, and FPGA boards' answer."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Protocol
+
+from fpgart.board.description import BoardDescription
+from fpgart.board.first_fit import FirstFit
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A claimed range: index of its memory, board address, and bytes as asked for."""
+
+    memory: int
+    address: int
+    size: int
+
+
+class MemorySystem(Protocol):
+    """The memories of one board and what is free in them. Any thread may call."""
+
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+        """Claim `size` bytes in a memory (None: wherever a buffer of that size goes by itself).
+
+        `bank`, counted from 1, is where to look first; 0 for no preference. None when nothing is free.
+        """
+
+    def free(self, region: Region) -> None:
+        """Give back what allocate() returned."""
+
+    def memory_for(self, location: str) -> int | None:
+        """The memory that a kernel argument has to be in, by its buffer_location; "" for none given.
+
+        None: any will do. Raises KeyError for a name that the board does not have.
+        """
+
+    def name_of(self, memory: int) -> str:
+        """The name of a memory."""
+
+    def bank_of(self, region: Region) -> int:
+        """The number of the bank, from 1, in which a region begins."""
+
+    def banks_can_be_chosen(self, memory: int | None) -> bool:
+        """Whether a preferred bank means something in a memory (None: in any that holds buffers)."""
+
+
+class GlobalMemories:
+    """The global memories of an FPGA board: first fit in each, from its begin or from a bank's."""
+
+    def __init__(self, board: BoardDescription) -> None:
+        self._board = board
+        self._lock = threading.Lock()
+        self._heaps = [FirstFit(m.usable_begin, m.end) for m in board.memories]
+        private = [(m.begin, index) for index, m in enumerate(board.memories) if m.is_device_private]
+        self._by_address = [(index, board.memories[index].usable_size) for _, index in sorted(private)]
+
+    def default_memory(self, size: int) -> int | None:
+        """The memory at the lowest address among those that could hold `size` bytes at all."""
+        for index, room in self._by_address:
+            if room >= size:
+                return index
+        return None
+
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+        if memory is None:
+            memory = self.default_memory(size)
+            if memory is None:
+                return None
+        heap = self._heaps[memory]
+        with self._lock:
+            address = None
+            if bank:
+                address = heap.allocate(size, self._board.memories[memory].bank_begin(bank))
+            if address is None:
+                address = heap.allocate(size)
+        return None if address is None else Region(memory, address, size)
+
+    def free(self, region: Region) -> None:
+        with self._lock:
+            self._heaps[region.memory].free(region.address, region.size)
+
+    def memory_for(self, location: str) -> int | None:
+        if not location:
+            return 0
+        for index, memory in enumerate(self._board.memories):
+            if memory.name == location:
+                return index
+        raise KeyError(location)
+
+    def name_of(self, memory: int) -> str:
+        return self._board.memories[memory].name
+
+    def bank_of(self, region: Region) -> int:
+        return self._board.memories[region.memory].bank_of(region.address)
+
+    def banks_can_be_chosen(self, memory: int | None) -> bool:
+        if memory is not None:
+            return not self._board.memories[memory].interleaved
+        return any(not m.interleaved for m in self._board.device_private)
+
+    def free_bytes(self, memory: int) -> int:
+        """Bytes of a memory that no region has."""
+        return self._heaps[memory].free_bytes
+
+    def holes(self, memory: int) -> list[tuple[int, int]]:
+        """Address and bytes of every free range of a memory."""
+        with self._lock:
+            return self._heaps[memory].holes()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the layers tell to whoever watches. Watchers listen; they never steer.
+
+Each notice is a tuple of functions, empty when nobody listens, so that telling costs nothing then:
+
+    for listener in NOTICES.block_reserved:
+        listener(block)
+
+A listener may be called on any thread, and must not call back into the runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Listener = Callable[..., None]
+
+
+class Notices:
+    """The notices of a process. Times are in nanoseconds of the host's monotonic clock."""
+
+    __slots__ = (
+        "block_freed",
+        "block_reserved",
+        "buffer_created",
+        "buffer_destroyed",
+        "migrated",
+        "operation_began",
+        "operation_ended",
+    )
+
+    def __init__(self) -> None:
+        self.buffer_created: tuple[Listener, ...] = ()
+        """(buffer): a buffer or sub-buffer was made."""
+        self.buffer_destroyed: tuple[Listener, ...] = ()
+        """(number): the last reference to it is gone."""
+        self.block_reserved: tuple[Listener, ...] = ()
+        """(block): a range of a board's memory was claimed."""
+        self.block_freed: tuple[Listener, ...] = ()
+        """(block): it was given back."""
+        self.operation_began: tuple[Listener, ...] = ()
+        """(event, operation): a device operation starts on the calling thread."""
+        self.operation_ended: tuple[Listener, ...] = ()
+        """(event, operation, begin_ns, status): it ended, 0 or a negative status."""
+        self.migrated: tuple[Listener, ...] = ()
+        """(buffer, source, target, begin_ns, reason): contents were brought to block `target`.
+
+        `source` is the block they were in, None for the host's memory, `target` itself if nothing had to
+        move; `target` None is the host's memory.
+        """
+
+    def listen(self, watcher: Any) -> None:
+        """Call the methods of `watcher` that are named like notices."""
+        for name in self.__slots__:
+            method = getattr(watcher, name, None)
+            if method is not None:
+                setattr(self, name, (*getattr(self, name), method))
+
+    def silence(self, watcher: Any) -> None:
+        """Call it no more."""
+        for name in self.__slots__:
+            setattr(self, name, tuple(m for m in getattr(self, name) if getattr(m, "__self__", None) is not watcher))
+
+
+NOTICES = Notices()
