@@ -189,8 +189,10 @@ class Buffer:
 
     def _wanted(self, device: Device) -> int | None:
         """The memory where the host, or else a kernel argument, wants it; None for no wish."""
-        if self.location is not None or self.hint is None:
-            return self.location
+        if self.location is not None:
+            return self.location if device.holds_buffers(self.location) else None
+        if self.hint is None:
+            return None
         try:
             return device.memories.memory_for(self.hint)
         except KeyError:  # another device's memory
@@ -205,7 +207,7 @@ class Buffer:
         if owner.blocks or owner.on_host:
             return
         if device.knows_memories:
-            self.reserve(device)
+            owner.home = self.reserve(device)
         else:
             self.host_address()
             owner.on_host = True

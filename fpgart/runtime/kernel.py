@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fpgart import opencl as cl
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, pack_arguments
 from fpgart.errors import (
+    CLError,
     InvalidArgIndex,
     InvalidArgSize,
     InvalidArgValue,
@@ -22,6 +23,7 @@ from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device, Direction
 from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
 from fpgart.runtime.transfers import Migration
 
 if TYPE_CHECKING:
@@ -136,7 +138,11 @@ class Kernel:
             snapshot.append(argument)
         launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
         if device.knows_memories:
-            launch.reserve()
+            try:
+                launch.reserve()
+            except CLError:
+                launch.give_up()
+                raise
         return launch
 
 
@@ -221,6 +227,12 @@ class LaunchKernel:
                 ) from None
             block = claimed[buffer.owner] = buffer.reserve(device, memory, id(self))
             self.places.append(block)
+
+    def give_up(self) -> None:
+        """Leave no trace of a launch that finds no room."""
+        self._leave_places()
+        for _, buffer in self.buffers:
+            buffer.owner.drop_unused()
 
     # The scheduler's side; its lock is held
 
@@ -315,6 +327,26 @@ class LaunchKernel:
         """Why the buffer of an argument is wanted where it is."""
         argument = self.kernel.interface.arguments[index]
         return f"argument {index} ('{argument.name}') of kernel '{self.kernel.name}'"
+
+    def invocation_image(self) -> bytes:
+        """What a board would be given: the ND-range, then the arguments one after another.
+
+        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4.
+        The buffers must have their places.
+        """
+        places = {index: block for (index, _), block in zip(self.buffers, self.places, strict=True)}
+        local = LocalPlaces()
+        parts = [fixed_part(self.dimensions, SIZES.unpack(self.sizes))]
+        for index, (kind, size, value) in enumerate(self.arguments):
+            if kind == LOCAL:
+                parts.append(LOCAL_POINTER.pack(local.place(size)))
+            elif isinstance(value, bytes):
+                parts.append(value)
+            elif isinstance(value, Buffer):
+                parts.append(GLOBAL_POINTER.pack(places[index].device_address + value.origin))
+            else:
+                parts.append(GLOBAL_POINTER.pack(value))
+        return b"".join(parts)
 
     def _run(self) -> None:
         packed: list[tuple[int, int, int | bytes]] = list(self.arguments)  # type: ignore[arg-type]

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The invocation image: what a board is given to start a kernel."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from fpgart.board.first_fit import round_up
+
+FIXED = Struct("<II3I3I3I4x3Q")
+"""Dimensions, work-items per group, global size, number of groups, local size, (padding,) global offset."""
+GLOBAL_POINTER = Struct("<Q")
+LOCAL_POINTER = Struct("<I")
+MASK32 = (1 << 32) - 1
+
+
+class LocalPlaces:
+    """Where the local arguments of a kernel are: offsets in local memory, each a multiple of 1024 bytes."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self, static_bytes: int = 0) -> None:
+        """`static_bytes`: what the kernel's own local variables take."""
+        self._next = round_up(static_bytes)
+
+    def place(self, size: int) -> int:
+        offset = self._next
+        self._next += round_up(size)
+        return offset
+
+
+def fixed_part(dimensions: int, sizes: tuple[int, ...]) -> bytes:
+    """72 bytes in front of the arguments. `sizes`: offset, global and local size, three each."""
+    offset, total, local = sizes[0:3], sizes[3:6], sizes[6:9]
+    groups = [-(-whole // part) for whole, part in zip(total, local, strict=True)]
+    per_group = local[0] * local[1] * local[2]
+    words = (dimensions, per_group, *total, *groups, *local)
+    return FIXED.pack(*(word & MASK32 for word in words), *offset)

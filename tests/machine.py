@@ -1,0 +1,201 @@
+"""Simulated boards driven through the runtime's objects, without libfpgart.so and without a compiler.
+
+Kernels are Python functions: `machine.kernel(function, "DDR", None)` has one argument per buffer_location,
+a global pointer ("" for the default memory) or, for None, a value of 4 bytes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from struct import unpack_from
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.board.catalogue import describe
+from fpgart.board.description import BoardDescription
+from fpgart.board.memory_system import GlobalMemories
+from fpgart.board.simulated_board import SimulatedBoard
+from fpgart.engine.interface import ArgumentInterface, KernelInterface
+from fpgart.notices import NOTICES
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.context import Context
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.event import Event
+from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.platform import Board, Identity, Platform
+from fpgart.runtime.program import Program
+from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.scheduler import Scheduler
+from fpgart.runtime.transfers import ReadBuffer, WriteBuffer
+
+KERNEL_NAME = "k"
+Function = Callable[..., None]
+
+
+@dataclass
+class PythonKernel:
+    """An engine's kernel that is a Python function of addresses and values."""
+
+    interface: KernelInterface
+    function: Function
+    launched: bool = False
+
+    def accepts(self, index: int, size: int) -> bool:
+        return size == 4
+
+    def work_group_info(self, query: int) -> bytes:
+        return b""
+
+    def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
+        return b""
+
+    def launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        values: list[int] = []
+        for index in range(len(self.interface.arguments)):
+            kind, size, value = unpack_from("IIQ", image, 16 * index)
+            values.append(int.from_bytes(image[value : value + size], "little") if kind == 0 else value)
+        self.function(*values)
+
+
+@dataclass
+class PythonProgram:
+    """An engine's program with one kernel."""
+
+    made: PythonKernel
+
+    def build(self, options: str) -> str:
+        return ""
+
+    def kernels(self) -> dict[str, KernelInterface]:
+        return {KERNEL_NAME: self.made.interface}
+
+    def kernel(self, name: str) -> PythonKernel:
+        return self.made
+
+
+@dataclass
+class Watcher:
+    """Everything that NOTICES tells while it listens."""
+
+    reserved: list[Block] = field(default_factory=list)
+    freed: list[Block] = field(default_factory=list)
+    migrations: list[tuple[str, Any, Any]] = field(default_factory=list)
+    operations: list[str] = field(default_factory=list)
+
+    def block_reserved(self, block: Block) -> None:
+        self.reserved.append(block)
+
+    def block_freed(self, block: Block) -> None:
+        self.freed.append(block)
+
+    def migrated(self, buffer: Buffer, source: Any, target: Any, begin: int, reason: str) -> None:
+        self.migrations.append((reason, source, target))
+
+    def operation_began(self, event: Event, operation: Any) -> None:
+        self.operations.append(operation.name)
+
+
+class Machine:
+    """A platform of the given boards, a context with all of its devices, and a queue for each."""
+
+    def __init__(self, *boards: str | BoardDescription, simulator: bool = False) -> None:
+        described = [describe(board) if isinstance(board, str) else board for board in boards]
+        self.scheduler = Scheduler()
+        self.platform = Platform(
+            Identity("test", "test", "OpenCL 3.0 test"),
+            [Board(SimulatedBoard(board), GlobalMemories(board), simulator) for board in described],
+            None,
+            self.scheduler,
+        )
+        self.devices = self.platform.devices
+        self.context = Context(self.platform, self.devices)
+        self.queues = [CommandQueue(self.context, device) for device in self.devices]
+        self.watcher = Watcher()
+
+    @property
+    def device(self) -> Device:
+        return self.devices[0]
+
+    @property
+    def queue(self) -> CommandQueue:
+        return self.queues[0]
+
+    def buffer(self, size: int, flags: int = cl.CL_MEM_READ_WRITE, **wishes: Any) -> Buffer:
+        return Buffer(self.context, flags, size, **wishes)
+
+    def sub_buffer(self, parent: Buffer, origin: int, size: int) -> Buffer:
+        return Buffer(self.context, parent.flags, size, parent=parent, origin=origin)
+
+    def bind(self, buffer: Buffer, device: int = 0) -> int:
+        """Give the buffer its place, as any transfer would; returns the board address."""
+        buffer.bind(self.devices[device])
+        block = buffer.settled()
+        assert block is not None
+        return block.address
+
+    def write(self, buffer: Buffer, data: bytes, offset: int = 0, device: int = 0) -> None:
+        source = ctypes.create_string_buffer(data, len(data))
+        buffer.bind(self.devices[device])
+        operation = WriteBuffer(self.devices[device], buffer, offset, len(data), ctypes.addressof(source))
+        self.queues[device].run(cl.CL_COMMAND_WRITE_BUFFER, operation, blocking=True)
+
+    def read(self, buffer: Buffer, size: int | None = None, offset: int = 0, device: int = 0) -> bytes:
+        count = buffer.size - offset if size is None else size
+        target = ctypes.create_string_buffer(count)
+        buffer.bind(self.devices[device])
+        operation = ReadBuffer(self.devices[device], buffer, offset, count, ctypes.addressof(target))
+        self.queues[device].run(cl.CL_COMMAND_READ_BUFFER, operation, blocking=True)
+        return target.raw
+
+    def kernel(self, function: Function, *locations: str | None, source: str = "source") -> Kernel:
+        """A kernel of a program of its own."""
+        arguments = tuple(
+            ArgumentInterface(
+                f"a{index}",
+                "int" if location is None else "char*",
+                cl.CL_KERNEL_ARG_ADDRESS_PRIVATE if location is None else cl.CL_KERNEL_ARG_ADDRESS_GLOBAL,
+                0,
+                0,
+                location or "",
+            )
+            for index, location in enumerate(locations)
+        )
+        made: Any = PythonProgram(PythonKernel(KernelInterface(KERNEL_NAME, arguments), function))
+        program = Program(self.context, self.devices, source=source, made=made)
+        program.claim(self.devices)
+        program.build(self.devices, "")
+        return Kernel(program, KERNEL_NAME)
+
+    def enqueue(self, kernel: Kernel, device: int = 0) -> Event:
+        launch = kernel.launch(self.devices[device], 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+        return self.queues[device].enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch)
+
+    def run(self, kernel: Kernel, device: int = 0) -> None:
+        event = self.enqueue(kernel, device)
+        self.queues[device].finish()
+        assert event.status == 0
+
+    def calls(self, device: int = 0) -> dict[str, tuple[int, int]]:
+        """Calls and bytes of each MMD call made so far, programming left out."""
+        traffic = self.devices[device].mmd.traffic
+        return {name: (t.calls, t.bytes) for name, t in traffic.items() if t.calls and name != "program"}
+
+    def destroy(self, *buffers: Buffer) -> None:
+        """To be called with the last references: `machine.destroy(buffers.pop())`."""
+        del buffers
+        self.context.reap()
+
+
+def machine_of(*boards: str | BoardDescription, simulator: bool = False) -> Iterator[Machine]:
+    """A machine whose watcher listens until it is closed."""
+    made = Machine(*boards, simulator=simulator)
+    NOTICES.listen(made.watcher)
+    try:
+        yield made
+    finally:
+        NOTICES.silence(made.watcher)
+        made.scheduler.close(5)
+        for device in made.devices:
+            device.mmd.close()

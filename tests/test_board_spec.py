@@ -1,0 +1,135 @@
+"""Boards from board_spec.xml: what is understood, what is passed over, and what is wrong in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fpgart.board import board_spec, catalogue
+from fpgart.board.board_spec import BoardSpecError
+from fpgart.board.description import AllocationType, BoardDescription
+
+GIB = 1 << 30
+INTERFACE = '<interface name="board" port="p" address="0x0" size="0x40000000" latency="240" width="512"/>'
+MEMORY = f'<global_mem name="DDR" max_bandwidth="100" interleaved_bytes="1024">{INTERFACE}</global_mem>'
+
+
+def parsed(text: str) -> BoardDescription:
+    return board_spec.parse(text.encode(), "b.xml")
+
+
+SHIPPED = {
+    # name: (memory, begin, bytes, banks, interleaved, kinds of USM)
+    "usm_s10": [
+        ("device", 1 << 48, 16 * GIB, 4, True, AllocationType.DEVICE),
+        ("host", 0, 1 << 48, 1, False, AllocationType.HOST | AllocationType.SHARED),
+    ],
+    "a10_ref": [("DDR", 0, 2 * GIB, 2, False, AllocationType.DEVICE)],
+    "a10_small": [("DDR", 0, 128 << 20, 1, False, AllocationType.NONE)],
+    "hetero": [
+        ("DDR", 0, 4 * GIB, 2, True, AllocationType.NONE),
+        ("HBM", 4 * GIB, 8 * GIB, 32, False, AllocationType.NONE),
+        ("QDR", 12 * GIB, 4 << 20, 4, False, AllocationType.NONE),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_boards_that_come_with_fpgart(name: str) -> None:
+    found = [
+        (m.name, m.begin, m.size, m.banks, m.interleaved, m.allocation_types) for m in catalogue.describe(name).memories
+    ]
+    assert found == SHIPPED[name]
+
+
+def test_every_file_in_the_package_describes_the_board_of_its_name() -> None:
+    for name in catalogue.shipped():
+        assert catalogue.describe(name).name == name
+
+
+def test_parts_that_hosts_cannot_notice_are_passed_over() -> None:
+    board = parsed(
+        f"""<?xml version="1.0"?>
+        <board version="17.0" name="card">
+          <compile project="top" revision="top"><generate cmd="x"/></compile>
+          <device device_model="d.xml"><used_resources><alms num="1"/></used_resources></device>
+          {MEMORY}
+          <host><kernel_config start="0x0" size="0x100000"/></host>
+          <channels><interface name="udp" port="in" type="streamsource" width="256" chan_id="eth0"/></channels>
+          <interfaces><interface name="board" port="kernel_cra" type="master" width="64" misc="0"/></interfaces>
+          <pll name="k"/>
+        </board>"""
+    )
+    assert [memory.name for memory in board.memories] == ["DDR"]
+
+
+def test_the_default_memory_comes_first() -> None:
+    other = MEMORY.replace("DDR", "QDR").replace('"0x0"', '"0x40000000"').replace(" max_", ' default="1" max_')
+    board = parsed(f'<board name="b">{MEMORY}{other}</board>')
+    assert [memory.name for memory in board.memories] == ["QDR", "DDR"]
+
+
+def test_interfaces_may_come_in_any_order() -> None:
+    upper = INTERFACE.replace('"0x0"', '"0x40000000"')
+    board = parsed(f'<board name="b"><global_mem name="DDR">{upper}{INTERFACE}</global_mem></board>')
+    memory = board.memories[0]
+    assert (memory.begin, memory.end, memory.banks, memory.bank_size) == (0, 2 * GIB, 2, GIB)
+
+
+WRONG = [
+    ("", "b.xml:1: no element found"),
+    ("<board", "b.xml:1: unclosed token"),
+    ("<bord/>", "b.xml: the outermost element is 'bord', not 'board'"),
+    ("<board/>", "b.xml:1: board name: is missing"),
+    ('<board name="b"/>', "b.xml:1: board global_mem: there is none that buffers could be in"),
+    ('<board name="b">\n<global_mem name="M"/></board>', "b.xml:2: global_mem interface: memory 'M' has none"),
+    (f'<board name="b">\n\n<global_mem>{INTERFACE}</global_mem></board>', "b.xml:3: global_mem name: is missing"),
+    (f'<board name="b">{MEMORY}{MEMORY}</board>', "b.xml:1: global_mem name: 'DDR' is taken"),
+    (
+        f'<board name="b">{MEMORY}\n{MEMORY.replace("DDR", "QDR")}</board>',
+        "b.xml:2: global_mem address: 'QDR' overlaps 'DDR'",
+    ),
+    (f'<board name="b">{MEMORY}</board>'.replace("0x40000000", "big"), "b.xml:1: interface size: 'big' is no number"),
+    (f'<board name="b">{MEMORY}</board>'.replace("0x40000000", "-1024"), "b.xml:1: interface size: -1024 is out of"),
+    (
+        f'<board name="b">{MEMORY}</board>'.replace("0x40000000", "1000"),
+        "b.xml:1: interface size: 0x3e8 is no multiple",
+    ),
+    (f'<board name="b">{MEMORY}</board>'.replace('"0x0"', '"0x40000000000000"'), "needs more than 54 bits"),
+    (
+        f'<board name="b">{MEMORY}</board>'.replace("<global_mem", '<global_mem allocation_type="hots"'),
+        "b.xml:1: global_mem allocation_type: 'hots' is not one of host, shared, device",
+    ),
+    (
+        f'<board name="b">{MEMORY}</board>'.replace("<global_mem", '<global_mem allocation_type="host"'),
+        "b.xml:1: board global_mem: there is none that buffers could be in",
+    ),
+    (
+        f'<board name="b"><global_mem name="M">{INTERFACE}\n{INTERFACE}</global_mem></board>',
+        "b.xml:1: global_mem interface: 'p' ends at 0x40000000, 'p' begins at 0x0",
+    ),
+    (
+        f'<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY c "&a;&a;">]><board name="&c;">{MEMORY}</board>',
+        "b.xml:1: a document type (and so entities) is not accepted here",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), WRONG, ids=[words[:60] for _, words in WRONG])
+def test_a_wrong_file_is_told_with_line_and_field(text: str, words: str) -> None:
+    with pytest.raises(BoardSpecError) as caught:
+        parsed(text)
+    assert words in str(caught.value)
+
+
+def test_a_board_may_be_a_file_or_the_folder_of_its_board_spec(tmp_path: Path) -> None:
+    file = tmp_path / "board_spec.xml"
+    file.write_text(f'<board name="mine">{MEMORY}</board>')
+    assert catalogue.describe(str(file)).name == "mine"
+    assert catalogue.describe(str(tmp_path)).name == "mine"
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(BoardSpecError, match=r"no_such\.xml: No such file"):
+        catalogue.describe("no_such.xml")

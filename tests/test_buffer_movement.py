@@ -1,0 +1,484 @@
+"""When a buffer's contents move, by which MMD calls, and when they need not."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import pytest
+from machine import Machine
+
+from fpgart import opencl as cl
+from fpgart.errors import InvalidBinary
+from fpgart.runtime.buffer import CHUNK
+from fpgart.runtime.device import Direction
+from fpgart.runtime.kernel import LaunchKernel
+from fpgart.runtime.transfers import (
+    Box,
+    CopyBuffer,
+    FillBuffer,
+    MapBuffer,
+    MigrateToDevice,
+    MigrateToHost,
+    UnmapBuffer,
+    WriteRect,
+)
+
+MIB = 1 << 20
+Boards = Callable[..., Machine]
+DATA = bytes(range(256)) * 16
+
+
+def increment(*addresses: int) -> None:
+    """A kernel that adds 1 to the first byte of each buffer."""
+    for address in addresses:
+        byte = ctypes.c_ubyte.from_address(address)
+        byte.value += 1
+
+
+def first_byte(machine: Machine, buffer: object) -> int:
+    return machine.read(buffer, 1)[0]  # type: ignore[arg-type]
+
+
+# Transfers
+
+
+def test_a_write_is_one_mmd_call_of_its_size(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    machine.write(machine.buffer(4096), DATA)
+    assert machine.calls() == {"write": (1, 4096)}
+
+
+def test_a_read_is_one_mmd_call_of_its_size(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    machine.read(machine.buffer(4096), 100, 50)
+    assert machine.calls() == {"read": (1, 100)}
+
+
+def test_a_copy_within_a_board_is_the_boards_own(boards: Boards) -> None:
+    machine = boards("hetero")
+    source, target = machine.buffer(4096), machine.buffer(4096, location=1)
+    machine.write(source, DATA)
+    machine.bind(target)
+    machine.queue.run(
+        cl.CL_COMMAND_COPY_BUFFER, CopyBuffer(machine.device, source, target, [(0, 0, 4096)]), blocking=True
+    )
+    assert machine.calls() == {"write": (1, 4096), "copy": (1, 4096)}
+    assert machine.read(target) == DATA
+
+
+@pytest.mark.parametrize(("size", "pieces"), [(4096, 1), (CHUNK, 1), (2 * CHUNK + 5, 3)])
+def test_a_copy_between_boards_goes_through_the_host_in_pieces(boards: Boards, size: int, pieces: int) -> None:
+    machine = boards("a10_ref", "usm_s10")
+    source, target = machine.buffer(size), machine.buffer(size)
+    data = bytes(range(251)) * (size // 251 + 1)
+    machine.write(source, data[:size])
+    machine.bind(target, 1)
+    machine.queue.run(
+        cl.CL_COMMAND_COPY_BUFFER, CopyBuffer(machine.device, source, target, [(0, 0, size)]), blocking=True
+    )
+    assert machine.calls(0) == {"write": (1, size), "read": (pieces, size)}
+    assert machine.calls(1) == {"write": (pieces, size)}
+    assert machine.read(target, device=1) == data[:size]
+
+
+RECTS = [
+    # region, pitches in the buffer, calls
+    ((16, 4, 2), (16, 64), 1),
+    ((16, 4, 2), (32, 128), 8),
+    ((16, 4, 2), (16, 128), 2),
+    ((16, 1, 1), (32, 64), 1),
+]
+
+
+@pytest.mark.parametrize(("region", "pitches", "calls"), RECTS)
+def test_a_strided_write_is_one_call_per_contiguous_piece(
+    boards: Boards, region: tuple[int, int, int], pitches: tuple[int, int], calls: int
+) -> None:
+    machine = boards("usm_s10")
+    buffer = machine.buffer(4096)
+    machine.bind(buffer)
+    host = ctypes.create_string_buffer(4096)
+    packed = Box((0, 0, 0), region[0], region[0] * region[1])
+    operation = WriteRect(machine.device, buffer, Box((0, 0, 0), *pitches), ctypes.addressof(host), packed, region)
+    machine.queue.run(cl.CL_COMMAND_WRITE_BUFFER_RECT, operation, blocking=True)
+    assert machine.calls() == {"write": (calls, region[0] * region[1] * region[2])}
+
+
+def test_a_fill_writes_its_size(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    buffer = machine.buffer(3 * MIB)
+    machine.bind(buffer)
+    operation = FillBuffer(machine.device, buffer, 0, 3 * MIB, b"ab")
+    machine.queue.run(cl.CL_COMMAND_FILL_BUFFER, operation, blocking=True)
+    assert machine.calls() == {"write": (3, 3 * MIB)}
+    assert machine.read(buffer) == b"ab" * (3 * MIB // 2)
+
+
+MAPS = [
+    (cl.CL_MAP_READ, {"read": (1, 512)}),
+    (cl.CL_MAP_WRITE, {"read": (1, 512), "write": (1, 512)}),
+    (cl.CL_MAP_READ | cl.CL_MAP_WRITE, {"read": (1, 512), "write": (1, 512)}),
+    (cl.CL_MAP_WRITE_INVALIDATE_REGION, {"write": (1, 512)}),
+]
+
+
+@pytest.mark.parametrize(("flags", "calls"), MAPS)
+def test_mapping_moves_the_window_as_its_flags_say(
+    boards: Boards, flags: int, calls: dict[str, tuple[int, int]]
+) -> None:
+    machine = boards("usm_s10")
+    buffer = machine.buffer(4096)
+    machine.bind(buffer)
+    region = (1024, 512, flags)
+    pointer = buffer.map(*region)
+    machine.queue.run(cl.CL_COMMAND_MAP_BUFFER, MapBuffer(machine.device, buffer, pointer, region), blocking=True)
+    region = buffer.unmap(pointer)
+    unmap = UnmapBuffer(machine.device, buffer, pointer, region)
+    machine.queue.run(cl.CL_COMMAND_UNMAP_MEM_OBJECT, unmap, blocking=True)
+    assert machine.calls() == calls
+
+
+# Launches
+
+
+def test_both_call_orders_give_the_same_result_and_only_one_costs_a_copy(boards: Boards) -> None:
+    """Writing first puts the buffer into the default memory; the kernel wants another one."""
+    results = []
+    for set_first in (True, False):
+        machine = boards("hetero")
+        buffer = machine.buffer(4096)
+        kernel = machine.kernel(increment, "HBM")
+        if set_first:
+            kernel.set_buffer(0, buffer)
+        machine.write(buffer, DATA)
+        kernel.set_buffer(0, buffer)
+        machine.run(kernel)
+        results.append((machine.calls(), first_byte(machine, buffer)))
+    assert results == [({"write": (1, 4096)}, 1), ({"write": (1, 4096), "copy": (1, 4096)}, 1)]
+
+
+def test_where_memories_agree_no_call_order_costs_a_copy(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    kernel = machine.kernel(increment, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    machine.run(kernel)
+    assert machine.calls() == {"write": (1, 4096)}
+
+
+def test_a_buffer_that_was_never_written_is_not_copied_for_a_launch(boards: Boards) -> None:
+    machine = boards("hetero")
+    kernel = machine.kernel(increment, "QDR")
+    kernel.set_buffer(0, machine.buffer(4096))
+    machine.run(kernel)
+    assert machine.calls() == {}
+
+
+def test_the_block_that_was_left_is_freed(boards: Boards) -> None:
+    machine = boards("hetero")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    kernel = machine.kernel(increment, "HBM")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    assert [block.address for block in machine.watcher.freed] == [0x400]
+    assert buffer.memory == 1
+
+
+def test_the_room_for_a_launch_is_reserved_when_it_is_enqueued(boards: Boards) -> None:
+    machine = boards("hetero")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    kernel = machine.kernel(increment, "HBM")
+    kernel.set_buffer(0, buffer)
+    event = machine.enqueue(kernel)
+    assert [block.memory for block in machine.watcher.reserved] == [0, 1]
+    machine.queue.finish()
+    assert event.status == 0
+
+
+def test_a_launch_on_another_device_moves_the_buffer_there(boards: Boards) -> None:
+    machine = boards("a10_ref", "usm_s10")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    kernel = machine.kernel(increment, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel, device=1)
+    assert machine.calls(0) == {"write": (1, 4096), "read": (1, 4096)}
+    assert machine.calls(1) == {"write": (1, 4096)}
+    assert first_byte(machine, buffer) == 1
+
+
+def test_a_buffer_given_twice_is_in_one_place(boards: Boards) -> None:
+    machine = boards("hetero")
+    buffer = machine.buffer(4096)
+    kernel = machine.kernel(increment, "HBM", "DDR")
+    kernel.set_buffer(0, buffer)
+    kernel.set_buffer(1, buffer)
+    machine.write(buffer, bytes(4096))
+    machine.run(kernel)
+    assert first_byte(machine, buffer) == 2
+    assert len(machine.watcher.reserved) == 1
+
+
+def test_a_skipped_migration_is_told_and_costs_nothing(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    kernel = machine.kernel(increment, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    reason, source, target = machine.watcher.migrations[-1]
+    assert source is target
+    assert reason == "argument 0 ('a0') of kernel 'k'"
+    assert machine.calls() == {"write": (1, 4096)}
+
+
+def test_one_launch_is_programming_migrations_and_the_kernel_in_that_order(boards: Boards) -> None:
+    machine = boards("hetero")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    kernel = machine.kernel(increment, "HBM")
+    kernel.set_buffer(0, buffer)
+    machine.watcher.operations.clear()
+    machine.run(kernel)
+    machine.run(kernel)
+    stages = machine.watcher.operations
+    assert stages[0] == "program"
+    assert stages[-1] == "kernel"
+    assert [stage for stage in stages if stage == "migration"] != []
+    assert stages.count("program") == 1
+
+
+def test_alternating_programs_are_programmed_each_time(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    first, second = (machine.kernel(increment, source=source) for source in ("one", "two"))
+    for kernel in (first, second, first, first):
+        machine.run(kernel)
+    assert machine.device.mmd.traffic["program"].calls == 3
+
+
+def test_the_same_source_built_twice_is_programmed_once(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    for _ in range(2):
+        machine.run(machine.kernel(increment, source="same"))
+    assert machine.device.mmd.traffic["program"].calls == 1
+
+
+# The host's memory
+
+
+def test_use_host_ptr_is_written_to_the_board_when_a_kernel_needs_it(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    host = ctypes.create_string_buffer(DATA, len(DATA))
+    buffer = machine.buffer(4096, cl.CL_MEM_USE_HOST_PTR, host_ptr=ctypes.addressof(host))
+    kernel = machine.kernel(increment, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    assert machine.calls() == {"write": (1, 4096)}
+    assert first_byte(machine, buffer) == 1
+
+
+def test_use_host_ptr_stays_on_the_host_for_transfers(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    host = ctypes.create_string_buffer(DATA, len(DATA))
+    buffer = machine.buffer(4096, cl.CL_MEM_USE_HOST_PTR, host_ptr=ctypes.addressof(host))
+    machine.write(buffer, b"xyz")
+    assert machine.read(buffer, 4) == b"xyz\3"
+    assert host.raw[:3] == b"xyz"
+    assert machine.calls() == {}
+
+
+def test_mapping_use_host_ptr_after_a_kernel_brings_its_results_to_the_hosts_memory(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    host = ctypes.create_string_buffer(DATA, len(DATA))
+    address = ctypes.addressof(host)
+    buffer = machine.buffer(4096, cl.CL_MEM_USE_HOST_PTR, host_ptr=address)
+    kernel = machine.kernel(increment, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    region = (0, 4096, cl.CL_MAP_READ)
+    assert buffer.map(*region) == address
+    machine.queue.run(cl.CL_COMMAND_MAP_BUFFER, MapBuffer(machine.device, buffer, address, region), blocking=True)
+    assert host.raw[0] == 1
+
+
+# Migration that the host asks for
+
+
+def test_migrating_to_a_device_brings_contents_once(boards: Boards) -> None:
+    machine = boards("a10_ref", "usm_s10")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    for _ in range(2):
+        operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+        machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
+    assert machine.calls(1) == {"write": (1, 4096)}
+    assert machine.read(buffer) == DATA
+    assert machine.watcher.freed[0].device is machine.devices[0]
+
+
+def test_migrating_undefined_contents_moves_no_byte(boards: Boards) -> None:
+    machine = boards("a10_ref", "usm_s10")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    operation = MigrateToDevice(machine.devices[1], [buffer], keep=False)
+    machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
+    assert machine.calls(1) == {}
+    assert buffer.device_of_contents(machine.device) is machine.devices[1]
+
+
+def test_migrating_to_the_host_reads_the_buffer_and_frees_its_block(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    operation = MigrateToHost(machine.device, [buffer], keep=True)
+    machine.queue.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
+    assert machine.calls() == {"write": (1, 4096), "read": (1, 4096)}
+    assert len(machine.watcher.freed) == 1
+    assert machine.read(buffer) == DATA
+    kernel = machine.kernel(increment, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    assert first_byte(machine, buffer) == 1
+
+
+# Simulators
+
+
+def test_a_simulator_keeps_what_is_written_until_a_binary_is_loaded(boards: Boards) -> None:
+    machine = boards("hetero", simulator=True)
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    assert machine.calls() == {}
+    assert machine.watcher.reserved == []
+    kernel = machine.kernel(increment, "HBM")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    assert machine.calls() == {"write": (1, 4096)}
+    assert [block.address for block in machine.watcher.reserved] == [0x100000000]
+    assert machine.read(buffer) == b"\1" + DATA[1:]
+
+
+def test_a_simulator_with_a_binary_places_what_is_written(boards: Boards) -> None:
+    machine = boards("hetero", simulator=True)
+    machine.run(machine.kernel(increment))
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    assert [block.address for block in machine.watcher.reserved] == [0x400]
+
+
+# The conflict matrix: what may be under way beside what
+
+
+class Busy:
+    """Claims on a device, taken and given back by hand."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.buffer = machine.buffer(4096)
+        machine.bind(self.buffer)
+
+    def operation(self, kind: str) -> object:
+        from fpgart.runtime.transfers import Migration, ReadBuffer, WriteBuffer
+
+        device = self.machine.device
+        if kind == "write":
+            return WriteBuffer(device, self.buffer, 0, 1, 0)
+        if kind == "read":
+            return ReadBuffer(device, self.buffer, 0, 1, 0)
+        if kind == "migration":
+            return Migration(device, [], "test")
+        source = {"kernel": "loaded", "program": "other"}[kind]
+        return self.machine.kernel(increment, source=source).launch(device, 1, (0,) * 3 + (1,) * 6, True)
+
+
+CONFLICTS = {
+    # kind: kinds that may not be under way beside it, on a half-duplex board; on a full-duplex one
+    "write": ({"write", "read", "migration", "program"}, {"write", "migration", "program"}),
+    "read": ({"write", "read", "migration", "program"}, {"read", "migration", "program"}),
+    "migration": ({"write", "read", "migration", "program"}, {"write", "read", "migration", "program"}),
+    "kernel": ({"program"}, {"program"}),
+    "program": ({"write", "read", "migration", "kernel", "program"},) * 2,
+}
+
+
+@pytest.mark.parametrize("board", ["usm_s10", "hetero"])
+@pytest.mark.parametrize("running", CONFLICTS)
+@pytest.mark.parametrize("wanted", CONFLICTS)
+def test_operations_exclude_each_other_as_the_conflict_matrix_says(
+    boards: Boards, board: str, running: str, wanted: str
+) -> None:
+    machine = boards(board)
+    machine.run(machine.kernel(increment, source="loaded"))
+    busy = Busy(machine)
+    first, second = busy.operation(running), busy.operation(wanted)
+    assert first.claim()  # type: ignore[attr-defined]
+    conflicts = wanted in CONFLICTS[running][machine.device.full_duplex]
+    assert second.claim() is not conflicts  # type: ignore[attr-defined]
+    first.release(None)  # type: ignore[attr-defined]
+    if conflicts:
+        assert second.claim()  # type: ignore[attr-defined]
+    second.release(None)  # type: ignore[attr-defined]
+    assert machine.device.moving is Direction.NONE
+
+
+# The invocation image
+
+
+def launch_of(machine: Machine, kernel: object) -> LaunchKernel:
+    sizes = (5, 0, 0, 64, 6, 1, 16, 2, 1)
+    return kernel.launch(machine.device, 2, sizes, True)  # type: ignore[attr-defined, no-any-return]
+
+
+def test_the_invocation_image_begins_with_72_bytes_of_sizes(boards: Boards) -> None:
+    from struct import unpack
+
+    machine = boards("usm_s10")
+    image = launch_of(machine, machine.kernel(increment)).invocation_image()
+    assert unpack("<11I4x3Q", image) == (2, 32, 64, 6, 1, 4, 3, 1, 16, 2, 1, 5, 0, 0)
+
+
+def test_global_pointers_are_device_addresses_of_8_bytes(boards: Boards) -> None:
+    machine = boards("a10_ref", "a10_ref")
+    parent = machine.buffer(8192)
+    machine.bind(parent, 1)
+    window = machine.sub_buffer(parent, 4096, 1024)
+    kernel = machine.kernel(increment, "", "", None)
+    kernel.set_buffer(0, window)
+    kernel.set_buffer(1, None)
+    kernel.set_value(2, b"abcd")
+    launch = kernel.launch(machine.devices[1], 1, (0,) * 3 + (1,) * 6, True)
+    expected = (1 << 54 | 0x400 + 4096).to_bytes(8, "little") + bytes(8) + b"abcd"
+    assert launch.invocation_image()[72:] == expected
+
+
+@pytest.mark.parametrize("size", [128, 512, 1024])
+def test_local_pointers_are_offsets_of_4_bytes_that_differ_by_1024(boards: Boards, size: int) -> None:
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment, "", "")
+    for index in range(2):
+        kernel.set_local(index, size)
+    image = launch_of(machine, kernel).invocation_image()
+    assert image[72:] == (0).to_bytes(4, "little") + (1024).to_bytes(4, "little")
+
+
+def test_a_kernel_for_a_memory_that_the_board_lacks_is_refused(boards: Boards) -> None:
+    from fpgart.errors import OutOfResources
+
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment, "HBM")
+    kernel.set_buffer(0, machine.buffer(4096))
+    with pytest.raises(OutOfResources, match="memory 'HBM', which board 'usm_s10' does not have"):
+        machine.enqueue(kernel)
+
+
+def test_bytes_that_are_no_program_are_refused(boards: Boards) -> None:
+    from fpgart.runtime.program import Program
+
+    machine = boards("usm_s10")
+    with pytest.raises(InvalidBinary):
+        Program.from_binary(machine.context, machine.devices, b"garbage")
