@@ -214,6 +214,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "svm": ("svm_list",),
     "c++": ("clhpp",),
     "threads": ("threads",),
+    "buffers": ("buffer_life",),
 }
 # Those that start the driver, use it and end in different ways, to be tried in odd surroundings.
 STARTERS = ("example", "minimal", "nothing released")
@@ -236,6 +237,33 @@ def test_python_host_gets_right_results(driver_environment: Environment) -> None
 
 
 # -- Surroundings --
+
+
+@pytest.mark.parametrize("boards", ["usm_s10", "a10_ref,a10_ref", "hetero,usm_s10,a10_ref"])
+def test_buffers_keep_their_contents_on_boards_of_all_kinds(
+    build: Build, driver: Path, driver_environment: Environment, boards: str
+) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("other drivers have no boards to choose")
+    run(build("buffer_life"), environment={**driver_environment, "FPGART_BOARD": boards})
+
+
+def test_buffers_of_simulators_keep_their_contents(build: Build, driver: Path, driver_environment: Environment) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("other drivers have no simulator devices")
+    simulators = {"CL_CONTEXT_MPSIM_DEVICE_INTELFPGA": "2"}
+    run(build("buffer_life"), environment={**driver_environment, **simulators})
+
+
+@pytest.mark.parametrize(
+    ("board", "banks"), [("a10_ref", "separate"), ("a10_small", "exhaustion"), ("usm_s10", "interleaved")]
+)
+def test_banks_and_locations_are_granted_or_refused(
+    build: Build, driver: Path, driver_environment: Environment, board: str, banks: str
+) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("an extension of FPGA boards")
+    run(build("buffer_places"), banks, environment={**driver_environment, "FPGART_BOARD": board})
 
 
 @pytest.mark.parametrize("name", STARTERS)
