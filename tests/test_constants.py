@@ -1,4 +1,4 @@
-"""fpgart/opencl.py is made from include/CL."""
+"""What scripts make from other files is up to date: fpgart/opencl.py, docs/options.md."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parent.parent / "scripts" / "generate_constants.py"
+import pytest
+
+SCRIPTS = Path(__file__).parent.parent / "scripts"
 
 
-def test_constants_are_those_of_the_headers() -> None:
-    result = subprocess.run([sys.executable, str(SCRIPT), "--check"], check=False)
-    assert result.returncode == 0, "run scripts/generate_constants.py"
+@pytest.mark.parametrize("script", ["generate_constants.py", "generate_options.py"])
+def test_what_the_script_makes_is_up_to_date(script: str) -> None:
+    result = subprocess.run([sys.executable, str(SCRIPTS / script), "--check"], check=False)
+    assert result.returncode == 0, f"run scripts/{script}"
