@@ -98,6 +98,9 @@ class Wish:
     bank: int = 0
 
 
+ANYWHERE = Wish()
+
+
 def placement_wish(context: Context, properties: tuple[int, ...], flags: int) -> Wish:
     """What properties and flags say about it; raises InvalidProperty, InvalidValue."""
     bank, location = (flags & CHANNELS) >> CHANNEL_SHIFT, None
@@ -123,7 +126,7 @@ def placement_wish(context: Context, properties: tuple[int, ...], flags: int) ->
 
 def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properties: tuple[int, ...] | None) -> Buffer:
     check_flags(flags)
-    wish = placement_wish(context, properties or (), flags)
+    wish = placement_wish(context, properties or (), flags) if properties or flags & CHANNELS else ANYWHERE
     if not size:
         raise InvalidBufferSize("a buffer of 0 bytes is not possible")
     if size > context.max_mem_alloc_size:

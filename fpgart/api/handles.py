@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections import OrderedDict
 from typing import Any, TypeVar
 
 from _fpgart_icd import lib
@@ -38,11 +37,11 @@ KINDS: dict[type, tuple[int, type[errors.CLError]]] = {
     Event: (8, errors.InvalidEvent),
 }
 KIND_NUMBERS = {kind: number for kind, (number, _) in KINDS.items()}
-MEMORY = 512  # how many dead handles are remembered, to name what they were
+MEMORY = 4096  # how many dead handles are remembered at most, to name what they were
 
 HELD: dict[int, Any] = {}
 KEPT: dict[int, weakref.ref[Any]] = {}
-_DEAD: OrderedDict[int, str] = OrderedDict()
+_DEAD: dict[int, type] = {}
 
 
 def publish(item: Any) -> int:
@@ -52,6 +51,7 @@ def publish(item: Any) -> int:
     handle = int(lib.fpgart_handle_new(KIND_NUMBERS[item.__class__], 1))
     if not handle:
         raise errors.OutOfHostMemory("no room for another handle: eight million objects are alive")
+    _DEAD.pop(handle, None)
     item.handle = handle
     HELD[handle] = item
     return handle
@@ -74,7 +74,7 @@ def _describe(handle: int, item: Any) -> str:
     if item is not None:
         return f"{handle:#x} (a {item.__class__.__name__})"
     if handle in _DEAD:
-        return f"{handle:#x} (a {_DEAD[handle]} that was released)"
+        return f"{handle:#x} (a {_DEAD[handle].__name__} that was released)"
     return f"{handle:#x}"
 
 
@@ -84,11 +84,11 @@ def host_released(handle: int) -> None:
     if item is None:
         return
     context = getattr(item, "context", None)
+    kind = item.__class__
     if sys.getrefcount(item) == 2:
         item = None
-        _forget(handle, "")
+        _forget(handle, kind)
     else:
-        kind = item.__class__.__name__
         KEPT[handle] = weakref.ref(item, lambda _: _forget(handle, kind))
         item = None
     if context is not None and context.reaper:
@@ -103,8 +103,11 @@ def host_retained(handle: int) -> None:
         HELD[handle] = item
 
 
-def _forget(handle: int, kind: str) -> None:
+def _forget(handle: int, kind: type) -> None:
     KEPT.pop(handle, None)
+    if len(_DEAD) == MEMORY:
+        _DEAD.clear()
+    _DEAD[handle] = kind
     lib.fpgart_handle_free(handle)
 
 

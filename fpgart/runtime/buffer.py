@@ -53,30 +53,18 @@ class Buffer:
     None before. `number` is its name in traces.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "bank",
-        "blocks",
-        "callbacks",
-        "context",
-        "flags",
-        "handle",
-        "hint",
-        "home",
-        "host_ptr",
-        "location",
-        "map_count",
-        "mappings",
-        "number",
-        "on_host",
-        "origin",
-        "parent",
-        "property_list",
-        "root",
-        "size",
-        "store",
-        "svm",
-    )
+    # Most buffers leave most of this as it is, and they have to be cheap to make: no slots.
+    handle = 0
+    blocks: dict[tuple[Device, int], Block] | None = None
+    home: Block | None = None
+    on_host = False
+    host_ptr = 0
+    hint: str | None = None
+    store: HostStore | None = None
+    callbacks: list[Callable[[], None]] | None = None
+    mappings: dict[int, list[tuple[int, int, int]]] | None = None
+    map_count = 0
+    svm = False
 
     def __init__(
         self,
@@ -91,27 +79,19 @@ class Buffer:
         bank: int = 0,
         location: int | None = None,
     ) -> None:
-        self.handle = 0
         self.number = next(NUMBERS)
         self.context = context
         self.flags = flags
         self.size = size
         self.parent = parent
-        self.root: Buffer | None = parent
         self.origin = origin
         self.property_list = property_list
         self.bank = bank
         self.location = location
-        self.hint: str | None = None
-        self.host_ptr = host_ptr if flags & cl.CL_MEM_USE_HOST_PTR else 0
-        self.on_host = bool(self.host_ptr)
-        self.blocks: dict[tuple[Device, int], Block] | None = None
-        self.home: Block | None = None
-        self.store: HostStore | None = None
-        self.callbacks: list[Callable[[], None]] | None = None
-        self.mappings: dict[int, list[tuple[int, int, int]]] | None = None
-        self.map_count = 0
-        self.svm = bool(self.host_ptr and context.svm and context_svm_base(context, host_ptr) is not None)
+        if host_ptr and flags & cl.CL_MEM_USE_HOST_PTR:
+            self.host_ptr = host_ptr
+            self.on_host = True
+            self.svm = context_svm_base(context, host_ptr) is not None
         for listener in NOTICES.buffer_created:
             listener(self)
 
@@ -120,7 +100,7 @@ class Buffer:
     @property
     def owner(self) -> Buffer:
         """The buffer whose blocks hold the contents: the parent of a sub-buffer, else itself."""
-        return self.root or self
+        return self.parent or self
 
     @property
     def placed(self) -> bool:
@@ -345,10 +325,7 @@ class Buffer:
         self.callbacks.append(callback)
 
     def __del__(self) -> None:
-        try:
-            blocks, callbacks = self.blocks, self.callbacks
-        except AttributeError:  # __init__ did not get that far
-            return
+        blocks, callbacks = self.blocks, self.callbacks
         if blocks or callbacks:
             reaper = self.context.reaper
             for callback in reversed(callbacks or ()):

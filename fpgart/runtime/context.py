@@ -43,13 +43,10 @@ class Context:
         self.svm: dict[int, int] = {}
         self._notify = notify
         self._destructors: list[Callable[[], None]] = []
+        self.max_mem_alloc_size = min(device.max_mem_alloc_size for device in devices)
+        """Bytes of the largest buffer that every device of the context can hold."""
         for device in devices:
             device.open()
-
-    @property
-    def max_mem_alloc_size(self) -> int:
-        """Bytes of the largest buffer that every device of the context can hold."""
-        return min(device.max_mem_alloc_size for device in self.devices)
 
     @property
     def auto_queue(self) -> CommandQueue:
