@@ -183,7 +183,7 @@ typedef struct _cl_device_integer_dot_product_acceleration_properties_khr {
 #define CL_AFFINITY_DOMAIN_NEXT_FISSIONABLE_EXT 0x0100
 #define CL_PROPERTIES_LIST_END_EXT 0
 #define CL_PARTITION_BY_COUNTS_LIST_END_EXT 0
-#define CL_PARTITION_BY_NAMES_LIST_END_EXT -1
+#define CL_PARTITION_BY_NAMES_LIST_END_EXT (~(cl_device_partition_property_ext)0)
 #define CL_UUID_SIZE_KHR 0x0010
 #define CL_LUID_SIZE_KHR 8
 #define CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL (1 << 0)
