@@ -33,6 +33,19 @@ DEPRECATED_TOO = [
 OPENCL_3 = [("CL_TARGET_OPENCL_VERSION", "300"), *DEPRECATED_TOO]
 
 
+INIT_CODE = """
+from _fpgart_icd import lib
+try:
+    from fpgart.api import start
+    start.register({parameters!r})
+except Exception as error:
+    # What the user can put right is said in one line; anything else is a bug, and wants its traceback.
+    if not isinstance(error, ImportError) and type(error).__name__ != "OptionError":
+        raise
+    lib.fpgart_refuse(str(error).encode(errors="replace"))
+"""
+
+
 class BuildError(Exception):
     """What is missing on this machine, and which package brings it."""
 
@@ -86,7 +99,7 @@ def build_driver(into: Path, work: Path) -> Path:
     ffi.embedding_api("")
     ffi.cdef(declarations(api))
     parameters = [(f.name, [p.name for p in f.parameters]) for f in implemented_in_python(api)]
-    ffi.embedding_init_code(f"from fpgart.api import start\nstart.register({parameters!r})\n")
+    ffi.embedding_init_code(INIT_CODE.format(parameters=parameters))
     ffi.set_source(
         "_fpgart_icd",
         '#include "icd.h"\nint fpgart_start_embedding(void) { return cffi_start_python(); }\n',

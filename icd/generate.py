@@ -29,6 +29,7 @@ uint32_t fpgart_handle_references(uintptr_t handle);
 uint64_t fpgart_handle_serial(uintptr_t handle);
 const char *fpgart_library_directory(void);
 int fpgart_owns_interpreter(void);
+void fpgart_refuse(const char *reason);
 void fpgart_close(void);
 void fpgart_close_at_exit(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);

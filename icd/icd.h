@@ -53,6 +53,9 @@ void fpgart_put_back(struct fpgart_aside *aside);
 /* One line on stderr that says why there is no platform. */
 void fpgart_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Called while the Python side starts: there will be no platform, for a reason that is told. */
+void fpgart_refuse(const char *reason);
+
 /* Handles. An address is only dereferenced once it is known to be one of ours. */
 uintptr_t fpgart_handle_new(int kind, uint32_t references);
 void fpgart_handle_free(uintptr_t handle);

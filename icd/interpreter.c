@@ -160,6 +160,14 @@ void fpgart_put_back(struct fpgart_aside *aside)
         PyErr_Restore(aside->type, aside->value, aside->traceback);
 }
 
+static int refused;
+
+void fpgart_refuse(const char *reason)
+{
+    refused = 1;
+    fpgart_complain("no platform: %s (`fpgart doctor` checks the installation)", reason);
+}
+
 static void after_fork_in_child(void)
 {
     fpgart_state = FPGART_FORKED;
@@ -192,10 +200,9 @@ static void start(void)
         return;
     }
     add_search_directories();
-    if (fpgart_start_embedding() != 0) {
-        fpgart_complain(
-            "no platform: the driver's Python side did not start (`fpgart doctor` checks "
-            "the installation)");
+    if (fpgart_start_embedding() != 0)
+        fpgart_refuse("the driver's Python side did not start");
+    if (refused) {
         fpgart_state = FPGART_FAILED;
         return;
     }
