@@ -33,7 +33,10 @@ uintptr_t map_file(int descriptor, size_t size)
 {
     void *address =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
-    return address == MAP_FAILED ? 0 : (uintptr_t)address;
+    if (address == MAP_FAILED)
+        return 0;
+    madvise(address, size, MADV_HUGEPAGE); /* where the system has them for shared memory */
+    return (uintptr_t)address;
 }
 
 uintptr_t map_anonymous(size_t size)

@@ -74,6 +74,16 @@ def let_linker_be_found() -> None:
         os.environ["PATH"] = os.pathsep.join(filter(None, (path, *STANDARD_PATH)))
 
 
+def let_threads_stay() -> None:
+    """Have PoCL bind its threads to processors, unless the user decided about that.
+
+    The thread that launches sleeps so shortly between kernels that Linux otherwise often leaves all of
+    PoCL's threads on one processor: kernels of a millisecond then take twice as long.
+    """
+    if len(os.sched_getaffinity(0)) == os.cpu_count():
+        os.environ.setdefault("POCL_AFFINITY", "1")
+
+
 def choose_engine() -> Engine:
     """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does."""
     wanted = config.ENGINE.value
@@ -84,6 +94,7 @@ def choose_engine() -> Engine:
     reasons = []
     for name, path in candidates(wanted):
         let_linker_be_found()
+        let_threads_stay()
         try:
             return OpenCLEngine(name, path)
         except DriverError as error:

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed of fpgart beside its bare engine and the other OpenCL drivers of this machine (make bench).
+
+The same C and Python programs run on every driver in turns, so that all see the same noise; what counts is
+the ratio to the bare engine, not a single time. Results are checked by the programs; times are not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from fpgart.engine.choice import candidates
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+FPGART = "fpgart"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What fpgart has to reach: a ratio to another measurement, or microseconds."""
+
+    limit: float
+    of: str = ""
+    """"engine": the bare engine's same measurement; a name: another of fpgart's own; "": microseconds."""
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    words: str
+    unit: str = "us"
+    target: Target | None = None
+
+
+ROWS = [
+    Row("exec_to_query", "exec to first platform query", "ms", Target(100_000)),
+    Row("first_query", "  the query itself", "ms"),
+    Row("first_result", "first result of a C host", "ms"),
+    Row("resident_mib", "resident memory at the first result", "MiB"),
+    Row("round_trip", "empty kernel, enqueue and finish", "us", Target(2.5, "engine")),
+    Row("enqueue", "empty kernel, enqueue alone", "us", Target(8)),
+    Row("chain", "10,000 small kernels in a chain, each"),
+    Row("set_arg", "clSetKernelArg, a value", "us", Target(1.5)),
+    Row("set_arg_buffer", "clSetKernelArg, a buffer", "us", Target(1.5)),
+    Row("device_info", "clGetDeviceInfo", "us", Target(1.5)),
+    Row("retain_release", "retain and release", "us", Target(0.2)),
+    Row("create_release", "create and release a buffer", "us", Target(4)),
+    Row("write_4k", "blocking write of 4 KiB", "us", Target(2, "engine")),
+    Row("read_4k", "blocking read of 4 KiB", "us", Target(2, "engine")),
+    Row("write_1m", "blocking write of 1 MiB", "us", Target(1 / 0.9, "memcpy_1m")),
+    Row("read_1m", "blocking read of 1 MiB", "us", Target(1 / 0.9, "memcpy_1m")),
+    Row("memcpy_1m", "  memcpy of 1 MiB"),
+    Row("write_64m", "blocking write of 64 MiB", "ms", Target(1 / 0.9, "memcpy_64m")),
+    Row("read_64m", "blocking read of 64 MiB", "ms", Target(1 / 0.9, "memcpy_64m")),
+    Row("memcpy_64m", "  memcpy of 64 MiB", "ms"),
+    Row("map_unmap_4k", "map and unmap 4 KiB"),
+    Row("memory_kernel", "64M-float multiply-add", "ms", Target(1.03, "engine")),
+    Row("compute_kernel", "compute-bound kernel", "ms", Target(1.03, "engine")),
+    Row("py_first_query", "pyopencl: first query", "ms"),
+    Row("py_round_trip", "pyopencl: empty kernel and finish"),
+    Row("py_set_args_and_run", "pyopencl: two arguments, kernel, finish"),
+    Row("py_write_4k", "pyopencl: write 4 KiB"),
+    Row("py_read_4k", "pyopencl: read 4 KiB"),
+]
+BYTES = {"4k": 4096, "1m": 1 << 20, "64m": 64 << 20}
+
+
+@dataclass(frozen=True)
+class Driver:
+    name: str
+    library: Path
+
+    def environment(self, folder: Path, engine: Path) -> dict[str, str]:
+        """Loaders find this driver and no other."""
+        vendors = folder / self.name
+        vendors.mkdir(exist_ok=True)
+        (vendors / "only.icd").write_text(f"{self.library}\n")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART"))}
+        return {**kept, "OCL_ICD_VENDORS": f"{vendors}/", "FPGART_ENGINE": str(engine)}
+
+
+def drivers() -> list[Driver]:
+    """fpgart first, then its engine, then the others."""
+    engines = [Driver(name, path) for name, path in candidates("auto")]
+    if not engines:
+        sys.exit("no engine is installed: there is nothing to compare with")
+    names: dict[str, int] = {}
+    unique = []
+    for engine in engines:
+        names[engine.name] = names.get(engine.name, 0) + 1
+        number = names[engine.name]
+        unique.append(engine if number == 1 else Driver(f"{engine.name}-{number}", engine.library))
+    return [Driver(FPGART, ROOT / "fpgart" / "libfpgart.so"), *unique]
+
+
+def measurements(command: list[str], environment: dict[str, str]) -> dict[str, float]:
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    if result.returncode:
+        raise RuntimeError(f"{' '.join(command)}: status {result.returncode}\n{result.stderr}")
+    return {name: float(value) for name, value in (line.split() for line in result.stdout.splitlines())}
+
+
+def one_round(program: Path, environment: dict[str, str], python: bool) -> dict[str, float]:
+    begin = perf_counter()
+    found = measurements([str(program), "first"], environment)
+    whole = (perf_counter() - begin) * 1e6
+    found["exec_to_query"] = found["first_query"] + max(0.0, whole - found["first_result"]) / 2
+    rest = measurements([str(program)], environment)
+    found = {**rest, **found}
+    if python:
+        found |= measurements([sys.executable, str(HERE / "bench.py")], environment)
+    return found
+
+
+def progress(words: str) -> None:
+    """One line that is overwritten, on a terminal only."""
+    if sys.stderr.isatty():
+        print(f"\r{words:<60}\r", end="", file=sys.stderr, flush=True)
+
+
+def shown(row: Row, value: float) -> str:
+    return f"{value / 1000:.2f}" if row.unit == "ms" else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def judged(row: Row, medians: dict[str, dict[str, float]], engine: str) -> str:
+    """The target, and whether it was met."""
+    target, own = row.target, medians[FPGART][row.name]
+    if target is None:
+        return ""
+    if not target.of:
+        met, text = own <= target.limit, f"<= {shown(row, target.limit)} {row.unit}"
+    elif target.of == "engine":
+        met, text = own <= target.limit * medians[engine][row.name], f"<= {target.limit:g} x engine"
+    else:
+        met = own <= target.limit * medians[FPGART][target.of]
+        text = f">= {1 / target.limit:.1f} of memcpy"
+    return f"{text}: {'met' if met else 'missed'}"
+
+
+def table(medians: dict[str, dict[str, float]], names: list[str]) -> str:
+    engine = names[1]
+    head = f"{'':<42} {'':>4}" + "".join(f"{name:>10}" for name in names) + "   ratio  target"
+    lines = [head, "-" * len(head)]
+    for row in ROWS:
+        if row.name not in medians[FPGART]:
+            continue
+        values = [medians[name].get(row.name) for name in names]
+        cells = "".join(f"{shown(row, value) if value is not None else '-':>10}" for value in values)
+        base = medians[engine].get(row.name)
+        ratio = f"{medians[FPGART][row.name] / base:8.2f}" if base else f"{'':8}"
+        size = (
+            BYTES.get(row.name.rpartition("_")[2]) if row.name.startswith(("write", "read", "  mem", "memcpy")) else 0
+        )
+        rate = f"  {size / medians[FPGART][row.name] / 1000:.1f} GB/s" if size else ""
+        lines.append(f"{row.words:<42} {row.unit:>4}{cells}{ratio}  {judged(row, medians, engine)}{rate}")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3, help="turns that every driver gets (default 3)")
+    parser.add_argument("--only", action="append", metavar="DRIVER", help="beside fpgart and its engine, only these")
+    parser.add_argument("--no-python", action="store_true", help="leave the pyopencl program out")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all medians there too")
+    options = parser.parse_args()
+    found = drivers()
+    chosen = found[:2] + [d for d in found[2:] if not options.only or d.name in options.only]
+    samples: dict[str, dict[str, list[float]]] = {driver.name: {} for driver in chosen}
+    with tempfile.TemporaryDirectory(prefix="fpgart-bench-") as work:
+        program = Path(work) / "bench"
+        command = ["gcc", "-O2", f"-I{ROOT / 'include'}", "-o", program, HERE / "bench.c", "-lOpenCL"]
+        subprocess.run(command, check=True)
+        for number in range(options.rounds):
+            for driver in list(chosen):
+                progress(f"round {number + 1} of {options.rounds}: {driver.name}")
+                try:
+                    values = one_round(program, driver.environment(Path(work), found[1].library), not options.no_python)
+                except RuntimeError as error:
+                    print(f"\n{driver.name} is left out: {error}", file=sys.stderr)
+                    if driver in found[:2]:
+                        return 1
+                    chosen.remove(driver)
+                    continue
+                for name, value in values.items():
+                    samples[driver.name].setdefault(name, []).append(value)
+    progress("")
+    medians = {d.name: {name: median(v) for name, v in samples[d.name].items()} for d in chosen}
+    print(table(medians, [driver.name for driver in chosen]), end="")
+    print(f"medians of {options.rounds} rounds; ratio: fpgart to {chosen[1].name}, its engine ({chosen[1].library})")
+    if options.json:
+        options.json.write_text(json.dumps(medians, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
