@@ -25,6 +25,7 @@ from fpgart.engine.interface import (
 from fpgart.errors import (
     CLError,
     InvalidBinary,
+    InvalidLinkerOptions,
     InvalidOperation,
     LinkProgramFailure,
     error_of,
@@ -88,8 +89,21 @@ class OpenCLEngine:
         return Program(self, made)
 
     def link(self, options: str, programs: Sequence[BuiltProgram]) -> tuple[BuiltProgram, str]:
+        handles = [p.handle for p in programs if isinstance(p, Program)]
+        # PoCL forgets the kernels' arguments if it is not told so when linking; others know no such option.
+        status, program = self._link(with_argument_info(options), handles)
+        if status == InvalidLinkerOptions.status:
+            status, program = self._link(options, handles)
+        log = program.log() if program else ""
+        if status == LinkProgramFailure.status:
+            raise BuildFailed(status, log)
+        if status != cl.CL_SUCCESS or program is None:
+            raise error_of(status, f"the engine could not link: {log}")
+        return program, log
+
+    def _link(self, options: str, programs: list[int]) -> tuple[int, Program | None]:
         driver = self.driver
-        handles = ffi.new("uintptr_t[]", [p.handle for p in programs if isinstance(p, Program)])
+        handles = ffi.new("uintptr_t[]", programs)
         status = ffi.new("int *")
         with keeping_signal_handlers(self.path):
             made = int(
@@ -97,7 +111,7 @@ class OpenCLEngine:
                     driver.context,
                     1,
                     driver.devices,
-                    ffi.new("char[]", options.encode()),
+                    ffi.new("char[]", options.encode(errors="surrogateescape")),
                     len(handles),
                     handles,
                     ffi.NULL,
@@ -105,13 +119,12 @@ class OpenCLEngine:
                     status,
                 )
             )
-        program = Program(self, made) if made else None
-        log = program.log() if program else ""
-        if status[0] == LinkProgramFailure.status:
-            raise BuildFailed(int(status[0]), log)
-        if status[0] != cl.CL_SUCCESS or program is None:
-            raise error_of(int(status[0]), f"the engine could not link: {log}")
-        return program, log
+        return int(status[0]), Program(self, made) if made else None
+
+
+def with_argument_info(options: str) -> str:
+    """Argument information is always asked for: clSetKernelArg needs it."""
+    return options if ARG_INFO in options.split() else f"{options} {ARG_INFO}".strip()
 
 
 class Program:
@@ -128,9 +141,8 @@ class Program:
         return driver.text("clGetProgramBuildInfo", self.handle, driver.device, cl.CL_PROGRAM_BUILD_LOG)
 
     def build(self, options: str) -> str:
-        return self._step(
-            "clBuildProgram", self.handle, 1, self.engine.driver.devices, self._options(options), ffi.NULL, ffi.NULL
-        )
+        text = ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape"))
+        return self._step("clBuildProgram", self.handle, 1, self.engine.driver.devices, text, ffi.NULL, ffi.NULL)
 
     def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
         names = [ffi.new("char[]", name.encode()) for name in headers]
@@ -139,7 +151,7 @@ class Program:
             self.handle,
             1,
             self.engine.driver.devices,
-            self._options(options),
+            ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape")),
             len(names),
             ffi.new("uintptr_t[]", [p.handle for p in headers.values() if isinstance(p, Program)]) or ffi.NULL
             if names
@@ -148,11 +160,6 @@ class Program:
             ffi.NULL,
             ffi.NULL,
         )
-
-    def _options(self, options: str) -> Any:
-        """Argument information is always asked for: clSetKernelArg needs it."""
-        asked = options if ARG_INFO in options.split() else f"{options} {ARG_INFO}".strip()
-        return ffi.new("char[]", asked.encode(errors="surrogateescape"))
 
     def _step(self, name: str, *arguments: Any) -> str:
         with keeping_signal_handlers(self.engine.path):

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real OpenCL programs on fpgart, and beside it on its bare engine (make clients).
+
+Each client is a program that knows nothing of fpgart. What passes on the engine has to pass on fpgart too;
+the exit status is 1 if something does not. Programs that are not installed are named and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+
+from fpgart.engine.choice import candidates
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE_S = 1800
+
+
+class Missing(Exception):
+    """A program that is not here, and how to get it."""
+
+
+@dataclass
+class Outcome:
+    """What became of a client on a driver: names of single checks, if it has any."""
+
+    passed: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+
+    def __str__(self) -> str:
+        skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
+        return f"{len(self.passed)} passed, {len(self.failed)} failed{skipped}"
+
+
+Environment = dict[str, str]
+Client = Callable[[Environment, Path], Outcome]
+CLIENTS: dict[str, Client] = {}
+
+
+def client(function: Client) -> Client:
+    CLIENTS[function.__name__] = function
+    return function
+
+
+def program(name: str, package: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise Missing(f"{name} is not installed (Debian, Ubuntu: apt install {package})")
+    return path
+
+
+def run(environment: Environment, folder: Path, *words: str, patience: int = PATIENCE_S) -> tuple[int, str]:
+    """Exit status and all output; a status of -1 means that it did not end in time."""
+    try:
+        result = subprocess.run(
+            list(words),
+            env=environment,
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=patience,
+        )
+    except subprocess.TimeoutExpired:
+        return -1, f"not finished after {patience} s"
+    return result.returncode, result.stdout
+
+
+def one(name: str, right: bool, words: str) -> Outcome:
+    return Outcome(passed={name}) if right else Outcome(failed={name: words[-400:]})
+
+
+def together(outcomes: list[Outcome]) -> Outcome:
+    whole = Outcome()
+    for outcome in outcomes:
+        whole.passed |= outcome.passed
+        whole.failed |= outcome.failed
+        whole.skipped |= outcome.skipped
+    return whole
+
+
+@client
+def clinfo(environment: Environment, folder: Path) -> Outcome:
+    """No error line."""
+    path = program("clinfo", "clinfo")
+    found = []
+    for options in ([], ["--raw"], ["--list"]):
+        status, text = run(environment, folder, path, *options)
+        errors = [line for line in text.splitlines() if re.search(r"error -|<print|CL_\w+ : get", line)]
+        found.append(one(" ".join(["clinfo", *options]), status == 0 and not errors, "\n".join(errors) or text))
+    return together(found)
+
+
+@client
+def clpeak(environment: Environment, folder: Path) -> Outcome:
+    """To the end."""
+    path = program("clpeak", "clpeak")
+    tests = ["global-bandwidth", "compute-sp", "compute-dp", "compute-integer", "transfer-bandwidth", "kernel-latency"]
+    found = []
+    for test in tests:
+        status, text = run(environment, folder, path, f"--{test}")
+        wrong = status != 0 or re.search(r"fail|error", text, re.IGNORECASE)
+        found.append(one(f"clpeak {test}", not wrong, text))
+    return together(found)
+
+
+@client
+def hashcat(environment: Environment, folder: Path) -> Outcome:
+    """Finds words from their hashes: MD5 and SHA2-256 by mask, and from a list of words."""
+    path = program("hashcat", "hashcat")
+    home = {**environment, "HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CACHE_HOME": str(folder)}
+    words = folder / "words"
+    words.write_text("".join(f"word{number}\n" for number in range(5000)))
+    common = ["--potfile-disable", "--force", "--opencl-device-types=1,2,3", "--quiet", "-w", "1"]
+    cases = {
+        "hashcat MD5 by mask": ("0", "abcd", ["-a", "3"], "?l?l?l?l"),
+        "hashcat SHA2-256 from a list": ("1400", "word4321", [], str(words)),
+    }
+    hashes = {"0": hashlib.md5, "1400": hashlib.sha256}
+    found = []
+    for name, (mode, word, options, source) in cases.items():
+        digest = hashes[mode](word.encode()).hexdigest()
+        status, text = run(home, folder, path, *common, "-m", mode, *options, digest, source)
+        found.append(one(name, f"{digest}:{word}" in text, f"status {status}\n{text}"))
+    return together(found)
+
+
+@client
+def clblast(environment: Environment, folder: Path) -> Outcome:
+    """CLBlast's tuners: dozens of variants of a kernel, each compared with a reference."""
+    found = []
+    for tuner in ("xaxpy", "xdot", "transpose_fast", "copy_fast"):
+        path = program(f"clblast_tuner_{tuner}", "clblast-utils")
+        size = ["-n", "4096"] if tuner in ("xaxpy", "xdot") else ["-m", "256", "-n", "256"]
+        status, text = run(environment, folder, path, "-platform", "0", "-device", "0", *size, "-runs", "1")
+        wrong = status != 0 or "FAILED" in text or "Found best result" not in text
+        found.append(one(f"clblast {tuner}", not wrong, f"status {status}\n{text}"))
+    return together(found)
+
+
+@client
+def opencl_hpp(environment: Environment, folder: Path) -> Outcome:
+    """A C++ host written with CL/opencl.hpp."""
+    if not Path("/usr/include/CL/opencl.hpp").exists():
+        raise Missing("CL/opencl.hpp is not installed (Debian, Ubuntu: apt install opencl-clhpp-headers)")
+    made = folder / "clhpp"
+    source = ROOT / "conformance" / "c" / "clhpp.cpp"
+    status, text = run(environment, folder, "g++", "-std=c++17", "-o", str(made), str(source), "-lOpenCL")
+    if status == 0:
+        status, text = run(environment, folder, str(made))
+    return one("clhpp.cpp", status == 0, text)
+
+
+def pyopencl_sources() -> Path:
+    """pyopencl's source distribution of the version that is installed, fetched once."""
+    version = metadata.version("pyopencl")
+    kept = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fpgart" / "clients"
+    folder = kept / f"pyopencl-{version}"
+    if not folder.is_dir():
+        kept.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
+                   "--no-build-isolation", "--dest", str(kept), f"pyopencl=={version}"]  # fmt: skip
+        result = subprocess.run(command, capture_output=True, text=True)
+        archive = next(kept.glob(f"pyopencl-{version}.tar.gz"), None)
+        if archive is None:
+            raise Missing(f"pyopencl's source distribution cannot be fetched: {result.stderr[-300:]}")
+        shutil.unpack_archive(archive, kept)
+    return folder
+
+
+@client
+def pyopencl_tests(environment: Environment, folder: Path) -> Outcome:
+    """pyopencl's own test-suite, each file in a process of its own."""
+    found = []
+    for file in sorted((pyopencl_sources() / "test").glob("test_*.py")):
+        report = folder / f"{file.stem}.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", str(file)]
+        status, text = run(environment, file.parent, *command)
+        if report.exists():
+            found.append(junit(report))
+            report.unlink()
+        else:
+            found.append(Outcome(failed={file.name: f"ended with status {status}\n{text[-300:]}"}))
+    return together(found)
+
+
+def junit(report: Path) -> Outcome:
+    """The results in a report of pytest's."""
+    outcome = Outcome()
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        wrong = case.find("failure") if case.find("failure") is not None else case.find("error")
+        if wrong is not None:
+            outcome.failed[name] = (wrong.get("message") or "")[:200]
+        elif case.find("skipped") is not None:
+            outcome.skipped.add(name)
+        else:
+            outcome.passed.add(name)
+    return outcome
+
+
+# Those that need a window, images, or a person.
+NOT_THESE = {"gl_interop_demo", "gl_particle_animation", "image_filters_using_image2d_t", "demo_mandelbrot",
+             "black-hole-accretion", "demo_meta_codepy", "demo_meta_template", "median-filter"}  # fmt: skip
+
+
+@client
+def pyopencl_examples(environment: Environment, folder: Path) -> Outcome:
+    """pyopencl's example programs."""
+    found = []
+    chosen = {**environment, "PYOPENCL_CTX": "0", "PYOPENCL_TEST": "0"}
+    for file in sorted((pyopencl_sources() / "examples").glob("*.py")):
+        if file.stem in NOT_THESE:
+            continue
+        status, text = run(chosen, folder, sys.executable, str(file), patience=300)
+        if "ModuleNotFoundError" in text:
+            found.append(Outcome(skipped={file.name}))
+        else:
+            found.append(one(file.name, status == 0, text))
+    return together(found)
+
+
+def drivers() -> dict[str, Path]:
+    engines = candidates("auto")
+    if not engines:
+        sys.exit("no engine is installed: kernels could not run")
+    return {"fpgart": ROOT / "fpgart" / "libfpgart.so", engines[0][0]: engines[0][1]}
+
+
+def environment_of(library: Path, engine: Path, folder: Path) -> Environment:
+    vendors = folder / "vendors"
+    vendors.mkdir()
+    (vendors / "only.icd").write_text(f"{library}\n")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART"))}
+    return {**kept, "OCL_ICD_VENDORS": f"{vendors}/", "FPGART_ENGINE": str(engine), "PYOPENCL_NO_CACHE": "1"}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="CLIENT", help=f"which of: {', '.join(CLIENTS)} (default: all)")
+    options = parser.parse_args()
+    unknown = set(options.names) - CLIENTS.keys()
+    if unknown:
+        parser.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(CLIENTS)}")
+    worse = 0
+    chosen = drivers()
+    engine = list(chosen.values())[1]
+    for name in options.names or CLIENTS:
+        outcomes = {}
+        try:
+            for driver, library in chosen.items():
+                with tempfile.TemporaryDirectory(prefix="fpgart-clients-") as work:
+                    folder = Path(work)
+                    outcomes[driver] = CLIENTS[name](environment_of(library, engine, folder), folder)
+        except Missing as missing:
+            print(f"{name:<20} left out: {missing}", flush=True)
+            continue
+        words = "; ".join(f"{driver}: {outcome}" for driver, outcome in outcomes.items())
+        print(f"{name:<20} {words}", flush=True)
+        ours, theirs = outcomes.values()
+        lost = {check: reason for check, reason in ours.failed.items() if check not in theirs.failed}
+        for check, reason in lost.items():
+            print(f"    fails on fpgart only: {check}\n        " + reason.replace("\n", "\n        "))
+        worse += len(lost)
+    return int(worse > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
