@@ -5,9 +5,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 DEBIAN_POCL = ("/usr/lib/x86_64-linux-gnu/libpocl.so.2", "/usr/lib/aarch64-linux-gnu/libpocl.so.2")
 
@@ -58,3 +63,61 @@ def driver_environment(driver_library: str, tmp_path_factory: pytest.TempPathFac
     (vendors / "only.icd").write_text(f"{driver_library}\n")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OCL_ICD")}
     return {**inherited, "OCL_ICD_VENDORS": str(vendors)}
+
+
+# The contract suite: each test has a `host` of its own and runs alone and in eight threads at once.
+
+
+@pytest.fixture(scope="session")
+def loader(driver_environment: dict[str, str]) -> Iterator[object]:
+    """The system's OpenCL loader in this process, with one driver."""
+    from opencl_api import Loader
+
+    before = os.environ.get("OCL_ICD_VENDORS")
+    os.environ["OCL_ICD_VENDORS"] = driver_environment["OCL_ICD_VENDORS"]
+    yield Loader()
+    if before is None:
+        del os.environ["OCL_ICD_VENDORS"]
+    else:
+        os.environ["OCL_ICD_VENDORS"] = before
+
+
+@pytest.fixture(params=[1, 8], ids=["alone", "8 threads"])
+def host(request: pytest.FixtureRequest, loader: object) -> object:
+    """Replaced by a host for each thread when the test is called."""
+    return request.param, loader
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if "host" not in pyfuncitem.funcargs:
+        return None
+    from opencl_api import Host
+
+    count, loader = pyfuncitem.funcargs["host"]
+    names = pyfuncitem._fixtureinfo.argnames
+    start = threading.Barrier(count)
+    failures: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            host = Host(loader)
+            start.wait(60)
+            pyfuncitem.obj(**{name: host if name == "host" else pyfuncitem.funcargs[name] for name in names})
+            host.close()
+        except BaseException as failure:
+            failures.append(failure)
+            start.abort()
+
+    if count == 1:
+        body()
+    else:
+        threads = [threading.Thread(target=body, daemon=True) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+            assert not thread.is_alive(), "a thread hangs"
+    if failures:
+        raise next((f for f in failures if not isinstance(f, threading.BrokenBarrierError)), failures[0])
+    return True

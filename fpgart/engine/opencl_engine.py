@@ -7,6 +7,7 @@ kernel argument through clSetKernelArgSVMPointer, so the driver never holds a bu
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -120,6 +121,17 @@ class OpenCLEngine:
                 )
             )
         return int(status[0]), Program(self, made) if made else None
+
+
+SCALARS = {"char": 1, "short": 2, "int": 4, "long": 8, "half": 2, "float": 4, "double": 8}
+VECTORS = {"": 1, "2": 2, "3": 4, "4": 4, "8": 8, "16": 16}
+TYPE_NAME = re.compile(r"(?:u|unsigned )?(char|short|int|long|half|float|double)(2|3|4|8|16)?")
+
+
+def size_of_type(name: str) -> int:
+    """Bytes of a scalar or vector type of OpenCL C; 0 for any other type."""
+    found = TYPE_NAME.fullmatch(name)
+    return SCALARS[found[1]] * VECTORS[found[2] or ""] if found else 0
 
 
 def with_argument_info(options: str) -> str:
@@ -247,6 +259,9 @@ class Kernel:
     def accepts(self, index: int, size: int) -> bool:
         if self._accepted.get(index) == size:
             return True
+        known = size_of_type(self.interface.arguments[index].type_name)
+        if known and size != known:
+            return False
         if not 0 < size <= 1 << 16:
             return False
         status = self.engine.driver.function("clSetKernelArg")(self.handle, index, size, ffi.new("char[]", size))

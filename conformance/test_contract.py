@@ -1,0 +1,779 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What OpenCL 3.0 promises to every host, chapter by chapter; on any driver, alone and in eight threads."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+
+import opencl_api as cl
+import pytest
+from opencl_api import Failed, Host, callback, handles, strings
+
+INTS = """
+kernel void add(global int *x, int y) { x[get_global_id(0)] += y; }
+kernel void ids(global int *x) {
+    size_t i = get_global_id(0) - get_global_offset(0) + get_global_size(0) * (get_global_id(1) - get_global_offset(1));
+    x[i] = (int)(get_global_id(0) + 100 * get_global_id(1) + 10000 * get_local_size(0) + 1000000 * get_num_groups(0));
+}
+kernel void total(global const int *in, global int *out, local int *part) {
+    size_t l = get_local_id(0), n = get_local_size(0);
+    part[l] = in[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t s = n / 2; s > 0; s /= 2) {
+        if (l < s) part[l] += part[l + s];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (l == 0) out[get_group_id(0)] = part[0];
+}
+kernel __attribute__((reqd_work_group_size(4, 2, 1))) void required(global int *x) { x[0] = 1; }
+kernel void vectors(global float4 *v, float4 a) { v[get_global_id(0)] = v[get_global_id(0)].wzyx + a; }
+kernel void count(global int *x) { atomic_add(x, 1); }
+kernel void spin(global uint *x, uint n) {
+    uint v = x[0];
+    for (uint i = 0; i < n; i++) v = v * 1664525u + 1013904223u;
+    x[0] = v;
+}
+"""
+
+
+def is_pocl(host: Host) -> bool:
+    return "Portable Computing Language" in host.cl.text("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_NAME)
+
+
+def skip_on_pocl(host: Host, why: str) -> None:
+    """For what PoCL 3.0 does otherwise than the specification says."""
+    if is_pocl(host):
+        pytest.skip(f"PoCL: {why}")
+
+
+def fails(host: Host, status: int, name: str, *arguments: object) -> None:
+    assert host.cl.status(name, *arguments) == status
+
+
+def event_slot() -> ctypes.Array[ctypes.c_uint64]:
+    return handles(0)
+
+
+def wait(host: Host, *events: int) -> None:
+    host.cl.check("clWaitForEvents", len(events), handles(*events))
+
+
+def status_of(host: Host, event: int) -> int:
+    answer = host.cl.info("clGetEventInfo", event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS)
+    return int.from_bytes(answer, "little", signed=True)
+
+
+class TestPlatform:
+    """4.1"""
+
+    @pytest.mark.parametrize("query", ["PROFILE", "VERSION", "NAME", "VENDOR", "EXTENSIONS"])
+    def test_strings_end_with_a_zero(self, host: Host, query: str) -> None:
+        assert host.cl.text("clGetPlatformInfo", host.platform, getattr(cl, f"CL_PLATFORM_{query}")) is not None
+
+    def test_the_version_begins_as_specified(self, host: Host) -> None:
+        assert host.cl.text("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_VERSION).startswith("OpenCL 3.0 ")
+
+    def test_the_numeric_version_is_the_same(self, host: Host) -> None:
+        assert host.cl.number("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_NUMERIC_VERSION) >> 22 == 3
+
+    def test_a_value_that_is_too_short_is_refused(self, host: Host) -> None:
+        value = ctypes.create_string_buffer(2)
+        fails(host, -30, "clGetPlatformInfo", host.platform, cl.CL_PLATFORM_NAME, 2, value, None)
+
+    def test_an_unknown_query_is_refused(self, host: Host) -> None:
+        fails(host, -30, "clGetPlatformInfo", host.platform, 0x1234, 0, None, handles(0))
+
+
+UINTS = ["VENDOR_ID", "MAX_COMPUTE_UNITS", "MAX_WORK_ITEM_DIMENSIONS", "PREFERRED_VECTOR_WIDTH_FLOAT",
+         "NATIVE_VECTOR_WIDTH_INT", "MAX_CLOCK_FREQUENCY", "ADDRESS_BITS", "MEM_BASE_ADDR_ALIGN",
+         "GLOBAL_MEM_CACHE_TYPE", "GLOBAL_MEM_CACHELINE_SIZE", "MAX_CONSTANT_ARGS", "LOCAL_MEM_TYPE",
+         "REFERENCE_COUNT", "PARTITION_MAX_SUB_DEVICES", "NUMERIC_VERSION", "IMAGE_SUPPORT", "AVAILABLE",
+         "COMPILER_AVAILABLE", "LINKER_AVAILABLE", "ENDIAN_LITTLE", "ERROR_CORRECTION_SUPPORT",
+         "PREFERRED_INTEROP_USER_SYNC", "MAX_READ_IMAGE_ARGS", "MAX_PIPE_ARGS", "PIPE_SUPPORT",
+         "NON_UNIFORM_WORK_GROUP_SUPPORT", "GENERIC_ADDRESS_SPACE_SUPPORT"]  # fmt: skip
+ULONGS = ["MAX_MEM_ALLOC_SIZE", "GLOBAL_MEM_SIZE", "LOCAL_MEM_SIZE", "MAX_CONSTANT_BUFFER_SIZE",
+          "GLOBAL_MEM_CACHE_SIZE", "TYPE", "SINGLE_FP_CONFIG", "EXECUTION_CAPABILITIES", "SVM_CAPABILITIES",
+          "QUEUE_ON_HOST_PROPERTIES", "ATOMIC_MEMORY_CAPABILITIES", "ATOMIC_FENCE_CAPABILITIES",
+          "MAX_WORK_GROUP_SIZE", "MAX_PARAMETER_SIZE", "PROFILING_TIMER_RESOLUTION", "PRINTF_BUFFER_SIZE",
+          "PLATFORM"]  # fmt: skip
+
+
+class TestDevice:
+    """4.2"""
+
+    @pytest.mark.parametrize("query", UINTS)
+    def test_uints_have_four_bytes(self, host: Host, query: str) -> None:
+        assert len(host.cl.info("clGetDeviceInfo", host.device, getattr(cl, f"CL_DEVICE_{query}"))) == 4
+
+    @pytest.mark.parametrize("query", ULONGS)
+    def test_ulongs_and_sizes_have_eight_bytes(self, host: Host, query: str) -> None:
+        assert len(host.cl.info("clGetDeviceInfo", host.device, getattr(cl, f"CL_DEVICE_{query}"))) == 8
+
+    def test_a_device_without_images_says_so_everywhere(self, host: Host) -> None:
+        if host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_IMAGE_SUPPORT):
+            pytest.skip("this device has images")
+        with pytest.raises(Failed) as caught:
+            host.cl.make("clCreateSamplerWithProperties", host.context, None)
+        assert caught.value.status == -59
+
+    def test_work_item_sizes_are_as_many_as_dimensions(self, host: Host) -> None:
+        dimensions = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS)
+        assert len(host.cl.info("clGetDeviceInfo", host.device, cl.CL_DEVICE_MAX_WORK_ITEM_SIZES)) == 8 * dimensions
+
+    def test_extensions_and_their_versions_are_the_same_names(self, host: Host) -> None:
+        words = host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS).split()
+        table = host.cl.info("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS_WITH_VERSION)
+        names = [table[i + 4 : i + 68].split(b"\0")[0].decode() for i in range(0, len(table), 68)]
+        assert sorted(names) == sorted(words)
+
+    def test_the_largest_allocation_is_within_global_memory(self, host: Host) -> None:
+        largest = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE)
+        total = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_GLOBAL_MEM_SIZE)
+        assert 0 < largest <= total
+
+    def test_timers_of_device_and_host_go_forward_together(self, host: Host) -> None:
+        skip_on_pocl(host, "no clGetDeviceAndHostTimer")
+        first, second = handles(0), handles(0)
+        host.cl.check("clGetDeviceAndHostTimer", host.device, first, second)
+        later = handles(0)
+        host.cl.check("clGetHostTimer", host.device, later)
+        assert 0 < second[0] <= later[0]
+
+    def test_retain_and_release_of_a_root_device_change_nothing(self, host: Host) -> None:
+        for call in ("clRetainDevice", "clReleaseDevice", "clReleaseDevice"):
+            host.cl.check(call, host.device)
+        assert host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_REFERENCE_COUNT) == 1
+
+
+class TestContext:
+    """4.4"""
+
+    def test_it_knows_its_devices_and_properties(self, host: Host) -> None:
+        properties = handles(cl.CL_CONTEXT_PLATFORM, host.platform, 0)
+        context = host.cl.make("clCreateContext", properties, 1, handles(host.device), None, None)
+        assert host.cl.number("clGetContextInfo", context, cl.CL_CONTEXT_NUM_DEVICES) == 1
+        assert host.cl.number("clGetContextInfo", context, cl.CL_CONTEXT_DEVICES) == host.device
+        answer = host.cl.info("clGetContextInfo", context, cl.CL_CONTEXT_PROPERTIES)
+        assert struct.unpack("3Q", answer) == (cl.CL_CONTEXT_PLATFORM, host.platform, 0)
+        host.cl.check("clReleaseContext", context)
+
+    def test_references_are_counted(self, host: Host) -> None:
+        context = host.cl.make("clCreateContext", None, 1, handles(host.device), None, None)
+        host.cl.check("clRetainContext", context)
+        assert host.cl.number("clGetContextInfo", context, cl.CL_CONTEXT_REFERENCE_COUNT) == 2
+        host.cl.check("clReleaseContext", context)
+        assert host.cl.number("clGetContextInfo", context, cl.CL_CONTEXT_REFERENCE_COUNT) == 1
+        host.cl.check("clReleaseContext", context)
+
+    def test_destructor_callbacks_run_last_registered_first(self, host: Host) -> None:
+        skip_on_pocl(host, "no clSetContextDestructorCallback")
+        context = host.cl.make("clCreateContext", None, 1, handles(host.device), None, None)
+        seen: list[int] = []
+        functions = [
+            callback(lambda handle, data, number=number: seen.append(number), ctypes.c_void_p, ctypes.c_void_p)
+            for number in range(3)
+        ]
+        for function in functions:
+            host.cl.check("clSetContextDestructorCallback", context, function, None)
+        host.cl.check("clReleaseContext", context)
+        assert seen == [2, 1, 0]
+
+    def test_a_context_lives_as_long_as_its_objects(self, host: Host) -> None:
+        context = host.cl.make("clCreateContext", None, 1, handles(host.device), None, None)
+        buffer = host.cl.make("clCreateBuffer", context, 1, 64, None)
+        host.cl.check("clReleaseContext", context)
+        assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_CONTEXT) == context
+        host.cl.check("clReleaseMemObject", buffer)
+
+    def test_from_type_takes_all_devices(self, host: Host) -> None:
+        properties = handles(cl.CL_CONTEXT_PLATFORM, host.platform, 0)
+        context = host.cl.make("clCreateContextFromType", properties, 0xFFFFFFFF, None, None)
+        found = handles(0)
+        host.cl.check("clGetDeviceIDs", host.platform, 0xFFFFFFFF, 0, None, found)
+        assert host.cl.number("clGetContextInfo", context, cl.CL_CONTEXT_NUM_DEVICES) == found[0] & 0xFFFFFFFF
+        host.cl.check("clReleaseContext", context)
+
+
+class TestCommandQueue:
+    """5.1"""
+
+    def test_it_knows_how_it_was_made(self, host: Host) -> None:
+        assert host.cl.number("clGetCommandQueueInfo", host.queue, cl.CL_QUEUE_CONTEXT) == host.context
+        assert host.cl.number("clGetCommandQueueInfo", host.queue, cl.CL_QUEUE_DEVICE) == host.device
+        answer = host.cl.number("clGetCommandQueueInfo", host.queue, cl.CL_QUEUE_PROPERTIES)
+        assert answer == cl.CL_QUEUE_PROFILING_ENABLE
+
+    def test_the_property_list_comes_back_as_it_was(self, host: Host) -> None:
+        answer = host.cl.info("clGetCommandQueueInfo", host.queue, cl.CL_QUEUE_PROPERTIES_ARRAY)
+        assert struct.unpack("3Q", answer) == (cl.CL_QUEUE_PROPERTIES, cl.CL_QUEUE_PROFILING_ENABLE, 0)
+
+    def test_commands_of_an_in_order_queue_see_each_other(self, host: Host) -> None:
+        buffer = host.buffer(4, data=None)
+        host.write(buffer, struct.pack("i", 0))
+        kernel = host.kernel(INTS, "add", buffer, struct.pack("i", 1))
+        for _ in range(50):
+            host.launch(kernel, 1)
+        assert host.ints(buffer, 1) == [50]
+
+    def test_a_queue_that_is_released_finishes_its_commands(self, host: Host) -> None:
+        queue, buffer = host.new_queue(), host.buffer(4)
+        host.write(buffer, struct.pack("i", 1))
+        kernel, event = host.kernel(INTS, "add", buffer, struct.pack("i", 2)), event_slot()
+        host.launch(kernel, 1, queue=queue, event=event)
+        host.cl.check("clReleaseCommandQueue", queue)
+        wait(host, event[0])
+        assert host.ints(buffer, 1) == [3]
+
+    def test_barriers_order_an_out_of_order_queue(self, host: Host) -> None:
+        buffer = host.buffer(4)
+        host.write(buffer, struct.pack("i", 1))
+        queue = host.out_of_order
+        value = ctypes.create_string_buffer(4)
+        for number in range(1, 9):
+            data = struct.pack("i", number)
+            host.cl.check("clEnqueueFillBuffer", queue, buffer, data, 4, 0, 4, 0, None, None)
+            host.cl.check("clEnqueueBarrierWithWaitList", queue, 0, None, None)
+            host.cl.check("clEnqueueReadBuffer", queue, buffer, 1, 0, 4, value, 0, None, None)
+            assert value.raw == data
+
+
+class TestEvents:
+    """5.11 to 5.14"""
+
+    def test_a_command_waits_for_a_user_event(self, host: Host) -> None:
+        buffer = host.buffer(4)
+        host.write(buffer, struct.pack("i", 0))
+        user = host.cl.make("clCreateUserEvent", host.context)
+        event = event_slot()
+        data = struct.pack("i", 7)
+        host.cl.check("clEnqueueWriteBuffer", host.queue, buffer, 0, 0, 4, data, 1, handles(user), event)
+        host.cl.check("clFlush", host.queue)
+        assert status_of(host, event[0]) > 0
+        host.cl.check("clSetUserEventStatus", user, 0)
+        wait(host, event[0])
+        assert host.ints(buffer, 1) == [7]
+
+    def test_a_failed_user_event_fails_those_that_wait_for_it(self, host: Host) -> None:
+        skip_on_pocl(host, "does not pass failures on")
+        user, buffer = host.cl.make("clCreateUserEvent", host.context), host.buffer(4)
+        first, second = event_slot(), event_slot()
+        data = bytes(4)
+        host.cl.check("clEnqueueWriteBuffer", host.queue, buffer, 0, 0, 4, data, 1, handles(user), first)
+        host.cl.check("clEnqueueMarkerWithWaitList", host.out_of_order, 1, first, second)
+        host.cl.check("clSetUserEventStatus", user, -5)
+        fails(host, -14, "clWaitForEvents", 1, second)
+        assert status_of(host, first[0]) < 0
+        assert status_of(host, second[0]) < 0
+
+    @pytest.mark.parametrize("status", [1, 2, 3, 4])
+    def test_a_user_event_ends_complete_or_failed_only(self, host: Host, status: int) -> None:
+        user = host.cl.make("clCreateUserEvent", host.context)
+        fails(host, -30, "clSetUserEventStatus", user, status)
+        host.cl.check("clSetUserEventStatus", user, 0)
+        fails(host, -59, "clSetUserEventStatus", user, 0)
+        host.cl.check("clReleaseEvent", user)
+
+    def test_profiling_times_only_go_forward(self, host: Host) -> None:
+        buffer, event = host.buffer(4096), event_slot()
+        data = bytes(4096)
+        host.cl.check("clEnqueueWriteBuffer", host.queue, buffer, 0, 0, 4096, data, 0, None, event)
+        wait(host, event[0])
+        names = ("QUEUED", "SUBMIT", "START", "END")
+        times = [
+            host.cl.number("clGetEventProfilingInfo", event[0], getattr(cl, f"CL_PROFILING_COMMAND_{name}"))
+            for name in names
+        ]
+        assert times == sorted(times)
+        assert times[0] > 0
+
+    def test_callbacks_come_in_the_order_of_the_states(self, host: Host) -> None:
+        user, event = host.cl.make("clCreateUserEvent", host.context), event_slot()
+        host.cl.check("clEnqueueMarkerWithWaitList", host.queue, 1, handles(user), event)
+        seen: list[int] = []
+        done = threading.Event()
+
+        def note(handle: int, status: int, data: int) -> None:
+            seen.append(status)
+            if status == 0:
+                done.set()
+
+        function = callback(note, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
+        for state in (0, 1, 2):
+            host.cl.check("clSetEventCallback", event[0], state, function, None)
+        host.cl.check("clFlush", host.queue)
+        host.cl.check("clSetUserEventStatus", user, 0)
+        wait(host, event[0])
+        assert done.wait(30)
+        assert seen == [2, 1, 0]
+
+    def test_a_callback_for_a_state_that_is_past_is_called(self, host: Host) -> None:
+        user, called = host.cl.make("clCreateUserEvent", host.context), threading.Event()
+        host.cl.check("clSetUserEventStatus", user, 0)
+        function = callback(lambda *_: called.set(), ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
+        host.cl.check("clSetEventCallback", user, 0, function, None)
+        assert called.wait(30)
+
+    def test_events_know_their_command(self, host: Host) -> None:
+        buffer, event = host.buffer(64), event_slot()
+        host.cl.check("clEnqueueFillBuffer", host.queue, buffer, bytes(4), 4, 0, 64, 0, None, event)
+        host.finish()
+        assert host.cl.number("clGetEventInfo", event[0], cl.CL_EVENT_COMMAND_TYPE) == cl.CL_COMMAND_FILL_BUFFER
+        assert host.cl.number("clGetEventInfo", event[0], cl.CL_EVENT_COMMAND_QUEUE) == host.queue
+        assert host.cl.number("clGetEventInfo", event[0], cl.CL_EVENT_CONTEXT) == host.context
+
+    def test_polling_an_event_makes_progress(self, host: Host) -> None:
+        buffer, event = host.buffer(4), event_slot()
+        data = bytes(4)
+        host.cl.check("clEnqueueWriteBuffer", host.queue, buffer, 0, 0, 4, data, 0, None, event)
+        host.cl.check("clFlush", host.queue)
+        pause, ended = threading.Event(), False
+        for _ in range(10_000):
+            ended = status_of(host, event[0]) == 0
+            if ended:
+                break
+            pause.wait(0.001)
+        assert ended
+
+
+HOST_FLAGS = [
+    # flags, call, status
+    (1 << 7, "read", -59),  # CL_MEM_HOST_WRITE_ONLY
+    (1 << 7, "write", 0),
+    (1 << 8, "read", 0),  # CL_MEM_HOST_READ_ONLY
+    (1 << 8, "write", -59),
+    (1 << 9, "read", -59),  # CL_MEM_HOST_NO_ACCESS
+    (1 << 9, "write", -59),
+]
+BAD_FLAGS = [1 | 2, 1 | 4, 2 | 4, 8 | 16, 8 | 32, 1 << 7 | 1 << 8, 1 << 7 | 1 << 9, 1 << 40]
+
+
+class TestBuffers:
+    """5.2, 5.4"""
+
+    def test_what_is_written_is_read(self, host: Host) -> None:
+        buffer = host.buffer(1000)
+        host.write(buffer, bytes(1000))
+        host.write(buffer, b"hello", 500)
+        assert host.read(buffer, 1000) == bytes(500) + b"hello" + bytes(495)
+
+    @pytest.mark.parametrize("flags", BAD_FLAGS)
+    def test_flags_that_contradict_are_refused(self, host: Host, flags: int) -> None:
+        data = ctypes.create_string_buffer(64) if flags & (8 | 32) else None
+        with pytest.raises(Failed) as caught:
+            host.buffer(64, flags, data)
+        assert caught.value.status == -30
+
+    @pytest.mark.parametrize("flags", [8, 32])
+    def test_flags_that_need_a_host_pointer_and_the_other_way_round(self, host: Host, flags: int) -> None:
+        for chosen, data in ((flags, None), (1, ctypes.create_string_buffer(64))):
+            with pytest.raises(Failed) as caught:
+                host.buffer(64, chosen, data)
+            assert caught.value.status == -37
+
+    def test_sizes_that_are_none_are_refused(self, host: Host) -> None:
+        largest = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE)
+        for size in (0, largest + 1, (1 << 64) - 1):
+            with pytest.raises(Failed) as caught:
+                host.buffer(size)
+            assert caught.value.status == -61
+
+    @pytest.mark.parametrize(("flags", "call", "status"), HOST_FLAGS)
+    def test_host_access_flags_are_kept(self, host: Host, flags: int, call: str, status: int) -> None:
+        buffer, data = host.buffer(64, 1 | flags), ctypes.create_string_buffer(64)
+        name = "clEnqueueReadBuffer" if call == "read" else "clEnqueueWriteBuffer"
+        fails(host, status, name, host.queue, buffer, 1, 0, 64, data, 0, None, None)
+
+    def test_queries(self, host: Host) -> None:
+        data = ctypes.create_string_buffer(b"x" * 256, 256)
+        buffer = host.buffer(256, 1 | 8, data)
+        query = "clGetMemObjectInfo"
+        assert host.cl.number(query, buffer, cl.CL_MEM_TYPE) == cl.CL_MEM_OBJECT_BUFFER
+        assert host.cl.number(query, buffer, cl.CL_MEM_FLAGS) == 1 | 8
+        assert host.cl.number(query, buffer, cl.CL_MEM_SIZE) == 256
+        assert host.cl.number(query, buffer, cl.CL_MEM_HOST_PTR) == ctypes.addressof(data)
+        assert host.cl.number(query, buffer, cl.CL_MEM_MAP_COUNT) == 0
+        assert host.cl.number(query, buffer, cl.CL_MEM_CONTEXT) == host.context
+        assert host.cl.number(query, buffer, cl.CL_MEM_OFFSET) == 0
+        assert host.cl.number(query, buffer, cl.CL_MEM_ASSOCIATED_MEMOBJECT) == 0
+        assert host.read(buffer, 256) == b"x" * 256
+
+    def test_a_rectangle_goes_where_its_pitches_say(self, host: Host) -> None:
+        buffer = host.buffer(8 * 8)
+        host.write(buffer, bytes(64))
+        data = bytes(range(1, 7))
+        host.cl.check(
+            "clEnqueueWriteBufferRect", host.queue, buffer, 1, handles(2, 3, 0), handles(0, 0, 0), handles(3, 2, 1),
+            8, 0, 3, 0, data, 0, None, None,
+        )  # fmt: skip
+        rows = [bytes(8)] * 3 + [b"\0\0\1\2\3\0\0\0", b"\0\0\4\5\6\0\0\0"] + [bytes(8)] * 3
+        assert host.read(buffer, 64) == b"".join(rows)
+        back = ctypes.create_string_buffer(6)
+        host.cl.check(
+            "clEnqueueReadBufferRect", host.queue, buffer, 1, handles(2, 3, 0), handles(0, 0, 0), handles(3, 2, 1),
+            8, 0, 0, 0, back, 0, None, None,
+        )  # fmt: skip
+        assert back.raw == data
+
+    def test_a_rectangle_is_copied_within_a_buffer(self, host: Host) -> None:
+        buffer = host.buffer(64)
+        host.write(buffer, bytes(range(64)))
+        host.cl.check(
+            "clEnqueueCopyBufferRect", host.queue, buffer, buffer, handles(0, 0, 0), handles(4, 4, 0),
+            handles(4, 4, 1), 8, 0, 8, 0, 0, None, None,
+        )  # fmt: skip
+        expected = bytearray(range(64))
+        for row in range(4):
+            expected[(row + 4) * 8 + 4 : (row + 5) * 8] = bytes(range(row * 8, row * 8 + 4))
+        assert host.read(buffer, 64) == bytes(expected)
+
+    @pytest.mark.parametrize("size", [1, 2, 4, 8, 16, 32, 64, 128])
+    def test_a_fill_repeats_its_pattern(self, host: Host, size: int) -> None:
+        buffer, pattern = host.buffer(1024), bytes(range(1, size + 1))
+        host.cl.check("clEnqueueFillBuffer", host.queue, buffer, pattern, size, size, 1024 - 2 * size, 0, None, None)
+        assert host.read(buffer, 1024 - 2 * size, size) == pattern * ((1024 - 2 * size) // size)
+
+    def test_a_copy_takes_its_part(self, host: Host) -> None:
+        source, target = host.buffer(100), host.buffer(100)
+        host.write(source, bytes(range(100)))
+        host.write(target, bytes(100))
+        host.cl.check("clEnqueueCopyBuffer", host.queue, source, target, 10, 50, 20, 0, None, None)
+        assert host.read(target, 100) == bytes(50) + bytes(range(10, 30)) + bytes(30)
+
+    def test_overlapping_copies_are_refused(self, host: Host) -> None:
+        buffer = host.buffer(100)
+        fails(host, -8, "clEnqueueCopyBuffer", host.queue, buffer, buffer, 0, 5, 10, 0, None, None)
+
+    def test_a_mapped_region_can_be_changed(self, host: Host) -> None:
+        buffer = host.buffer(100)
+        host.write(buffer, bytes(range(100)))
+        pointer = host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, 1 | 2, 10, 20, 0, None, None)
+        assert ctypes.string_at(pointer, 20) == bytes(range(10, 30))
+        ctypes.memset(pointer, 255, 20)
+        host.cl.check("clEnqueueUnmapMemObject", host.queue, buffer, pointer, 0, None, None)
+        assert host.read(buffer, 100) == bytes(range(10)) + b"\xff" * 20 + bytes(range(30, 100))
+
+    def test_maps_are_counted(self, host: Host) -> None:
+        buffer = host.buffer(100)
+        pointers = [host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, 1, k, 10, 0, None, None) for k in (0, 50)]
+        assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_MAP_COUNT) == 2
+        for pointer in pointers:
+            host.cl.check("clEnqueueUnmapMemObject", host.queue, buffer, pointer, 0, None, None)
+        host.finish()
+        assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_MAP_COUNT) == 0
+
+    def test_destructor_callbacks_run_last_registered_first(self, host: Host) -> None:
+        buffer, seen = host.buffer(64), list[int]()
+        functions = [
+            callback(lambda handle, data, number=number: seen.append(number), ctypes.c_void_p, ctypes.c_void_p)
+            for number in range(3)
+        ]
+        for function in functions:
+            host.cl.check("clSetMemObjectDestructorCallback", buffer, function, None)
+        host.cl.check("clReleaseMemObject", buffer)
+        assert seen == [2, 1, 0]
+
+    def test_a_sub_buffer_is_a_part_of_its_buffer(self, host: Host) -> None:
+        align = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_MEM_BASE_ADDR_ALIGN) // 8
+        buffer = host.buffer(2 * align)
+        host.write(buffer, bytes(2 * align))
+        window = host.cl.make("clCreateSubBuffer", buffer, 1, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(align, align))
+        host.write(window, b"inside")
+        assert host.read(buffer, 6, align) == b"inside"
+        assert host.cl.number("clGetMemObjectInfo", window, cl.CL_MEM_OFFSET) == align
+        assert host.cl.number("clGetMemObjectInfo", window, cl.CL_MEM_ASSOCIATED_MEMOBJECT) == buffer
+
+    def test_a_sub_buffer_keeps_its_buffer_alive(self, host: Host) -> None:
+        buffer = host.buffer(4096)
+        host.write(buffer, b"kept")
+        window = host.cl.make("clCreateSubBuffer", buffer, 1, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 64))
+        host.cl.check("clReleaseMemObject", buffer)
+        assert host.read(window, 4) == b"kept"
+
+    def test_a_misaligned_sub_buffer_is_refused(self, host: Host) -> None:
+        buffer = host.buffer(4096)
+        with pytest.raises(Failed) as caught:
+            host.cl.make("clCreateSubBuffer", buffer, 1, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(1, 64))
+        assert caught.value.status == -13
+
+    def test_properties_come_back_as_they_were(self, host: Host) -> None:
+        skip_on_pocl(host, "no CL_MEM_PROPERTIES")
+        plain, listed = host.buffer(64), host.cl.make(
+            "clCreateBufferWithProperties", host.context, handles(0), 1, 64, None
+        )  # fmt: skip
+        assert host.cl.info("clGetMemObjectInfo", plain, cl.CL_MEM_PROPERTIES) == b""
+        assert host.cl.info("clGetMemObjectInfo", listed, cl.CL_MEM_PROPERTIES) == bytes(8)
+
+
+class TestPrograms:
+    """5.8"""
+
+    def test_the_source_is_what_was_given(self, host: Host) -> None:
+        program = host.cl.make("clCreateProgramWithSource", host.context, 2, strings("kernel void", " k(){}"), None)
+        assert host.cl.text("clGetProgramInfo", program, cl.CL_PROGRAM_SOURCE) == "kernel void k(){}"
+
+    def test_options_define_macros(self, host: Host) -> None:
+        source = "kernel void k(global int *x) { x[0] = VALUE; }"
+        program, buffer = host.program(source, "-DVALUE=42"), host.buffer(4)
+        kernel = host.cl.make("clCreateKernel", program, b"k")
+        host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+        host.launch(kernel, 1)
+        assert host.ints(buffer, 1) == [42]
+
+    def test_a_wrong_program_fails_with_a_log(self, host: Host) -> None:
+        program = host.cl.make("clCreateProgramWithSource", host.context, 1, strings("kernel void k( {"), None)
+        fails(host, -11, "clBuildProgram", program, 0, None, None, None, None)
+        status = host.cl.info("clGetProgramBuildInfo", program, host.device, cl.CL_PROGRAM_BUILD_STATUS)
+        assert struct.unpack("i", status) == (-2,)
+        assert "error" in host.cl.text("clGetProgramBuildInfo", program, host.device, cl.CL_PROGRAM_BUILD_LOG)
+
+    def test_the_build_callback_is_called(self, host: Host) -> None:
+        program = host.cl.make("clCreateProgramWithSource", host.context, 1, strings("kernel void k() {}"), None)
+        called = threading.Event()
+        function = callback(lambda *_: called.set(), ctypes.c_void_p, ctypes.c_void_p)
+        host.cl.check("clBuildProgram", program, 0, None, None, function, None)
+        assert called.wait(60)
+
+    def test_kernel_names_are_listed(self, host: Host) -> None:
+        program = host.program("kernel void b() {} kernel void a() {}")
+        assert set(host.cl.text("clGetProgramInfo", program, cl.CL_PROGRAM_KERNEL_NAMES).split(";")) == {"a", "b"}
+        assert host.cl.number("clGetProgramInfo", program, cl.CL_PROGRAM_NUM_KERNELS) == 2
+
+    def test_binaries_work_again(self, host: Host) -> None:
+        program = host.program(INTS)
+        size = host.cl.number("clGetProgramInfo", program, cl.CL_PROGRAM_BINARY_SIZES)
+        data = ctypes.create_string_buffer(size)
+        places = handles(ctypes.addressof(data))
+        host.cl.check("clGetProgramInfo", program, cl.CL_PROGRAM_BINARIES, 8, places, None)
+        state = ctypes.c_int32(1)
+        again = host.cl.make(
+            "clCreateProgramWithBinary", host.context, 1, handles(host.device), handles(size), places,
+            ctypes.byref(state),
+        )  # fmt: skip
+        assert state.value == 0
+        host.cl.check("clBuildProgram", again, 0, None, None, None, None)
+        buffer = host.buffer(4)
+        host.write(buffer, struct.pack("i", 4))
+        kernel = host.cl.make("clCreateKernel", again, b"add")
+        host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+        host.cl.check("clSetKernelArg", kernel, 1, 4, struct.pack("i", 5))
+        host.launch(kernel, 1)
+        assert host.ints(buffer, 1) == [9]
+
+    def test_compiled_and_linked_kernels_take_arguments_of_every_kind(self, host: Host) -> None:
+        main = """#include "shift.h"
+        kernel void k(global int *x, int y, local int *z, constant int *w) { z[0] = shift(y); x[0] = z[0] + w[0]; }"""
+        made = [
+            host.cl.make("clCreateProgramWithSource", host.context, 1, strings(text), None)
+            for text in (main, "int shift(int v);", "int shift(int v) { return v << 4; }")
+        ]
+        names = strings("shift.h")
+        host.cl.check("clCompileProgram", made[0], 0, None, None, 1, handles(made[1]), names, None, None)
+        host.cl.check("clCompileProgram", made[2], 0, None, None, 0, None, None, None, None)
+        linked = host.cl.make("clLinkProgram", host.context, 0, None, None, 2, handles(made[0], made[2]), None, None)
+        kernel, buffers = host.cl.make("clCreateKernel", linked, b"k"), [host.buffer(4), host.buffer(4)]
+        host.write(buffers[1], struct.pack("i", 3))
+        for index, (size, value) in enumerate(
+            [(8, handles(buffers[0])), (4, struct.pack("i", 2)), (16, None), (8, handles(buffers[1]))]
+        ):
+            host.cl.check("clSetKernelArg", kernel, index, size, value)
+        host.launch(kernel, 1)
+        assert host.ints(buffers[0], 1) == [35]
+
+    def test_a_program_with_kernels_is_not_built_again(self, host: Host) -> None:
+        program = host.program(INTS)
+        kernel = host.cl.make("clCreateKernel", program, b"add")
+        fails(host, -59, "clBuildProgram", program, 0, None, None, None, None)
+        host.cl.check("clReleaseKernel", kernel)
+
+
+ARG_INFO = "kernel void k(global const int *restrict a, float b, local char *c, constant uint4 *d) {}"
+ARGUMENTS = [
+    # name, type, address space, access, type qualifier
+    ("a", "int*", 0x119B, 0x11A3, 1 | 2),
+    ("b", "float", 0x119E, 0x11A3, 0),
+    ("c", "char*", 0x119C, 0x11A3, 0),
+    ("d", "uint4*", 0x119D, 0x11A3, 1),
+]
+
+
+WRONG_ARGUMENTS = [
+    # index, size, value, status
+    (9, 4, bytes(4), -49),
+    (0, 4, handles(0), -51),
+    (1, 3, bytes(4), -51),
+    (1, 8, bytes(8), -51),
+    (1, 4, None, -50),
+]
+
+
+class TestKernels:
+    """5.9"""
+
+    @pytest.mark.parametrize("index", range(4))
+    def test_argument_information(self, host: Host, index: int) -> None:
+        program = host.program(ARG_INFO, "-cl-kernel-arg-info")
+        kernel = host.cl.make("clCreateKernel", program, b"k")
+        query = ("clGetKernelArgInfo", kernel, index)
+        found = (
+            host.cl.text(*query, cl.CL_KERNEL_ARG_NAME),
+            host.cl.text(*query, cl.CL_KERNEL_ARG_TYPE_NAME),
+            host.cl.number(*query, cl.CL_KERNEL_ARG_ADDRESS_QUALIFIER),
+            host.cl.number(*query, cl.CL_KERNEL_ARG_ACCESS_QUALIFIER),
+            host.cl.number(*query, cl.CL_KERNEL_ARG_TYPE_QUALIFIER),
+        )
+        name, type_name, address, access, qualifier = ARGUMENTS[index]
+        assert found[:4] == (name, type_name, address, access)
+        assert found[4] & qualifier == qualifier & found[4] | (qualifier & ~1)
+
+    def test_queries(self, host: Host) -> None:
+        kernel = host.kernel(INTS, "add")
+        assert host.cl.text("clGetKernelInfo", kernel, cl.CL_KERNEL_FUNCTION_NAME) == "add"
+        assert host.cl.number("clGetKernelInfo", kernel, cl.CL_KERNEL_NUM_ARGS) == 2
+        assert host.cl.number("clGetKernelInfo", kernel, cl.CL_KERNEL_CONTEXT) == host.context
+        assert host.cl.number("clGetKernelInfo", kernel, cl.CL_KERNEL_PROGRAM) == host.program(INTS)
+
+    def test_the_required_work_group_size_is_told_and_kept(self, host: Host) -> None:
+        buffer = host.buffer(4)
+        kernel = host.kernel(INTS, "required", buffer)
+        query = ("clGetKernelWorkGroupInfo", kernel, host.device, cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE)
+        assert struct.unpack("3Q", host.cl.info(*query)) == (4, 2, 1)
+        enqueue = ("clEnqueueNDRangeKernel", host.queue, kernel, 2, None, handles(8, 8))
+        fails(host, -54, *enqueue, handles(2, 2), 0, None, None)
+        host.cl.check(*enqueue, handles(4, 2), 0, None, None)
+        assert host.ints(buffer, 1) == [1]
+
+    @pytest.mark.parametrize(("index", "size", "value", "status"), WRONG_ARGUMENTS)
+    def test_wrong_arguments_are_refused(self, host: Host, index: int, size: int, value: object, status: int) -> None:
+        if size == 3:
+            skip_on_pocl(host, "takes values that are too short")
+        fails(host, status, "clSetKernelArg", host.kernel(INTS, "add"), index, size, value)
+
+    def test_arguments_are_taken_when_the_kernel_is_enqueued(self, host: Host) -> None:
+        buffer = host.buffer(4)
+        host.write(buffer, bytes(4))
+        kernel = host.kernel(INTS, "add", buffer, struct.pack("i", 1))
+        user = host.cl.make("clCreateUserEvent", host.context)
+        host.launch(kernel, 1, wait=(user,))
+        host.cl.check("clSetKernelArg", kernel, 1, 4, struct.pack("i", 100))
+        host.cl.check("clSetUserEventStatus", user, 0)
+        assert host.ints(buffer, 1) == [1]
+
+    def test_a_clone_has_the_arguments_and_then_its_own(self, host: Host) -> None:
+        skip_on_pocl(host, "clCloneKernel asks for the arguments again")
+        buffer = host.buffer(4)
+        host.write(buffer, bytes(4))
+        kernel = host.kernel(INTS, "add", buffer, struct.pack("i", 1))
+        clone = host.cl.make("clCloneKernel", kernel)
+        host.cl.check("clSetKernelArg", kernel, 1, 4, struct.pack("i", 100))
+        host.launch(clone, 1)
+        assert host.ints(buffer, 1) == [1]
+
+    def test_an_unset_argument_is_refused_at_the_launch(self, host: Host) -> None:
+        kernel = host.kernel(INTS, "add", None, struct.pack("i", 1))
+        fails(host, -52, "clEnqueueNDRangeKernel", host.queue, kernel, 1, None, handles(1), None, 0, None, None)
+
+    def test_no_buffer_is_a_null_pointer(self, host: Host) -> None:
+        source = "kernel void k(global int *x, global int *y) { y[0] = x == 0; }"
+        buffer = host.buffer(4)
+        kernel = host.kernel(source, "k", None, buffer)
+        host.cl.check("clSetKernelArg", kernel, 0, 8, None)
+        host.launch(kernel, 1)
+        assert host.ints(buffer, 1) == [1]
+
+
+class TestExecution:
+    """5.10, 6"""
+
+    def test_ids_offsets_and_sizes(self, host: Host) -> None:
+        buffer = host.buffer(4 * 16)
+        kernel = host.kernel(INTS, "ids", buffer)
+        host.cl.check(
+            "clEnqueueNDRangeKernel", host.queue, kernel, 2, handles(5, 7), handles(8, 2), handles(4, 1), 0, None, None
+        )
+        expected = [(x + 5) + 100 * (y + 7) + 10000 * 4 + 1000000 * 2 for y in range(2) for x in range(8)]
+        assert host.ints(buffer, 16) == expected
+
+    @pytest.mark.parametrize("group", [1, 16, 64])
+    def test_local_memory_and_barriers(self, host: Host, group: int) -> None:
+        data = struct.pack("256i", *range(256))
+        source, target = host.buffer(1024), host.buffer(4 * (256 // group))
+        host.write(source, data)
+        kernel = host.kernel(INTS, "total", source, target)
+        host.cl.check("clSetKernelArg", kernel, 2, 4 * group, None)
+        host.cl.check(
+            "clEnqueueNDRangeKernel", host.queue, kernel, 1, None, handles(256), handles(group), 0, None, None
+        )
+        assert host.ints(target, 256 // group) == [sum(range(k, k + group)) for k in range(0, 256, group)]
+
+    def test_vectors_by_value(self, host: Host) -> None:
+        buffer = host.buffer(32)
+        host.write(buffer, struct.pack("8f", *range(8)))
+        kernel = host.kernel(INTS, "vectors", buffer, struct.pack("4f", 10, 20, 30, 40))
+        host.launch(kernel, 2)
+        assert struct.unpack("8f", host.read(buffer, 32)) == (13, 22, 31, 40, 17, 26, 35, 44)
+
+    def test_atomics_count_every_work_item(self, host: Host) -> None:
+        buffer = host.buffer(4)
+        host.write(buffer, bytes(4))
+        host.launch(host.kernel(INTS, "count", buffer), 1000)
+        assert host.ints(buffer, 1) == [1000]
+
+    def test_a_task_is_one_work_item(self, host: Host) -> None:
+        buffer = host.buffer(4)
+        host.write(buffer, bytes(4))
+        kernel = host.kernel(INTS, "count", buffer)
+        host.cl.check("clEnqueueTask", host.queue, kernel, 0, None, None)
+        assert host.ints(buffer, 1) == [1]
+
+    def test_non_blocking_commands_return_before_the_kernel_in_front_has_ended(self, host: Host) -> None:
+        buffer, event = host.buffer(4), event_slot()
+        host.write(buffer, bytes(4))
+        user = host.cl.make("clCreateUserEvent", host.context)
+        kernel = host.kernel(INTS, "spin", buffer, struct.pack("I", 1000))
+        host.launch(kernel, 1, wait=(user,))
+        target = ctypes.create_string_buffer(b"\xee" * 4, 4)
+        host.cl.check("clEnqueueReadBuffer", host.queue, buffer, 0, 0, 4, target, 0, None, event)
+        assert status_of(host, event[0]) > 0
+        assert target.raw == b"\xee" * 4
+        host.cl.check("clSetUserEventStatus", user, 0)
+        wait(host, event[0])
+        assert target.raw != b"\xee" * 4
+
+    def test_kernels_of_two_queues_are_ordered_by_events(self, host: Host) -> None:
+        other, buffer = host.new_queue(), host.buffer(4)
+        host.write(buffer, bytes(4))
+        add = host.kernel(INTS, "add", buffer, struct.pack("i", 1))
+        last: tuple[int, ...] = ()
+        for turn in range(20):
+            event = event_slot()
+            host.launch(add, 1, queue=(host.queue, other)[turn % 2], wait=last, event=event)
+            host.cl.check("clFlush", (host.queue, other)[turn % 2])
+            last = (int(event[0]),)
+        wait(host, *last)
+        assert host.ints(buffer, 1) == [20]
+
+
+class TestSharedVirtualMemory:
+    """5.6"""
+
+    def test_a_kernel_works_in_place(self, host: Host) -> None:
+        capabilities = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_SVM_CAPABILITIES)
+        if not capabilities & 1:
+            pytest.skip("the device has no coarse-grained SVM")
+        allocate = host.cl.library.clSVMAlloc
+        allocate.restype = ctypes.c_void_p
+        pointer = allocate(ctypes.c_void_p(host.context), ctypes.c_uint64(1), ctypes.c_size_t(400), 0)
+        assert pointer
+        kernel = host.kernel(INTS, "add", None, struct.pack("i", 5))
+        host.cl.check("clSetKernelArgSVMPointer", kernel, 0, pointer)
+        host.cl.check("clEnqueueSVMMap", host.queue, 1, 2, pointer, 400, 0, None, None)
+        ctypes.memset(pointer, 0, 400)
+        host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
+        host.launch(kernel, 100)
+        host.cl.check("clEnqueueSVMMap", host.queue, 1, 1, pointer, 400, 0, None, None)
+        assert ctypes.string_at(pointer, 400) == struct.pack("100i", *[5] * 100)
+        host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
+        host.finish()
+        host.cl.library.clSVMFree(ctypes.c_void_p(host.context), ctypes.c_void_p(pointer))
