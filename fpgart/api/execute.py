@@ -62,7 +62,7 @@ def check_local(device: Device, kernel: Kernel, sizes: tuple[int, ...], local: t
             )
         if not size:
             raise InvalidWorkGroupSize(f"the local size in dimension {index} is 0")
-        if not uneven and sizes[index] % size:
+        if sizes[index] % size and not (uneven and kernel.program.admits_uneven_groups(device)):
             raise InvalidWorkGroupSize(
                 f"global size {sizes[index]} is no multiple of local size {size} in dimension {index}"
             )

@@ -103,6 +103,13 @@ class Program:
     def build_of(self, device: Device) -> Build:
         return self.builds[device]
 
+    def admits_uneven_groups(self, device: Device) -> bool:
+        """Whether work-groups may differ in size: the language has to be OpenCL C 2.0 or newer, or SPIR-V."""
+        options = self.builds[device].options.split()
+        if "-cl-uniform-work-group-size" in options:
+            return False
+        return bool(self.il) or any(option in ("-cl-std=CL2.0", "-cl-std=CL3.0") for option in options)
+
     def specialize(self, id: int, value: bytes) -> None:
         """Set a specialisation constant for the next build; raises the engine's error."""
         self._program().specialize(id, value)
