@@ -8,12 +8,14 @@ STAMP = $(VENV)/.installed
 SOURCES = $(wildcard icd/*.c icd/*.h icd/*.py include/CL/*.h fpgart/*/*.c fpgart/*/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench clean help
+.PHONY: build demo test lint format bench clients coverage clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
 	@echo "make test     all tests, Python and conformance"
 	@echo "make lint     format, types, layers"
+	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
+	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
 	@echo "make help     this"
 
@@ -52,6 +54,12 @@ format: build
 
 bench: build
 	$(BIN)/python benchmarks/run.py
+
+clients: build
+	$(BIN)/python clients/run.py
+
+coverage: build
+	$(BIN)/pytest tests --cov=fpgart --cov-report=term-missing:skip-covered
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info fpgart/*.so
