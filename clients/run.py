@@ -21,10 +21,12 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
+from fpgart.cli import running
 from fpgart.engine.choice import candidates
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 1800
+FPGART = "fpgart"
 
 
 class Missing(Exception):
@@ -185,7 +187,9 @@ def pyopencl_sources() -> Path:
 def pyopencl_tests(environment: Environment, folder: Path) -> Outcome:
     """pyopencl's own test-suite, each file in a process of its own."""
     found = []
-    for file in sorted((pyopencl_sources() / "test").glob("test_*.py")):
+    tests = folder / "test"
+    shutil.copytree(pyopencl_sources() / "test", tests, ignore=shutil.ignore_patterns("tmpdir_*"))
+    for file in sorted(tests.glob("test_*.py")):
         report = folder / f"{file.stem}.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", str(file)]
         status, text = run(environment, file.parent, *command)
@@ -197,11 +201,14 @@ def pyopencl_tests(environment: Environment, folder: Path) -> Outcome:
     return together(found)
 
 
+DEVICE = re.compile(r"<context factory for <pyopencl.Device '.*?' on '.*?'>>")
+
+
 def junit(report: Path) -> Outcome:
     """The results in a report of pytest's."""
     outcome = Outcome()
     for case in ElementTree.parse(report).iter("testcase"):
-        name = f"{case.get('classname')}.{case.get('name')}"
+        name = DEVICE.sub("device", f"{case.get('classname')}.{case.get('name')}")
         wrong = case.find("failure") if case.find("failure") is not None else case.find("error")
         if wrong is not None:
             outcome.failed[name] = (wrong.get("message") or "")[:200]
@@ -237,15 +244,19 @@ def drivers() -> dict[str, Path]:
     engines = candidates("auto")
     if not engines:
         sys.exit("no engine is installed: kernels could not run")
-    return {"fpgart": ROOT / "fpgart" / "libfpgart.so", engines[0][0]: engines[0][1]}
+    return {FPGART: ROOT / "fpgart" / "libfpgart.so", engines[0][0]: engines[0][1]}
 
 
-def environment_of(library: Path, engine: Path, folder: Path) -> Environment:
+def environment_of(driver: str, library: Path, engine: Path, folder: Path) -> Environment:
+    """Loaders find one driver and no other."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART"))}
+    kept |= {"FPGART_ENGINE": str(engine), "XDG_CACHE_HOME": str(folder / "cache")}
+    if driver == FPGART:
+        return running.environment(kept)
     vendors = folder / "vendors"
     vendors.mkdir()
     (vendors / "only.icd").write_text(f"{library}\n")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART"))}
-    return {**kept, "OCL_ICD_VENDORS": f"{vendors}/", "FPGART_ENGINE": str(engine), "PYOPENCL_NO_CACHE": "1"}
+    return {**kept, "OCL_ICD_VENDORS": f"{vendors}/"}
 
 
 def main() -> int:
@@ -264,7 +275,7 @@ def main() -> int:
             for driver, library in chosen.items():
                 with tempfile.TemporaryDirectory(prefix="fpgart-clients-") as work:
                     folder = Path(work)
-                    outcomes[driver] = CLIENTS[name](environment_of(library, engine, folder), folder)
+                    outcomes[driver] = CLIENTS[name](environment_of(driver, library, engine, folder), folder)
         except Missing as missing:
             print(f"{name:<20} left out: {missing}", flush=True)
             continue

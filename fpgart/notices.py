@@ -25,6 +25,7 @@ class Notices:
         "block_reserved",
         "buffer_created",
         "buffer_destroyed",
+        "call_failed",
         "migrated",
         "operation_began",
         "operation_ended",
@@ -35,6 +36,8 @@ class Notices:
         """(buffer): a buffer or sub-buffer was made."""
         self.buffer_destroyed: tuple[Listener, ...] = ()
         """(number): the last reference to it is gone."""
+        self.call_failed: tuple[Listener, ...] = ()
+        """(call, status, words): a call of the host gives an error, on the calling thread."""
         self.block_reserved: tuple[Listener, ...] = ()
         """(block): a range of a board's memory was claimed."""
         self.block_freed: tuple[Listener, ...] = ()

@@ -9,7 +9,7 @@ import pytest
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.errors import InvalidBinary
+from fpgart.errors import InvalidBinary, InvalidKernelArgs
 from fpgart.runtime.buffer import CHUNK
 from fpgart.runtime.device import Direction
 from fpgart.runtime.kernel import LaunchKernel
@@ -171,8 +171,8 @@ def test_where_memories_agree_no_call_order_costs_a_copy(boards: Boards) -> None
 
 def test_a_buffer_that_was_never_written_is_not_copied_for_a_launch(boards: Boards) -> None:
     machine = boards("hetero")
-    kernel = machine.kernel(increment, "QDR")
-    kernel.set_buffer(0, machine.buffer(4096))
+    kernel, buffer = machine.kernel(increment, "QDR"), machine.buffer(4096)
+    kernel.set_buffer(0, buffer)
     machine.run(kernel)
     assert machine.calls() == {}
 
@@ -470,9 +470,24 @@ def test_a_kernel_for_a_memory_that_the_board_lacks_is_refused(boards: Boards) -
     from fpgart.errors import OutOfResources
 
     machine = boards("usm_s10")
-    kernel = machine.kernel(increment, "HBM")
-    kernel.set_buffer(0, machine.buffer(4096))
+    kernel, buffer = machine.kernel(increment, "HBM"), machine.buffer(4096)
+    kernel.set_buffer(0, buffer)
     with pytest.raises(OutOfResources, match="memory 'HBM', which board 'usm_s10' does not have"):
+        machine.enqueue(kernel)
+
+
+def test_a_kernel_does_not_keep_its_buffers_but_a_launch_does(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    kernel, buffer = machine.kernel(increment, ""), machine.buffer(4096)
+    kernel.set_buffer(0, buffer)
+    machine.write(buffer, DATA)
+    event = machine.enqueue(kernel)
+    del buffer
+    machine.queue.finish()
+    assert event.status == 0
+    machine.context.reap()
+    assert len(machine.watcher.freed) == 1
+    with pytest.raises(InvalidKernelArgs, match="has been released"):
         machine.enqueue(kernel)
 
 

@@ -29,6 +29,7 @@ from _fpgart_icd import ffi, lib
 
 from fpgart import errors, log
 from fpgart.api.handles import HELD, KINDS, find, publish
+from fpgart.notices import NOTICES
 from fpgart.runtime.context import Context
 from fpgart.runtime.event import Event
 
@@ -173,6 +174,8 @@ def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, 
 def failed(error: errors.CLError, name: str, item: Any) -> int:
     """Tell whoever wants to know, and return the status."""
     log.error(error, name)
+    for listener in NOTICES.call_failed:
+        listener(name, error.status, str(error))
     context = item if item.__class__ is Context else getattr(item, "context", None)
     if context is not None:
         context.notify(error)

@@ -6,17 +6,23 @@ from __future__ import annotations
 import atexit
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from _fpgart_icd import ffi, lib
 
 from fpgart import config, log
 from fpgart.api import handles
+from fpgart.api.entry import observe
 from fpgart.board.catalogue import chosen_boards
 from fpgart.board.memory_system import GlobalMemories
+from fpgart.board.mmd import Mmd
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.notices import NOTICES
 from fpgart.runtime.platform import Board, Identity, Platform
 from fpgart.runtime.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from fpgart.watch.trace import Trace
 
 IDENTITIES = {
     "fpgart": Identity("fpgart", "fpgart", "OpenCL 3.0 fpgart 1.0.0"),
@@ -36,13 +42,21 @@ IDENTITIES = {
 CHAPTERS = ("platform", "device", "context", "queue", "event", "buffer", "svm", "program", "kernel", "execute")
 
 
-def boards() -> list[Board]:
+def boards(trace: Trace | None) -> list[Board]:
     """What FPGART_BOARD and its kin ask for; a file that describes no board is told about and left out."""
     described, faults = chosen_boards()
     for fault in faults:
         log.warning(str(fault))
     simulator = bool(config.SIMULATOR_DEVICES.value)
-    return [Board(SimulatedBoard(board), GlobalMemories(board), simulator) for board in described]
+    made = []
+    for number, board in enumerate(described):
+        mmd: Mmd = SimulatedBoard(board)
+        if trace is not None:
+            from fpgart.watch.trace import TracedMmd
+
+            mmd = TracedMmd(mmd, number, trace)
+        made.append(Board(mmd, GlobalMemories(board), simulator))
+    return made
 
 
 def register(functions: list[tuple[str, list[str]]]) -> None:
@@ -53,12 +67,14 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     from importlib import import_module
 
     owns = bool(lib.fpgart_owns_interpreter())
+    at_end: list[Callable[[], None]] = []
+    trace = start_trace(at_end)
     scheduler = Scheduler(guard_collector=not owns)
-    platform = Platform(IDENTITIES[config.PLATFORM.value], boards(), None, scheduler)
+    platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace), None, scheduler)
+    start_summary(platform, at_end)
     handles.publish(platform)
     for device in platform.devices:
         handles.publish(device)
-    at_end = watch(platform)
     platform.engine_grew = lib.fpgart_close_at_exit
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
@@ -72,9 +88,25 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
         atexit.register(lib.fpgart_close)
 
 
-def watch(platform: Platform) -> list[Callable[[], None]]:
-    """Start the watchers that the environment asks for; returns what they do at the end of the process."""
-    at_end: list[Callable[[], None]] = []
+def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
+    """The trace that FPGART_TRACE asks for, listening; `at_end` gets what it does last."""
+    path = config.TRACE.value
+    if not path:
+        return None
+    from fpgart.watch.trace import Trace
+
+    try:
+        trace = Trace(path)
+    except OSError as error:
+        raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
+    NOTICES.listen(trace)
+    observe(trace.observe)
+    at_end.append(trace.close)
+    return trace
+
+
+def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
+    """As start_trace(), for FPGART_SUMMARY."""
     target = config.SUMMARY.value
     if target:
         from fpgart.watch.summary import Summary
@@ -82,7 +114,6 @@ def watch(platform: Platform) -> list[Callable[[], None]]:
         summary = Summary()
         NOTICES.listen(summary)
         at_end.append(lambda: summary.write(platform, target))
-    return at_end
 
 
 def shut_down(platform: Platform, at_end: list[Callable[[], None]]) -> None:

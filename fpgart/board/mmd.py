@@ -28,8 +28,13 @@ class Mmd(Protocol):
     addresses of this process. All sizes are in bytes; all calls block until the bytes have moved.
     """
 
-    description: BoardDescription
-    traffic: dict[str, Traffic]
+    @property
+    def description(self) -> BoardDescription:
+        """What the board is made of."""
+
+    @property
+    def traffic(self) -> dict[str, Traffic]:
+        """Calls and bytes so far, by the call's name without aocl_mmd_."""
 
     def open(self) -> None:
         """Power the board up; raises BoardError when the machine cannot carry its memory."""

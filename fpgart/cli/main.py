@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
 from fpgart import __version__
 from fpgart.cli import doctor as doctor_checks
-from fpgart.cli import registration, report, running
+from fpgart.cli import information, registration, running
 from fpgart.config import OptionError
+from fpgart.watch import report as trace_report
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -31,10 +33,13 @@ def cli() -> None:
 @cli.command(context_settings={"ignore_unknown_options": True})
 @click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
 @click.option("--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, or a driver's path.")
+@click.option("--trace", metavar="FILE", help="Write what happens there; see `fpgart report` and Perfetto.")
 @click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
 @click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
-def run(board: str | None, engine: str | None, summary: bool, log: bool, program: tuple[str, ...]) -> None:
+def run(
+    board: str | None, engine: str | None, trace: str | None, summary: bool, log: bool, program: tuple[str, ...]
+) -> None:
     """Run PROGRAM with this driver as its only OpenCL platform.
 
     fpgart itself is silent; output and exit status are the program's own. Everything after -- belongs
@@ -45,6 +50,7 @@ def run(board: str | None, engine: str | None, summary: bool, log: bool, program
     wanted = {
         "FPGART_BOARD": board,
         "FPGART_ENGINE": engine,
+        "FPGART_TRACE": trace,
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
     }
@@ -72,7 +78,19 @@ def icd(action: str | None, system: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def info(as_json: bool) -> None:
     """Show boards, engines, versions and every environment variable with its value."""
-    click.echo(report.as_json() if as_json else report.as_text(), nl=False)
+    click.echo(information.as_json() if as_json else information.as_text(), nl=False)
+
+
+@cli.command()
+@click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def report(trace: Path, as_json: bool) -> None:
+    """Say in words what a trace shows: traffic, buffers, copies and their causes, copies to avoid.
+
+    fpgart run --trace t.json -- ./my_host; fpgart report t.json
+    """
+    found = trace_report.read(trace)
+    click.echo(trace_report.as_json(found) if as_json else trace_report.as_text(found), nl=False)
 
 
 @cli.command()
@@ -85,6 +103,6 @@ def main() -> None:
     """Entry point; errors are one line, not a traceback."""
     try:
         cli()
-    except (OptionError, registration.RegistrationError, running.RunError) as error:
+    except (OptionError, registration.RegistrationError, running.RunError, trace_report.TraceError) as error:
         click.echo(f"fpgart: {error}", err=True)
         sys.exit(2)

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from struct import Struct
 from time import monotonic_ns
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from fpgart import opencl as cl
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, pack_arguments
@@ -29,7 +30,7 @@ from fpgart.runtime.transfers import Migration
 if TYPE_CHECKING:
     from fpgart.runtime.program import Program
 
-Argument = tuple[int, int, "bytes | int | Buffer"]
+Argument = tuple[int, int, "bytes | int | ref[Buffer]"]
 BUFFER = -1  # besides the engine's kinds: a buffer whose address is known at launch
 SIZES = Struct("9Q")
 
@@ -37,7 +38,8 @@ SIZES = Struct("9Q")
 class Kernel:
     """A kernel with the arguments that the next launch takes.
 
-    Argument i is None while unset, else kind, size in bytes, and value.
+    Argument i is None while unset, else kind, size in bytes, and value. A kernel does not keep its buffers
+    alive (OpenCL 3.0, 5.9.2); a launch does.
     """
 
     __slots__ = ("__weakref__", "arguments", "context", "engine_kernel", "handle", "interface", "kinds", "program")
@@ -90,7 +92,7 @@ class Kernel:
             return
         if buffer.blocks is None and not buffer.placed and buffer.owner.hint is None:
             buffer.owner.hint = self.interface.arguments[index].buffer_location
-        self.arguments[index] = (BUFFER, 8, buffer)
+        self.arguments[index] = (BUFFER, 8, ref(buffer))
 
     def set_local(self, index: int, size: int) -> None:
         """`size` bytes of local memory; raises InvalidArgSize for none."""
@@ -129,12 +131,15 @@ class Kernel:
         for index, argument in enumerate(self.arguments):
             if argument is None:
                 raise InvalidKernelArgs(f"{self.describe(index)} has not been set")
-            kind, _, value = argument
-            if kind == BUFFER and isinstance(value, Buffer):
-                if value.owner.svm:
-                    argument = (POINTER, 8, value.host_address())
+            value = argument[2]
+            if isinstance(value, ref):
+                buffer = value()
+                if buffer is None:
+                    raise InvalidKernelArgs(f"the buffer of {self.describe(index)} has been released")
+                if buffer.owner.svm:
+                    argument = (POINTER, 8, buffer.host_address())
                 else:
-                    buffers.append((index, value))
+                    buffers.append((index, buffer))
             snapshot.append(argument)
         launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
         if device.knows_memories:
@@ -328,13 +333,21 @@ class LaunchKernel:
         argument = self.kernel.interface.arguments[index]
         return f"argument {index} ('{argument.name}') of kernel '{self.kernel.name}'"
 
+    def nd_range(self) -> tuple[list[int], list[int], list[int]]:
+        """Offset, global and local size, a number per dimension each; an empty local size if none was given."""
+        sizes = SIZES.unpack(self.sizes)
+        count = self.dimensions
+        local = list(sizes[6 : 6 + count]) if self.has_local else []
+        return list(sizes[:count]), list(sizes[3 : 3 + count]), local
+
     def invocation_image(self) -> bytes:
         """What a board would be given: the ND-range, then the arguments one after another.
 
         A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4.
         The buffers must have their places.
         """
-        places = {index: block for (index, _), block in zip(self.buffers, self.places, strict=True)}
+        buffers = dict(self.buffers)
+        places = {i: block.device_address for i, block in zip(buffers, self.places, strict=True)}
         local = LocalPlaces()
         parts = [fixed_part(self.dimensions, SIZES.unpack(self.sizes))]
         for index, (kind, size, value) in enumerate(self.arguments):
@@ -342,8 +355,8 @@ class LaunchKernel:
                 parts.append(LOCAL_POINTER.pack(local.place(size)))
             elif isinstance(value, bytes):
                 parts.append(value)
-            elif isinstance(value, Buffer):
-                parts.append(GLOBAL_POINTER.pack(places[index].device_address + value.origin))
+            elif isinstance(value, ref):
+                parts.append(GLOBAL_POINTER.pack(places[index] + buffers[index].origin))
             else:
                 parts.append(GLOBAL_POINTER.pack(value))
         return b"".join(parts)

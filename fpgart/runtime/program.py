@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha1
 from itertools import count
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from fpgart.engine.interface import (
     EngineKernel,
     KernelInterface,
 )
+from fpgart.engine.opencl_c import buffer_locations
 from fpgart.errors import (
     BuildProgramFailure,
     CLError,
@@ -74,6 +75,7 @@ class Program:
         self._loaded: ProgramBinary | None = None
         self._identity = ""
         self._number = next(NUMBERS)
+        self._locations: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def from_binary(cls, context: Context, devices: list[Device], data: bytes) -> Program:
@@ -162,9 +164,11 @@ class Program:
         if failure is not None:
             raise failure
 
-    def adopt(self, made: BuiltProgram, options: str, log: str, kind: int) -> None:
-        """Take over what linking made."""
+    def adopt(self, made: BuiltProgram, options: str, log: str, kind: int, parts: list[Program]) -> None:
+        """Take over what linking made of `parts`."""
         self._made = made
+        for part in parts:
+            self._locations |= part.locations()
         for device in self.devices:
             self.builds[device] = Build(cl.CL_BUILD_SUCCESS, options, log, kind)
 
@@ -200,11 +204,18 @@ class Program:
         if not self.executable:
             raise InvalidProgramExecutable("the program has not been built successfully")
         if not self._interfaces:
-            self._interfaces = self._program().kernels()
+            self._interfaces = placed(self._program().kernels(), self.locations())
             loaded = self._loaded
             if loaded is not None:  # binaries of some drivers keep no argument information
                 self._interfaces = {name: loaded.kernels.get(name, i) for name, i in self._interfaces.items()}
         return self._interfaces
+
+    def locations(self) -> dict[str, tuple[str, ...]]:
+        """By kernel, the buffer_location of each argument, where the source or what was linked has any."""
+        if self.source is None:
+            return self._locations
+        options = next((build.options for build in self.builds.values() if build.options), "")
+        return buffer_locations(self.source, options)
 
     def engine_kernel(self, name: str) -> EngineKernel:
         """Raises InvalidKernelName for a name that the program does not have."""
@@ -235,8 +246,22 @@ def link(context: Context, devices: list[Device], options: str, programs: list[P
     library = "-create-library" in options.split()
     program = Program(context, devices, made=made)
     kind = cl.CL_PROGRAM_BINARY_TYPE_LIBRARY if library else cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
-    program.adopt(made, options, log, kind)
+    program.adopt(made, options, log, kind, programs)
     return program
+
+
+def placed(interfaces: dict[str, KernelInterface], locations: dict[str, tuple[str, ...]]) -> dict[str, KernelInterface]:
+    """The interfaces with the buffer locations in them."""
+    if not locations:
+        return interfaces
+    found = dict(interfaces)
+    for name, places in locations.items():
+        interface = interfaces.get(name)
+        if interface is not None and len(places) == len(interface.arguments):
+            pairs = zip(interface.arguments, places, strict=True)
+            arguments = tuple(replace(argument, buffer_location=place) for argument, place in pairs)
+            found[name] = replace(interface, arguments=arguments)
+    return found
 
 
 def _first_error(log: str) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import count
 from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
@@ -14,16 +15,20 @@ if TYPE_CHECKING:
     from fpgart.runtime.device import Device
 
 
+NUMBERS = count(1)
+
+
 class CommandQueue:
     """Commands for one device, in order or out of order.
 
-    `outstanding` has those that have not ended, oldest first; the scheduler guards it.
+    `number` is its name in traces. `outstanding` has those that have not ended, oldest first; the scheduler guards it.
     """
 
     def __init__(
         self, context: Context, device: Device, properties: int = 0, property_list: tuple[int, ...] | None = None
     ) -> None:
         self.handle = 0
+        self.number = next(NUMBERS)
         self.context = context
         self.device = device
         self.properties = properties

@@ -9,17 +9,9 @@ from time import monotonic_ns
 
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.platform import Platform
+from fpgart.watch.words import in_words
 
-UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 MOST_BLOCKS = 64
-
-
-def in_words(size: int) -> str:
-    """A number of bytes as a person would say it."""
-    for unit, name in UNITS:
-        if size >= unit:
-            return f"{size / unit:.4g} {name}"
-    return f"{size} bytes"
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from fpgart.board.catalogue import describe, shipped
 from fpgart.board.description import AllocationType, BoardDescription
 from fpgart.cli.registration import LIBRARY
 from fpgart.engine.choice import candidates, choose_engine
-from fpgart.watch.summary import in_words
+from fpgart.watch.words import in_words
 
 KINDS = (AllocationType.HOST, AllocationType.SHARED, AllocationType.DEVICE)
 

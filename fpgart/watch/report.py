@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a trace says, in words: traffic, buffers and their lives, copies and their causes, copies to avoid."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fpgart.watch.words import in_words, times
+
+Args = dict[str, Any]
+
+
+class TraceError(Exception):
+    """A file that is no trace of fpgart's; the sentence says why."""
+
+
+@dataclass(slots=True)
+class Traffic:
+    """MMD calls of one kind on one device."""
+
+    calls: int = 0
+    bytes: int = 0
+    microseconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Copy:
+    """Bytes that moved, with the cause: one device operation."""
+
+    at: float
+    """Microseconds since the trace began."""
+    what: str
+    buffer: int
+    size: int
+    cause: str
+
+
+@dataclass(slots=True)
+class Place:
+    """A block that a buffer had, from `begin` until `end` microseconds (None: to the end of the trace)."""
+
+    words: str
+    begin: float
+    end: float | None = None
+
+
+@dataclass(slots=True)
+class BufferLife:
+    """A buffer from its creation to its release, in microseconds (None: not seen)."""
+
+    number: int
+    size: int = 0
+    created: float | None = None
+    released: float | None = None
+    parent: int = 0
+    places: list[Place] = field(default_factory=list)
+    copies: int = 0
+    copied_bytes: int = 0
+
+
+@dataclass(slots=True)
+class Kernel:
+    launches: int = 0
+    microseconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Advice:
+    """Copies that need not have been: how many, how many bytes, and what to do instead."""
+
+    words: str
+    copies: int = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class Report:
+    """Everything that `fpgart report` shows."""
+
+    boards: dict[int, str] = field(default_factory=dict)
+    whole: bool = False
+    """Whether the trace has its end; not so after a crash."""
+    microseconds: float = 0.0
+    calls: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    traffic: dict[tuple[int, str], Traffic] = field(default_factory=dict)
+    kernels: dict[tuple[int, str], Kernel] = field(default_factory=dict)
+    buffers: dict[int, BufferLife] = field(default_factory=dict)
+    copies: list[Copy] = field(default_factory=list)
+    programmed: list[tuple[int, str]] = field(default_factory=list)
+    skipped_migrations: int = 0
+    advice: list[Advice] = field(default_factory=list)
+
+
+def events(path: Path) -> Iterator[Args]:
+    """The events of a trace, one per line; a cut off last line is left out. Raises TraceError, OSError."""
+    with path.open() as file:
+        if file.readline().strip() != "[":
+            raise TraceError(f"{path} is no trace: it does not begin with a line of '['")
+        for number, line in enumerate(file, 2):
+            text = line.strip().rstrip(",")
+            if text in ("", "]"):
+                continue
+            try:
+                event = json.loads(text)
+            except ValueError:
+                if line.endswith("\n"):
+                    raise TraceError(f"{path}:{number}: not an event") from None
+                return
+            if isinstance(event, dict):
+                yield event
+
+
+def read(path: Path) -> Report:
+    """The report of a trace; raises TraceError, OSError."""
+    report = Report()
+    adviser = Adviser()
+    for event in sorted(events(path), key=lambda e: float(e.get("ts", 0.0))):
+        _take(report, event)
+        adviser.take(event)
+    report.advice = adviser.advice()
+    return report
+
+
+def _take(report: Report, event: Args) -> None:
+    args, at = event.get("args", {}), float(event.get("ts", 0.0))
+    duration = float(event.get("dur", 0.0))
+    report.microseconds = max(report.microseconds, at + duration)
+    category, name = event.get("cat"), event.get("name", "")
+    if category == "fpgart" and name == "board":
+        report.boards[args["device"]] = args["board"]
+    elif category == "fpgart" and name == "end":
+        report.whole = True
+    elif category == "api":
+        report.calls[name] += 1
+        if "error" in args:
+            report.errors[f"{name}: {args['error']}"] += 1
+    elif category == "mmd":
+        traffic = report.traffic.setdefault((args["device"], name), Traffic())
+        traffic.calls += 1
+        traffic.bytes += args["size"]
+        traffic.microseconds += duration
+    elif category == "buffer":
+        life = _life(report, args["buffer"])
+        if name == "create":
+            life.size, life.created, life.parent = args["size"], at, args.get("parent", 0)
+        else:
+            life.released = at
+    elif category == "memory":
+        _take_block(report, name, args, at)
+    elif category == "device":
+        _take_operation(report, name, args, at, duration)
+
+
+def _life(report: Report, number: int) -> BufferLife:
+    return report.buffers.setdefault(number, BufferLife(number))
+
+
+def _take_block(report: Report, name: str, args: Args, at: float) -> None:
+    life = _life(report, args["buffer"])
+    life.size = life.size or args["size"]
+    words = f"device {args['device']}, {args['memory']} bank {args['bank']} at {args['address']}"
+    if name == "reserve":
+        life.places.append(Place(words, at))
+        return
+    for place in life.places:
+        if place.words == words and place.end is None:
+            place.end = at
+
+
+def _take_operation(report: Report, name: str, args: Args, at: float, duration: float) -> None:
+    if name == "kernel":
+        kernel = report.kernels.setdefault((args["device"], args["kernel"]), Kernel())
+        kernel.launches += 1
+        kernel.microseconds += duration
+    elif name == "program":
+        report.programmed.append((args["device"], args["program"]))
+    elif name == "migration" and "buffer" in args:
+        if args["skipped"]:
+            report.skipped_migrations += 1
+        else:
+            _add_copy(report, at, f"{args['from']} -> {args['to']}", args, args["reason"])
+    elif name == "transfer" and args.get("size"):
+        source = f" from buffer {args['source']}" if "source" in args else ""
+        _add_copy(report, at, f"{args['command']}{source}", args, f"the host's command on device {args['device']}")
+
+
+def _add_copy(report: Report, at: float, what: str, args: Args, cause: str) -> None:
+    report.copies.append(Copy(at, what, args["buffer"], args["size"], cause))
+    life = _life(report, args["buffer"])
+    life.copies += 1
+    life.copied_bytes += args["size"]
+
+
+class Adviser:
+    """Finds copies that a host could have avoided, event by event in the order of time."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Advice] = {}
+        self._unused_write: dict[int, Args] = {}
+        """By buffer: the last write that no kernel, read or copy has used yet."""
+        self._programs: dict[int, list[str]] = {}
+
+    def advice(self) -> list[Advice]:
+        return sorted(self._found.values(), key=lambda advice: -advice.bytes)
+
+    def _add(self, words: str, size: int) -> None:
+        found = self._found.setdefault(words, Advice(words))
+        found.copies += 1
+        found.bytes += size
+
+    def take(self, event: Args) -> None:
+        if event.get("cat") != "device":
+            return
+        args, name = event["args"], event["name"]
+        if name == "migration" and not args.get("skipped", True):
+            self._migration(args)
+        elif name == "transfer" and "buffer" in args:
+            self._transfer(args)
+        elif name == "kernel":
+            for buffer in args["buffers"]:
+                self._unused_write.pop(buffer, None)
+        elif name == "program":
+            self._program(args)
+
+    def _migration(self, args: Args) -> None:
+        buffer, source, target = args["buffer"], args["from"], args["to"]
+        if source == "host" or target == "host" or not args["reason"].startswith("argument"):
+            return
+        written = self._unused_write.get(buffer)
+        if written is None:
+            return
+        one_device = source.split(",")[0] == target.split(",")[0]
+        if one_device and written["command"] == "COPY_HOST_PTR":
+            words = (
+                f"create buffer {buffer} without CL_MEM_COPY_HOST_PTR, set {args['reason']}, then write: "
+                "it is placed where the kernel needs it"
+            )
+        elif one_device:
+            words = f"set {args['reason']} to buffer {buffer} before writing the buffer"
+        else:
+            words = f"write buffer {buffer} through a queue of {target.split(',')[0]}, where {args['reason']} needs it"
+        self._add(words, args["size"])
+
+    def _transfer(self, args: Args) -> None:
+        buffer, command = args["buffer"], args["command"]
+        if command == "MAP_BUFFER" and args.get("flags") == "WRITE":
+            self._add(
+                f"map buffer {buffer} with CL_MAP_WRITE_INVALIDATE_REGION if all of the region is written: "
+                "nothing is read then",
+                args["size"],
+            )
+        self._unused_write.pop(args.get("source", 0), None)
+        if command in ("WRITE_BUFFER", "COPY_HOST_PTR"):
+            earlier = self._unused_write.get(buffer)
+            if earlier is not None and earlier["size"] == args["size"]:
+                self._add(
+                    f"buffer {buffer} is written again before anything used it: leave the first write out", args["size"]
+                )
+            self._unused_write[buffer] = args
+        else:
+            self._unused_write.pop(buffer, None)
+
+    def _program(self, args: Args) -> None:
+        history = self._programs.setdefault(args["device"], [])
+        if args["program"] in history:
+            self._add(
+                f"device {args['device']} is programmed anew with a program that it held before: "
+                "launch one program's kernels together, or put all kernels into one program",
+                args["size"],
+            )
+        history.append(args["program"])
+
+
+# In words
+
+
+def as_text(report: Report) -> str:
+    """The report for people."""
+    lines = _head(report)
+    lines += ["", "traffic"]
+    for (device, name), traffic in sorted(report.traffic.items()):
+        lines.append(
+            f"  device {device}: {name}: {times(traffic.calls, 'call')}, {in_words(traffic.bytes)}, "
+            f"{traffic.microseconds / 1000:.3f} ms"
+        )
+    if not report.traffic:
+        lines.append("  none")
+    lines += ["", "kernels"]
+    for (device, name), kernel in sorted(report.kernels.items()):
+        lines.append(f"  device {device}: {name}: {times(kernel.launches, 'run')}, {kernel.microseconds / 1000:.3f} ms")
+    if not report.kernels:
+        lines.append("  none ran")
+    lines += ["", "buffers"]
+    for life in sorted(report.buffers.values(), key=lambda life: life.number):
+        lines += _life_in_words(life)
+    if not report.buffers:
+        lines.append("  none")
+    lines += ["", f"copies ({report.skipped_migrations} migrations were skipped: the buffer was in its place)"]
+    lines += _copies_in_words(report.copies)
+    lines += ["", "to avoid"]
+    for advice in report.advice:
+        lines.append(f"  {advice.words}: {times(advice.copies, 'copy')} of {in_words(advice.bytes)} saved")
+    if not report.advice:
+        lines.append("  nothing")
+    return "\n".join(lines) + "\n"
+
+
+def _head(report: Report) -> list[str]:
+    boards = ", ".join(f"device {device}: board '{name}'" for device, name in sorted(report.boards.items()))
+    calls = sum(report.calls.values())
+    lines = [f"{boards or 'no device'}; {times(calls, 'call')} in {report.microseconds / 1000:.1f} ms"]
+    if not report.whole:
+        lines.append("the trace has no end: the process was killed, or still runs")
+    for words, number in report.errors.most_common():
+        lines.append(f"  error{f' ({number} times)' if number > 1 else ''}: {words}")
+    return lines
+
+
+def _life_in_words(life: BufferLife) -> list[str]:
+    begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "made before"
+    end = f"to {life.released / 1000:.3f} ms" if life.released is not None else "never released"
+    part = f", part of buffer {life.parent}" if life.parent else ""
+    moved = f"; {times(life.copies, 'copy')}, {in_words(life.copied_bytes)}" if life.copies else ""
+    lines = [f"  buffer {life.number}: {in_words(life.size)}{part}, {begin} {end}{moved}"]
+    for place in life.places:
+        until = f"to {place.end / 1000:.3f} ms" if place.end is not None else "to the end"
+        lines.append(f"    {place.words}, from {place.begin / 1000:.3f} ms {until}")
+    if not life.places and not life.parent:
+        lines.append("    never on a board")
+    return lines
+
+
+def _copies_in_words(copies: list[Copy]) -> list[str]:
+    """One line per copy; equal ones that follow each other share a line."""
+    lines: list[str] = []
+    index = 0
+    while index < len(copies):
+        copy, count = copies[index], 1
+        key = copy.what, copy.buffer, copy.size, copy.cause
+        while index + count < len(copies):
+            other = copies[index + count]
+            if (other.what, other.buffer, other.size, other.cause) != key:
+                break
+            count += 1
+        again = f" ({count} times)" if count > 1 else ""
+        lines.append(
+            f"  {copy.at / 1000:.3f} ms: buffer {copy.buffer}, {in_words(copy.size)}: {copy.what}{again}; {copy.cause}"
+        )
+        index += count
+    return lines or ["  none"]
+
+
+def as_json(report: Report) -> str:
+    """The report for programs."""
+    traffic = [{"device": device, "call": name, **asdict(made)} for (device, name), made in report.traffic.items()]
+    kernels = [{"device": device, "kernel": name, **asdict(run)} for (device, name), run in report.kernels.items()]
+    facts = {
+        "boards": report.boards,
+        "whole": report.whole,
+        "microseconds": report.microseconds,
+        "calls": report.calls,
+        "errors": report.errors,
+        "traffic": traffic,
+        "kernels": kernels,
+        "buffers": [asdict(life) for life in report.buffers.values()],
+        "copies": [asdict(copy) for copy in report.copies],
+        "programmed": report.programmed,
+        "skipped_migrations": report.skipped_migrations,
+        "advice": [asdict(advice) for advice in report.advice],
+    }
+    return json.dumps(facts, indent=2) + "\n"

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FPGART_TRACE: what happens, as Chrome trace events that Perfetto opens.
+
+A JSON array, one event per line, written as it goes: after a crash all lines but perhaps the last are
+whole. Tracks: one per host thread (process 1), one per command queue under its device (process 2 + id).
+
+- cat "api": a call of the host. Reference counting is answered in C and does not show.
+- cat "mmd": a call through the MMD, args device, address (the board's), size, buffer, operation.
+- cat "memory": reserve or free of a block, args device, memory, bank, address, size, buffer.
+- cat "device": a device operation, with its command, buffer, kernel, ND-range, or a migration's reason.
+- cat "buffer": create or release of a buffer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from bisect import bisect_right, insort
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from itertools import count
+from time import monotonic_ns
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.board.description import BoardDescription
+from fpgart.board.mmd import Mmd, Traffic
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.kernel import LaunchKernel, Stage
+from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
+
+HOST = 1
+FIRST_DEVICE = 2
+COMMANDS = {
+    value: name.removeprefix("CL_COMMAND_")
+    for name, value in vars(cl).items()
+    if name.startswith("CL_COMMAND_") and isinstance(value, int) and value > 0x1000
+}
+MAP_FLAGS = {cl.CL_MAP_READ: "READ", cl.CL_MAP_WRITE: "WRITE", cl.CL_MAP_WRITE_INVALIDATE_REGION: "INVALIDATE"}
+OPERATIONS = count(1)
+NO_OPERATION = 0, 0
+_operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
+"""Number and queue of the device operation that runs on this thread, or for which a helper thread works."""
+
+
+class Blocks:
+    """Which buffer has which address of a device, for MMD calls that know only addresses."""
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []
+        self._blocks: dict[int, Block] = {}
+        self._lock = threading.Lock()
+
+    def add(self, block: Block) -> None:
+        with self._lock:
+            insort(self._begins, block.address)
+            self._blocks[block.address] = block
+
+    def remove(self, block: Block) -> None:
+        with self._lock:
+            if self._blocks.pop(block.address, None) is not None:
+                del self._begins[bisect_right(self._begins, block.address) - 1]
+
+    def owner(self, address: int) -> int:
+        """The number of the buffer at an address; 0 for none."""
+        with self._lock:
+            index = bisect_right(self._begins, address) - 1
+            if index < 0:
+                return 0
+            block = self._blocks[self._begins[index]]
+        return block.owner if address < block.address + block.region.size else 0
+
+
+class Trace:
+    """Writes events to a file; listens to NOTICES."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError when the file cannot be written."""
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._begin = monotonic_ns()
+        self._threads: set[int] = set()
+        self._queues: set[tuple[int, int]] = set()
+        self._blocks: dict[int, Blocks] = {}
+        self._failure = threading.local()
+        os.write(self._file, b"[\n")
+        self._name(HOST, 0, "process_name", "host")
+        os.register_at_fork(after_in_child=self._stop)
+
+    def _stop(self) -> None:
+        """The child of a fork has a life of its own."""
+        self._file = -1
+
+    def close(self) -> None:
+        """The end: the array gets its bracket."""
+        if self._file >= 0:
+            end = json.dumps(self._event("fpgart", "end", HOST, 0, monotonic_ns(), None, {}))
+            os.write(self._file, f"{end}\n]\n".encode())
+            os.close(self._file)
+            self._file = -1
+
+    # Events
+
+    def _event(
+        self, category: str, name: str, process: int, track: int, begin: int, duration: int | None, args: dict[str, Any]
+    ) -> dict[str, Any]:
+        """`begin` and `duration` in nanoseconds; the format has microseconds."""
+        event: dict[str, Any] = {"name": name, "cat": category, "pid": process, "tid": track}
+        event["ts"] = round((begin - self._begin) / 1000, 3)
+        if duration is None:
+            event |= {"ph": "i", "s": "t"}
+        else:
+            event |= {"ph": "X", "dur": round(duration / 1000, 3)}
+        event["args"] = args
+        return event
+
+    def _write(self, event: dict[str, Any]) -> None:
+        if self._file >= 0:
+            os.write(self._file, f"{json.dumps(event)},\n".encode())
+
+    def _name(self, process: int, track: int, kind: str, name: str) -> None:
+        self._write({"name": kind, "ph": "M", "pid": process, "tid": track, "args": {"name": name}})
+
+    def emit(
+        self, category: str, name: str, begin: int, duration: int | None, args: dict[str, Any], queue: int = -1
+    ) -> None:
+        """An event of this thread, or (`queue` 0 or above, `args` with a device) of a command queue."""
+        if queue < 0:
+            process, track = HOST, threading.get_native_id()
+            if track not in self._threads:
+                self._threads.add(track)
+                self._name(process, track, "thread_name", threading.current_thread().name)
+        else:
+            process, track = FIRST_DEVICE + int(args["device"]), queue
+            if (process, track) not in self._queues:
+                self._queues.add((process, track))
+                self._name(process, track, "thread_name", f"queue {queue}" if queue else "auto_queue")
+        self._write(self._event(category, name, process, track, begin, duration, args))
+
+    def introduce(self, device: int, board: BoardDescription) -> None:
+        """Name a device's tracks, and say what its board is."""
+        self._blocks[device] = Blocks()
+        self._name(FIRST_DEVICE + device, 0, "process_name", f"device {device}: {board.name}")
+        memories = [
+            {
+                "name": m.name, "begin": hex(m.begin), "size": m.size, "banks": m.banks,
+                "interleaved": m.interleaved, "buffers": m.is_device_private, "bandwidth": m.max_bandwidth,
+            }
+            for m in board.memories
+        ]  # fmt: skip
+        facts = {"device": device, "board": board.name, "memories": memories}
+        self._write(self._event("fpgart", "board", HOST, 0, self._begin, None, facts))
+
+    # The host's calls
+
+    def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The entry point with an event around it."""
+
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            begin = monotonic_ns()
+            try:
+                return function(*arguments)
+            finally:
+                args = {}
+                failure = getattr(self._failure, "words", None)
+                if failure is not None and failure[0] == name:
+                    args = {"error": failure[1]}
+                    self._failure.words = None
+                self.emit("api", name, begin, monotonic_ns() - begin, args)
+
+        return call
+
+    def call_failed(self, call: str, status: int, words: str) -> None:
+        self._failure.words = call, f"{cl.NAMES_OF_STATUS.get(status, str(status))}: {words}"
+
+    # Memory
+
+    def buffer_created(self, buffer: Buffer) -> None:
+        args = {"buffer": buffer.number, "size": buffer.size, "flags": hex(buffer.flags)}
+        if buffer.parent is not None:
+            args |= {"parent": buffer.parent.number, "origin": buffer.origin}
+        if buffer.bank:
+            args["bank"] = buffer.bank
+        if buffer.location is not None:
+            args["location"] = buffer.location
+        self.emit("buffer", "create", monotonic_ns(), None, args)
+
+    def buffer_destroyed(self, number: int) -> None:
+        self.emit("buffer", "release", monotonic_ns(), None, {"buffer": number})
+
+    def block_reserved(self, block: Block) -> None:
+        self._blocks[block.device.id].add(block)
+        self.emit("memory", "reserve", monotonic_ns(), None, self._block(block))
+
+    def block_freed(self, block: Block) -> None:
+        self._blocks[block.device.id].remove(block)
+        self.emit("memory", "free", monotonic_ns(), None, self._block(block))
+
+    @staticmethod
+    def _block(block: Block) -> dict[str, Any]:
+        memories = block.device.memories
+        return {
+            "device": block.device.id,
+            "memory": memories.name_of(block.memory),
+            "bank": memories.bank_of(block.region),
+            "address": hex(block.address),
+            "size": block.region.size,
+            "buffer": block.owner,
+        }
+
+    def mmd_call(self, name: str, device: int, begin: int, size: int, **more: Any) -> None:
+        """One call through the MMD; addresses are given as integers under names that end in address."""
+        args: dict[str, Any] = {"device": device}
+        for key, value in more.items():
+            args[key] = hex(value)
+            owner = self._blocks[device].owner(value)
+            if owner:
+                args["buffer" if key == "address" else "source"] = owner
+        args["size"] = size
+        operation, _ = _operation.get()
+        if operation:
+            args["operation"] = operation
+        self.emit("mmd", f"aocl_mmd_{name}", begin, monotonic_ns() - begin, args)
+
+    # Device operations
+
+    def operation_began(self, event: Event, operation: Operation) -> None:
+        _operation.set((next(OPERATIONS), self._queue(event)))
+
+    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+        number, queue = _operation.get()
+        _operation.set(NO_OPERATION)
+        if isinstance(operation, (Migration, MigrateToHost)) and status == 0:
+            return  # told buffer by buffer
+        if isinstance(operation, LaunchKernel) and operation.stage is Stage.MIGRATE:
+            return  # comes next
+        args = self._place(event, operation.device, number)
+        args |= _described(operation)
+        if status < 0:
+            args["error"] = cl.NAMES_OF_STATUS.get(status, str(status))
+        self.emit("device", operation.name, begin, monotonic_ns() - begin, args, queue)
+
+    def migrated(self, buffer: Buffer, source: Block | None, target: Block | None, begin: int, reason: str) -> None:
+        place = target or source
+        device = place.device if place is not None else buffer.context.devices[0]
+        operation, queue = _operation.get()
+        args: dict[str, Any] = {"device": device.id, "operation": operation, "buffer": buffer.number}
+        args |= {"size": buffer.size, "reason": reason, "skipped": source is target}
+        args["from"], args["to"] = _where(source), _where(target)
+        duration = 0 if source is target else monotonic_ns() - begin
+        self.emit("device", "migration", begin, duration, args, queue)
+
+    @staticmethod
+    def _queue(event: Event) -> int:
+        """Its track: the context's own queues share track 0."""
+        return event.queue.number if event.queue is not None and event.queue.handle else 0
+
+    def _place(self, event: Event, device: Device, number: int) -> dict[str, Any]:
+        args: dict[str, Any] = {"device": device.id, "operation": number}
+        if event.queue is not None and not event.queue.handle:
+            args["command"] = "COPY_HOST_PTR"
+        else:
+            args["command"] = COMMANDS.get(event.command_type, hex(event.command_type))
+        return args
+
+
+def _where(block: Block | None) -> str:
+    """A place in words, such as `device 0, HBM at 0x100000000`."""
+    if block is None:
+        return "host"
+    return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.address:#x}"
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    """What is particular to a kind of operation."""
+    if isinstance(operation, LaunchKernel):
+        if operation.stage is Stage.PROGRAM:
+            program = operation.kernel.program
+            return {"program": program.identity, "kernel": operation.kernel.name, "size": len(program.image())}
+        offset, whole, local = operation.nd_range()
+        facts: dict[str, Any] = {"kernel": operation.kernel.name, "global": whole, "offset": offset}
+        if local:
+            facts["local"] = local
+        facts["buffers"] = [buffer.owner.number for _, buffer in operation.buffers]
+        if len(operation.places) == len(operation.buffers):
+            facts["image"] = operation.invocation_image().hex()
+        return facts
+    if isinstance(operation, CopyBuffer):
+        return {
+            "source": operation.source.owner.number,
+            "buffer": operation.buffer.owner.number,
+            "size": operation.size,
+        }
+    if isinstance(operation, Transfer) and isinstance(buffer := getattr(operation, "buffer", None), Buffer):
+        facts = {"buffer": buffer.owner.number, "size": getattr(operation, "size", 0)}
+        if isinstance(operation, MapBuffer):
+            facts["flags"] = "|".join(word for flag, word in MAP_FLAGS.items() if operation.flags & flag)
+        return facts
+    return {}
+
+
+class TracedMmd:
+    """An Mmd whose calls are told to a trace."""
+
+    def __init__(self, mmd: Mmd, device: int, trace: Trace) -> None:
+        self._mmd = mmd
+        self._device = device
+        self._trace = trace
+        self.open, self.close, self.aperture = mmd.open, mmd.close, mmd.aperture
+        self.in_use, self.unused = mmd.in_use, mmd.unused
+        trace.introduce(device, mmd.description)
+
+    @property
+    def description(self) -> BoardDescription:
+        return self._mmd.description
+
+    @property
+    def traffic(self) -> dict[str, Traffic]:
+        return self._mmd.traffic
+
+    def write(self, host: int, board: int, size: int) -> None:
+        begin = monotonic_ns()
+        self._mmd.write(host, board, size)
+        self._trace.mmd_call("write", self._device, begin, size, address=board)
+
+    def read(self, board: int, host: int, size: int) -> None:
+        begin = monotonic_ns()
+        self._mmd.read(board, host, size)
+        self._trace.mmd_call("read", self._device, begin, size, address=board)
+
+    def copy(self, source: int, destination: int, size: int) -> None:
+        begin = monotonic_ns()
+        self._mmd.copy(source, destination, size)
+        self._trace.mmd_call("copy", self._device, begin, size, address=destination, source_address=source)
+
+    def program(self, image: bytes) -> None:
+        begin = monotonic_ns()
+        self._mmd.program(image)
+        self._trace.mmd_call("program", self._device, begin, len(image))
+
+    def host_alloc(self, size: int, alignment: int) -> int:
+        begin = monotonic_ns()
+        made = self._mmd.host_alloc(size, alignment)
+        self._trace.mmd_call("host_alloc", self._device, begin, size)
+        return made
+
+    def shared_alloc(self, size: int, alignment: int) -> int:
+        begin = monotonic_ns()
+        made = self._mmd.shared_alloc(size, alignment)
+        self._trace.mmd_call("shared_alloc", self._device, begin, size)
+        return made
+
+    def free(self, host: int) -> None:
+        begin = monotonic_ns()
+        self._mmd.free(host)
+        self._trace.mmd_call("free", self._device, begin, 0)

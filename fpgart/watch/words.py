@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers as a person would say them."""
+
+from __future__ import annotations
+
+UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def in_words(size: int) -> str:
+    """A number of bytes."""
+    for unit, name in UNITS:
+        if size >= unit:
+            return f"{size / unit:.4g} {name}"
+    return f"{size} bytes"
+
+
+def times(count: int, thing: str) -> str:
+    """`1 call`, `2 calls`, `3 copies`."""
+    if count == 1:
+        return f"1 {thing}"
+    return f"{count} {thing[:-1]}ies" if thing.endswith("y") else f"{count} {thing}s"

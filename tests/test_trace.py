@@ -1,0 +1,238 @@
+"""FPGART_TRACE and `fpgart report`: what hosts that know nothing of them leave in a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fpgart.watch import report
+
+ROOT = Path(__file__).resolve().parent.parent
+HETERO_KERNEL = """
+__kernel void twice(__global __attribute__((buffer_location("HBM"))) int *x) { x[get_global_id(0)] *= 2; }
+__kernel void once(__global int *x) { x[get_global_id(0)] += 1; }
+"""
+HOST = f"""
+import sys
+import numpy as np, pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queue = cl.CommandQueue(context)
+program = cl.Program(context, {HETERO_KERNEL!r}).build(cache_dir=False)
+data = np.arange(1 << 20, dtype=np.int32)
+"""
+WRITE_FIRST = """
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)
+cl.enqueue_copy(queue, buffer, data)
+kernel = cl.Kernel(program, "twice")
+kernel.set_arg(0, buffer)
+cl.enqueue_nd_range_kernel(queue, kernel, data.shape, None)
+cl.enqueue_copy(queue, data, buffer)
+assert data[3] == 6
+buffer.release()
+"""
+SET_FIRST = WRITE_FIRST.replace("cl.enqueue_copy(queue, buffer, data)\n", "", 1).replace(
+    "kernel.set_arg(0, buffer)\n", "kernel.set_arg(0, buffer)\ncl.enqueue_copy(queue, buffer, data)\n"
+)
+
+
+def fpgart(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+
+
+def traced(tmp_path: Path, body: str, board: str = "hetero") -> Path:
+    """The trace of a pyopencl host."""
+    pytest.importorskip("pyopencl")
+    file = tmp_path / "trace.json"
+    result = fpgart("run", "--board", board, "--trace", file, "--", sys.executable, "-c", HOST + body)
+    assert result.returncode == 0, result.stderr
+    return file
+
+
+def of(file: Path, category: str, *names: str) -> list[dict[str, Any]]:
+    return [e for e in json.loads(file.read_text()) if e.get("cat") == category and (not names or e["name"] in names)]
+
+
+def test_a_trace_is_a_json_array_of_chrome_events(tmp_path: Path) -> None:
+    for event in json.loads(traced(tmp_path, SET_FIRST).read_text()):
+        assert {"name", "ph", "pid", "tid"} <= event.keys()
+        assert event["ph"] in "MXi"
+        assert event["ph"] == "M" or event["ts"] >= 0
+
+
+def test_writing_first_costs_a_copy_that_the_trace_shows(tmp_path: Path) -> None:
+    file = traced(tmp_path, WRITE_FIRST)
+    calls = [(e["name"], e["args"].get("address"), e["args"]["size"]) for e in of(file, "mmd")]
+    size = 4 << 20
+    assert [call for call in calls if call[0] != "aocl_mmd_program"] == [
+        ("aocl_mmd_write", "0x400", size),
+        ("aocl_mmd_copy", "0x100000000", size),
+        ("aocl_mmd_read", "0x100000000", size),
+    ]
+    blocks = [(e["name"], e["args"]["memory"], e["args"]["bank"], e["args"]["address"]) for e in of(file, "memory")]
+    assert blocks == [
+        ("reserve", "DDR", 1, "0x400"),
+        ("reserve", "HBM", 1, "0x100000000"),
+        ("free", "DDR", 1, "0x400"),
+        ("free", "HBM", 1, "0x100000000"),
+    ]
+    (migration,) = [e["args"] for e in of(file, "device", "migration") if not e["args"]["skipped"]]
+    assert migration["reason"] == "argument 0 ('x') of kernel 'twice'"
+    assert (migration["from"], migration["to"]) == ("device 0, DDR at 0x400", "device 0, HBM at 0x100000000")
+
+
+def test_setting_the_argument_first_saves_the_copy(tmp_path: Path) -> None:
+    file = traced(tmp_path, SET_FIRST)
+    assert [e["name"] for e in of(file, "mmd") if e["name"] != "aocl_mmd_program"] == [
+        "aocl_mmd_write",
+        "aocl_mmd_read",
+    ]
+    assert [e["args"]["skipped"] for e in of(file, "device", "migration")] == [True]
+
+
+def test_a_kernel_event_has_its_name_and_nd_range(tmp_path: Path) -> None:
+    (kernel,) = of(traced(tmp_path, SET_FIRST), "device", "kernel")
+    assert kernel["args"]["kernel"] == "twice"
+    assert kernel["args"]["global"] == [1 << 20]
+    image = bytes.fromhex(kernel["args"]["image"])
+    assert image[72:] == (0x100000000).to_bytes(8, "little")
+
+
+def test_mmd_calls_name_their_buffer_and_operation(tmp_path: Path) -> None:
+    file = traced(tmp_path, WRITE_FIRST)
+    operations = {e["args"]["operation"] for e in of(file, "device")}
+    for event in of(file, "mmd", "aocl_mmd_write", "aocl_mmd_copy", "aocl_mmd_read"):
+        assert event["args"]["buffer"] == 1
+        assert event["args"]["operation"] in operations
+
+
+def test_calls_have_names_and_errors_have_words(tmp_path: Path) -> None:
+    body = "try: cl.Buffer(context, cl.mem_flags.READ_WRITE, 1 << 60).get_info(cl.mem_info.SIZE)\n"
+    file = traced(tmp_path, body + "except cl.Error: pass\n")
+    errors = [e["args"]["error"] for e in of(file, "api", "clCreateBuffer") if "error" in e["args"]]
+    assert [words.split(":")[0] for words in errors] == ["CL_INVALID_BUFFER_SIZE"]
+    names = {e["name"] for e in of(file, "api")}
+    assert {"clGetPlatformIDs", "clCreateContext", "clBuildProgram"} <= names
+
+
+def test_tracks_are_threads_and_queues(tmp_path: Path) -> None:
+    file = traced(tmp_path, SET_FIRST)
+    tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in json.loads(file.read_text()) if e["ph"] == "M"}
+    assert "device 0: hetero" in tracks.values()
+    for event in of(file, "api") + of(file, "device"):
+        assert (event["pid"], event["tid"]) in tracks
+
+
+def test_a_killed_host_leaves_a_trace_that_can_be_read(tmp_path: Path) -> None:
+    pytest.importorskip("pyopencl")
+    file = tmp_path / "trace.json"
+    body = SET_FIRST + "import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
+    result = fpgart("run", "--board", "hetero", "--trace", file, "--", sys.executable, "-c", HOST + body)
+    assert result.returncode == -signal.SIGKILL
+    found = report.read(file)
+    assert not found.whole
+    assert found.kernels[0, "twice"].launches == 1
+    with file.open("a") as cut:
+        cut.write('{"name": "aocl_mmd_wri')
+    assert report.read(file).kernels[0, "twice"].launches == 1
+
+
+def test_the_child_of_a_fork_writes_nothing(tmp_path: Path) -> None:
+    body = "import os\nif os.fork() == 0: os._exit(0)\nos.wait()\n" + SET_FIRST
+    file = traced(tmp_path, body)
+    assert len(of(file, "fpgart", "end")) == 1
+
+
+def test_a_trace_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    result = fpgart("run", "--trace", tmp_path / "no" / "such", "--", "clinfo", "-l")
+    assert "FPGART_TRACE=" in result.stderr
+    assert "No such file or directory" in result.stderr
+
+
+# The report
+
+
+def test_the_report_says_how_to_avoid_the_copy(tmp_path: Path) -> None:
+    text = fpgart("report", traced(tmp_path, WRITE_FIRST)).stdout
+    assert "device 0: aocl_mmd_copy: 1 call, 4 MiB" in text
+    assert "set argument 0 ('x') of kernel 'twice' to buffer 1 before writing the buffer: 1 copy of 4 MiB saved" in text
+
+
+def test_the_report_of_the_preferred_order_has_nothing_to_avoid(tmp_path: Path) -> None:
+    text = fpgart("report", traced(tmp_path, SET_FIRST)).stdout
+    assert "to avoid\n  nothing\n" in text
+    assert "1 migrations were skipped" in text
+
+
+AVOIDABLE = [
+    (
+        "for _ in range(2): cl.enqueue_copy(queue, buffer, data)\n",
+        "buffer 1 is written again before anything used it: leave the first write out: 1 copy of 4 MiB saved",
+    ),
+    (
+        "cl.enqueue_map_buffer(queue, buffer, cl.map_flags.WRITE, 0, (100,), np.int32)[0].base.release(queue)\n",
+        "map buffer 1 with CL_MAP_WRITE_INVALIDATE_REGION",
+    ),
+    (
+        "other = cl.Program(context, 'kernel void o(global int *x) {}').build(cache_dir=False)\n"
+        "for _ in range(2):\n"
+        "    for kernel in (cl.Kernel(program, 'once'), cl.Kernel(other, 'o')):\n"
+        "        kernel.set_arg(0, buffer)\n"
+        "        cl.enqueue_nd_range_kernel(queue, kernel, (1,), None)\n"
+        "queue.finish()\n",
+        "device 0 is programmed anew with a program that it held before",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "advice"), AVOIDABLE, ids=["written twice", "map for writing", "reprogrammed"])
+def test_the_report_advises(tmp_path: Path, body: str, advice: str) -> None:
+    made = "buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)\n"
+    found = report.read(traced(tmp_path, made + body))
+    assert any(advice.split(":")[0] in given.words for given in found.advice)
+    assert advice in report.as_text(found)
+
+
+def test_the_report_advises_which_devices_queue_to_write_through(tmp_path: Path) -> None:
+    body = """
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)
+cl.enqueue_copy(queue, buffer, data)
+kernel = cl.Kernel(program, "once")
+kernel.set_arg(0, buffer)
+other = cl.CommandQueue(context, context.devices[1])
+cl.enqueue_nd_range_kernel(other, kernel, data.shape, None)
+other.finish()
+"""
+    text = report.as_text(report.read(traced(tmp_path, body, board="usm_s10,a10_ref")))
+    assert "write buffer 1 through a queue of device 1" in text
+
+
+def test_the_report_for_programs_is_json(tmp_path: Path) -> None:
+    result = fpgart("report", "--json", traced(tmp_path, WRITE_FIRST))
+    assert result.returncode == 0, result.stderr
+    facts = json.loads(result.stdout)
+    assert {"device": 0, "call": "aocl_mmd_copy", "calls": 1, "bytes": 4 << 20} in [
+        {key: entry[key] for key in ("device", "call", "calls", "bytes")} for entry in facts["traffic"]
+    ]
+    assert facts["advice"][0]["bytes"] == 4 << 20
+
+
+def test_what_is_no_trace_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text("hello\n")
+    result = fpgart("report", file)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"fpgart: {file} is no trace")
+
+
+def test_buffers_that_are_never_released_are_told(tmp_path: Path) -> None:
+    body = SET_FIRST.replace("buffer.release()", "import os; os._exit(0)")
+    assert "never released" in report.as_text(report.read(traced(tmp_path, body)))
+    assert os.path.exists(tmp_path / "trace.json")
