@@ -8,13 +8,14 @@ STAMP = $(VENV)/.installed
 SOURCES = $(wildcard icd/*.c icd/*.h icd/*.py include/CL/*.h fpgart/*/*.c fpgart/*/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench clients coverage clean help
+.PHONY: build demo test lint format bench clients soak coverage clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
 	@echo "make test     all tests, Python and conformance"
 	@echo "make lint     format, types, layers"
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
+	@echo "make soak     random calls from eight threads for ten minutes, every byte checked"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
 	@echo "make help     this"
@@ -54,6 +55,10 @@ format: build
 
 bench: build
 	$(BIN)/python benchmarks/run.py
+
+soak: build
+	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds 300
+	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds 300
 
 clients: build
 	$(BIN)/python clients/run.py

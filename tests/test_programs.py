@@ -60,3 +60,59 @@ def test_pyopencl_sees_this_platform_only() -> None:
     program = "import pyopencl as cl; print([p.name for p in cl.get_platforms()])"
     result = fpgart("run", "--", sys.executable, "-c", program)
     assert result.stdout.strip() == "['fpgart']"
+
+
+PRINTING = """
+import pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+program = cl.Program(context, 'kernel void k(int x) { printf("%d and %s", x, "so on"); }').build(cache_dir=False)
+queue = cl.CommandQueue(context)
+program.k(queue, (1,), None, __import__("numpy").int32(42))
+queue.finish()
+"""
+
+
+def test_printf_of_a_kernel_reaches_the_hosts_stdout() -> None:
+    result = fpgart("run", "--", sys.executable, "-W", "ignore", "-c", PRINTING)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "42 and so on"
+
+
+WITHOUT_ENGINE = """
+import pyopencl as cl, numpy as np
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queue = cl.CommandQueue(context)
+data, back = np.arange(100), np.zeros(100, int)
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)
+cl.enqueue_copy(queue, buffer, data)
+cl.enqueue_copy(queue, back, buffer)
+assert (back == data).all()
+try:
+    cl.Program(context, "kernel void k() {}").build(cache_dir=False)
+except cl.RuntimeError as error:
+    print(error)
+"""
+
+
+def test_without_an_engine_all_but_building_works_and_the_log_says_what_to_install() -> None:
+    result = fpgart("run", "--engine", "none", "--", sys.executable, "-c", WITHOUT_ENGINE)
+    assert result.returncode == 0, result.stderr
+    assert "BUILD_PROGRAM_FAILURE" in result.stdout
+    assert "FPGART_ENGINE=none: there is nothing to build kernels with" in result.stdout
+
+
+def test_a_wrong_board_file_is_told_and_has_no_device(tmp_path: Path) -> None:
+    file = tmp_path / "board_spec.xml"
+    file.write_text('<board name="b">\n<global_mem name="M"/></board>')
+    words = f"{file}:2: global_mem interface: memory 'M' has none"
+    board = f"a10_ref,{file}"
+    assert words in fpgart("info", env={"FPGART_BOARD": board, "PATH": "/usr/bin"}).stdout
+    result = fpgart("run", "--board", board, "--", "clinfo", "--list")
+    assert words in result.stderr
+    assert [line.split(": ")[1] for line in result.stdout.splitlines() if "Device" in line] == ["a10_ref"]
+
+
+@pytest.mark.parametrize("variable", ["CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", "CL_CONTEXT_MPSIM_DEVICE_INTELFPGA"])
+def test_the_originals_variables_give_that_many_devices(variable: str) -> None:
+    result = fpgart("run", "--", "env", f"{variable}=3", "clinfo", "--list")
+    assert sum("Device" in line for line in result.stdout.splitlines()) == 3
