@@ -3,8 +3,7 @@
 #define FPGART_SIGNALS_H
 /* cffi */
 /* Compilers install signal handlers; the host's have to stay. Remember them before the driver
- * works, and give back those that now lead into the library at `path` (or are its choice to
- * ignore). */
+ * works, and give back those that now lead into the library at `path`, or into LLVM's. */
 void signals_remember(void);
 void signals_give_back(const char *path);
 /* cffi */
