@@ -130,6 +130,12 @@ NO_INTERLEAVING: Option[tuple[str, ...]] = Option(
     (),
     "Global memories whose banks are separate although the board interleaves them: names, or all.",
 )
+USM_POINTERS = Option(
+    "FPGART_USM_POINTERS",
+    one_of("mapped", "encoded"),
+    "mapped",
+    "Pointers to device memory: mapped (kernels can follow those that are stored in memory) or encoded, as on a board.",
+)
 EMULATOR_DEVICES = Option(
     "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."
 )

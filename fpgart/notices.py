@@ -29,6 +29,9 @@ class Notices:
         "migrated",
         "operation_began",
         "operation_ended",
+        "usm_allocated",
+        "usm_freed",
+        "usm_migrated",
     )
 
     def __init__(self) -> None:
@@ -46,6 +49,12 @@ class Notices:
         """(event, operation): a device operation starts on the calling thread."""
         self.operation_ended: tuple[Listener, ...] = ()
         """(event, operation, begin_ns, status): it ended, 0 or a negative status."""
+        self.usm_allocated: tuple[Listener, ...] = ()
+        """(allocation): unified shared memory was allocated."""
+        self.usm_freed: tuple[Listener, ...] = ()
+        """(allocation): it is about to be given back."""
+        self.usm_migrated: tuple[Listener, ...] = ()
+        """(allocation, offset, bytes, device or None for the host, begin_ns, reason): a shared range changed sides."""
         self.migrated: tuple[Listener, ...] = ()
         """(buffer, source, target, begin_ns, reason): contents were brought to block `target`.
 

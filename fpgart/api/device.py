@@ -13,6 +13,7 @@ from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
 from fpgart.api.platform import PROFILE
+from fpgart.board.description import AllocationType
 from fpgart.errors import (
     DeviceNotFound,
     InvalidDevice,
@@ -39,6 +40,7 @@ OF_THE_DRIVER = {
     "cl_khr_extended_versioning": info.version(1, 0),
     "cl_khr_device_uuid": info.version(1, 0),
 }
+OF_THE_BOARD = ("cl_intel_unified_shared_memory", "cl_intel_mem_alloc_buffer_location")
 OF_THE_ENGINE = {
     "cl_khr_byte_addressable_store",
     "cl_khr_global_int32_base_atomics",
@@ -90,11 +92,12 @@ def engine_text(device: Device, query: int, default: str) -> str:
 
 def extensions(device: Device) -> dict[str, int]:
     """Extension names and versions."""
+    of_board = {name: info.version(1, 0) for name in OF_THE_BOARD if device.board.can_hold(AllocationType.DEVICE)}
     of_engine = engine_text(device, cl.CL_DEVICE_EXTENSIONS, "").split()
     found = {name: info.version(1, 0) for name in of_engine if name in OF_THE_ENGINE}
     if not il_version(device):
         found.pop("cl_khr_il_program", None)
-    return OF_THE_DRIVER | found
+    return OF_THE_DRIVER | of_board | found
 
 
 def il_version(device: Device) -> str:
@@ -145,6 +148,19 @@ QUEUE = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl.CL_QUEUE_PROFILING_ENABLE
 
 NONE32: info.Query[Device] = lambda d: info.u32(0)  # noqa: E731 - a table entry
 NONE64: info.Query[Device] = lambda d: info.u64(0)  # noqa: E731 - a table entry
+
+ACCESS = cl.CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL | cl.CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL
+ANY_ACCESS = (
+    ACCESS
+    | cl.CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL
+    | cl.CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL
+)
+
+
+def usm(kind: AllocationType, capabilities: int) -> info.Query[Device]:
+    """What the device can do with a kind of allocations, if its board has memory for them."""
+    return lambda device: info.bitfield(capabilities if device.board.can_hold(kind) else 0)
+
 
 DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_TYPE: lambda d: info.bitfield(cl.CL_DEVICE_TYPE_ACCELERATOR),
@@ -271,6 +287,11 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_LUID_VALID_KHR: lambda d: info.boolean(False),
     cl.CL_DEVICE_LUID_KHR: lambda d: bytes(8),
     cl.CL_DEVICE_NODE_MASK_KHR: NONE32,
+    cl.CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL: usm(AllocationType.HOST, ANY_ACCESS),
+    cl.CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL: usm(AllocationType.DEVICE, ACCESS),
+    cl.CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL: usm(AllocationType.SHARED, ACCESS),
+    cl.CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL: NONE64,
+    cl.CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL: NONE64,
 }
 
 U64 = Struct("Q")

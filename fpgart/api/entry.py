@@ -13,8 +13,8 @@ The annotations say how C arguments are turned into what the function gets:
 
 And the return annotation says what goes back: `None` is CL_SUCCESS; `Command` is an event, handed out
 through one more C argument, the event pointer, if that is not NULL; a class of fpgart.runtime is returned
-as a handle, with the status in errcode_ret; `Mapped` is an address and an event; `Pointer` is an address
-in a call that has no status, NULL for failure.
+as a handle, with the status in errcode_ret; `Address` is an address with the status there, too; `Mapped` is
+an address and an event; `Pointer` is an address in a call that has no status, NULL for failure.
 A CLError becomes the status it stands for, any other exception CL_OUT_OF_HOST_MEMORY with a traceback
 in the log.
 """
@@ -36,6 +36,7 @@ from fpgart.runtime.event import Event
 WaitList = tuple[Event, ...]
 Command = Event
 Pointer = int
+Address = int
 Mapped = tuple[int, Event]
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -13,6 +13,8 @@ from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
+from fpgart.board.description import AllocationType
+from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import (
     CLError,
     InvalidArgIndex,
@@ -29,6 +31,7 @@ from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Device
 from fpgart.runtime.kernel import Kernel
 from fpgart.runtime.program import Program
+from fpgart.runtime.usm import Indirect
 
 KERNEL_INFO: dict[int, info.Query[Kernel]] = {
     cl.CL_KERNEL_FUNCTION_NAME: lambda k: info.string(k.name),
@@ -96,6 +99,13 @@ SUB_GROUP_QUERIES = {
 }
 
 
+INDIRECT = {
+    cl.CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL: Indirect.HOST,
+    cl.CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL: Indirect.DEVICE,
+    cl.CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL: Indirect.SHARED,
+}
+
+
 @entry("clCreateKernel")
 def create_kernel(program: Program, kernel_name: int) -> Kernel:
     interfaces = program.interfaces()
@@ -141,6 +151,9 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
             if handle:
                 buffer = HELD.get(handle)
                 if buffer.__class__ is not Buffer:
+                    if kernel.context.usm.find(handle) is not None:  # a pointer as the SYCL runtime passes it
+                        kernel.set_pointer(arg_index, handle)
+                        return
                     buffer = find(handle, Buffer)
         if arg_size != 8:
             raise InvalidArgSize(f"{kernel.describe(arg_index)} takes a cl_mem, which has 8 bytes, not {arg_size}")
@@ -179,8 +192,56 @@ def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int,
             raise InvalidValue(f"a cl_bool has 4 bytes, not {param_value_size}")
         if lib.fpgart_load(param_value, 4):
             raise InvalidOperation("the device has no fine-grain system memory")
+    elif param_name == cl.CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL:
+        kernel.usm_pointers = usm_pointers(kernel, param_value_size, param_value)
+    elif param_name in INDIRECT:
+        if param_value_size != 4:
+            raise InvalidValue(f"a cl_bool has 4 bytes, not {param_value_size}")
+        kind = INDIRECT[param_name]
+        kernel.indirect = kernel.indirect | kind if lib.fpgart_load(param_value, 4) else kernel.indirect & ~kind
     else:
         raise InvalidValue(f"{param_name:#x} is nothing that can be said about a kernel's execution")
+
+
+def usm_pointers(kernel: Kernel, size: int, value: int) -> list[int]:
+    """A list of pointers into allocations; raises InvalidValue for others."""
+    if not size or size % 8:
+        raise InvalidValue(f"{size} bytes are no list of pointers")
+    pointers = list(unpack(f"{size // 8}Q", bytes_at(value, size)))
+    for pointer in pointers:
+        if kernel.context.usm.find(pointer) is None:
+            raise InvalidValue(f"{pointer:#x} is in no USM allocation of the kernel's context")
+    return pointers
+
+
+@entry("clSetKernelArgMemPointerINTEL")
+def set_kernel_arg_mem_pointer(kernel: Kernel, arg_index: int, arg_value: int) -> None:
+    if not kernel.is_pointer(arg_index):
+        raise InvalidArgValue(f"{kernel.describe(arg_index)} is no pointer to global or constant memory")
+    if arg_value:
+        check_usm_pointer(kernel, arg_index, arg_value)
+    kernel.set_pointer(arg_index, arg_value)
+
+
+def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
+    """Raises InvalidArgValue for what is no USM pointer, not aligned for the argument, or of a wrong memory."""
+    allocation = kernel.context.usm.find(pointer)
+    if allocation is None:
+        raise InvalidArgValue(f"{pointer:#x} for {kernel.describe(index)} is in no USM allocation of the context")
+    argument = kernel.interface.arguments[index]
+    alignment = size_of_type(argument.type_name.rstrip("*"))
+    if alignment and pointer % alignment:
+        raise InvalidArgValue(f"{pointer:#x} for {kernel.describe(index)} is not aligned to {alignment} bytes")
+    if not argument.buffer_location:
+        return
+    kind = AllocationType[allocation.kind.name]
+    for device in kernel.program.devices:
+        memory = next((m for m in device.board.memories if m.name == argument.buffer_location), None)
+        if memory is not None and memory.allocation_types and kind not in memory.allocation_types:
+            raise InvalidArgValue(
+                f"{kernel.describe(index)} has to be in memory '{memory.name}' of board '{device.board.name}', "
+                f"which takes no {allocation.kind.name.lower()} allocations"
+            )
 
 
 @entry("clGetKernelInfo")

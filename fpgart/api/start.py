@@ -39,7 +39,7 @@ IDENTITIES = {
     ),
     "ti": Identity("TI KeyStone", "Texas Instruments, Inc.", "OpenCL 3.0 TI product version (fpgart)"),
 }
-CHAPTERS = ("platform", "device", "context", "queue", "event", "buffer", "svm", "program", "kernel", "execute")
+CHAPTERS = ("platform", "device", "context", "queue", "event", "buffer", "svm", "usm", "program", "kernel", "execute")
 
 
 def boards(trace: Trace | None) -> list[Board]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What FPGA boards read in OpenCL C and compilers for the CPU skip: buffer_location of kernel arguments.
+"""What is read in OpenCL C besides the compiler: sizes of types, and buffer_location of kernel arguments.
+
+Compilers for the CPU skip that attribute.
 
 Not a compiler: comments go, macros without parameters (#define and -D) are put in, conditions are not
 evaluated. That is how such attributes are written:
@@ -103,3 +105,14 @@ def _location(parameter: list[str]) -> str:
             text = next((t for t in parameter[index:] if t.startswith('"')), "")
             return text[1:-1]
     return ""
+
+
+SCALARS = {"char": 1, "short": 2, "int": 4, "long": 8, "half": 2, "float": 4, "double": 8}
+VECTORS = {"": 1, "2": 2, "3": 4, "4": 4, "8": 8, "16": 16}
+TYPE_NAME = re.compile(r"(?:u|unsigned )?(char|short|int|long|half|float|double)(2|3|4|8|16)?")
+
+
+def size_of_type(name: str) -> int:
+    """Bytes of a scalar or vector type of OpenCL C; 0 for any other type."""
+    found = TYPE_NAME.fullmatch(name)
+    return SCALARS[found[1]] * VECTORS[found[2] or ""] if found else 0

@@ -7,7 +7,6 @@ kernel argument through clSetKernelArgSVMPointer, so the driver never holds a bu
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from fpgart.engine.interface import (
     BuiltProgram,
     KernelInterface,
 )
+from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import (
     CLError,
     InvalidBinary,
@@ -121,17 +121,6 @@ class OpenCLEngine:
                 )
             )
         return int(status[0]), Program(self, made) if made else None
-
-
-SCALARS = {"char": 1, "short": 2, "int": 4, "long": 8, "half": 2, "float": 4, "double": 8}
-VECTORS = {"": 1, "2": 2, "3": 4, "4": 4, "8": 8, "16": 16}
-TYPE_NAME = re.compile(r"(?:u|unsigned )?(char|short|int|long|half|float|double)(2|3|4|8|16)?")
-
-
-def size_of_type(name: str) -> int:
-    """Bytes of a scalar or vector type of OpenCL C; 0 for any other type."""
-    found = TYPE_NAME.fullmatch(name)
-    return SCALARS[found[1]] * VECTORS[found[2] or ""] if found else 0
 
 
 def with_argument_info(options: str) -> str:

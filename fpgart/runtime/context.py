@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fpgart.errors import CLError
+from fpgart.runtime.usm import UsmRegistry, give_back
 
 if TYPE_CHECKING:
     from fpgart.runtime.device import Device
@@ -39,8 +41,10 @@ class Context:
         self.properties = properties
         self.reaper: deque[Callable[[], None]] = deque()
         self.placing = threading.Lock()
-        """Guards which blocks the context's buffers have."""
+        """Guards which blocks the context's buffers have, and its queues."""
         self.svm: dict[int, int] = {}
+        self.usm = UsmRegistry()
+        self.queues: weakref.WeakSet[CommandQueue] = weakref.WeakSet()
         self._notify = notify
         self._destructors: list[Callable[[], None]] = []
         self.max_mem_alloc_size = min(device.max_mem_alloc_size for device in devices)
@@ -54,6 +58,11 @@ class Context:
         from fpgart.runtime.queue import CommandQueue
 
         return CommandQueue(self, self.devices[0])
+
+    def all_queues(self) -> list[CommandQueue]:
+        """The command queues that are alive."""
+        with self.placing:
+            return list(self.queues)
 
     def notify(self, error: CLError) -> None:
         """Tell the host's pfn_notify, if it gave one, what went wrong."""
@@ -74,6 +83,8 @@ class Context:
             dispose()
 
     def __del__(self) -> None:
+        for allocation in self.usm.all():
+            give_back(allocation)
         for callback in reversed(self._destructors):
             callback()
         self.reap()

@@ -18,6 +18,7 @@ from fpgart.errors import (
     InvalidArgSize,
     InvalidArgValue,
     InvalidKernelArgs,
+    InvalidOperation,
     OutOfResources,
 )
 from fpgart.notices import NOTICES
@@ -26,6 +27,7 @@ from fpgart.runtime.device import Block, Device, Direction
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
 from fpgart.runtime.transfers import Migration
+from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmUse
 
 if TYPE_CHECKING:
     from fpgart.runtime.program import Program
@@ -42,7 +44,18 @@ class Kernel:
     alive (OpenCL 3.0, 5.9.2); a launch does.
     """
 
-    __slots__ = ("__weakref__", "arguments", "context", "engine_kernel", "handle", "interface", "kinds", "program")
+    __slots__ = (
+        "__weakref__",
+        "arguments",
+        "context",
+        "engine_kernel",
+        "handle",
+        "indirect",
+        "interface",
+        "kinds",
+        "program",
+        "usm_pointers",
+    )
 
     def __init__(self, program: Program, name: str) -> None:
         self.handle = 0
@@ -52,6 +65,8 @@ class Kernel:
         self.interface = program.interfaces()[name]
         self.kinds = [argument.address_qualifier for argument in self.interface.arguments]
         self.arguments: list[Argument | None] = [None] * len(self.kinds)
+        self.indirect = Indirect.NONE
+        self.usm_pointers: list[int] = []
         program.kernels.add(self)
 
     @property
@@ -62,6 +77,8 @@ class Kernel:
         """Another kernel with the same arguments (OpenCL 3.0, 5.9.1)."""
         other = Kernel(self.program, self.name)
         other.arguments = list(self.arguments)
+        other.indirect = self.indirect
+        other.usm_pointers = list(self.usm_pointers)
         return other
 
     def _kind_of(self, index: int) -> int:
@@ -109,7 +126,10 @@ class Kernel:
         self.arguments[index] = (BYTES, len(value), value)
 
     def set_pointer(self, index: int, address: int) -> None:
-        """An address that the kernel dereferences as it is (shared virtual memory)."""
+        """An address that the kernel dereferences: shared virtual memory, or a USM pointer. 0 is NULL.
+
+        Raises InvalidArgValue for an argument that is no pointer to global memory.
+        """
         if not self.is_pointer(index):
             raise InvalidArgValue(f"{self.describe(index)} is no pointer to global memory")
         self.arguments[index] = (POINTER, 8, address) if address else (NULL, 8, 0)
@@ -142,6 +162,8 @@ class Kernel:
                     buffers.append((index, buffer))
             snapshot.append(argument)
         launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
+        if len(self.context.usm):
+            launch.usm = self._usm_use(device, snapshot)
         if device.knows_memories:
             try:
                 launch.reserve()
@@ -149,6 +171,30 @@ class Kernel:
                 launch.give_up()
                 raise
         return launch
+
+    def _usm_use(self, device: Device, arguments: list[Argument]) -> UsmUse:
+        """What a launch does with unified shared memory; puts into `arguments` where kernels find it.
+
+        Raises InvalidOperation for memory of another device.
+        """
+        registry = self.context.usm
+        found: list[UsmAllocation] = []
+        for index, (kind, size, value) in enumerate(arguments):
+            if kind != POINTER or not isinstance(value, int):
+                continue
+            allocation = registry.find(value)
+            if allocation is None:
+                continue
+            if allocation.kind is Kind.DEVICE and allocation.device is not device:
+                assert allocation.device is not None
+                raise InvalidOperation(
+                    f"{self.describe(index)} is memory of device {allocation.device.id}, "
+                    f"which device {device.id} does not reach"
+                )
+            found.append(allocation)
+            arguments[index] = (kind, size, allocation.translated(value))
+        found += [a for a in map(registry.find, self.usm_pointers) if a is not None]
+        return UsmUse(found, self.indirect)
 
 
 class Stage(enum.Enum):
@@ -177,6 +223,7 @@ class LaunchKernel:
         "places",
         "sizes",
         "stage",
+        "usm",
     )
 
     def __init__(
@@ -200,6 +247,7 @@ class LaunchKernel:
         self.has_local = has_local
         self.committed = False
         self.stage = Stage.RUN
+        self.usm: UsmUse | None = None
 
     @property
     def name(self) -> str:
@@ -366,6 +414,8 @@ class LaunchKernel:
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
             packed[index] = (POINTER, 8, block.pointer + buffer.origin)
         device = self.device
+        if self.usm is not None:
+            self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'")
         begin = monotonic_ns()
         engine_kernel = self.kernel.engine_kernel
         engine_kernel.launch(pack_arguments(packed), self.dimensions, self.sizes, self.has_local)

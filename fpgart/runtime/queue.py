@@ -37,6 +37,8 @@ class CommandQueue:
         self.outstanding: OrderedDict[Event, None] = OrderedDict()
         self.barrier: Event | None = None
         self._scheduler = context.scheduler
+        with context.placing:
+            context.queues.add(self)
 
     def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
         """Put a command at the end of the queue and return its event at once."""

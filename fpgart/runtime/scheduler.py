@@ -189,6 +189,14 @@ class Scheduler:
             if last is not None:
                 self.wait(last)
 
+    def unfinished(self, queues: list[CommandQueue]) -> list[Event]:
+        """The commands in some queues that have not ended."""
+        self._acquire()
+        try:
+            return [event for queue in queues for event in queue.outstanding]
+        finally:
+            self._release()
+
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
         self._acquire()
         try:

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unified shared memory (cl_intel_unified_shared_memory, revision I)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.api import info
+from fpgart.api.buffer import LARGEST_PATTERN
+from fpgart.api.context import property_pairs
+from fpgart.api.entry import Address, Command, WaitList, bytes_at, entry
+from fpgart.api.handles import find
+from fpgart.errors import (
+    InvalidBufferSize,
+    InvalidDevice,
+    InvalidOperation,
+    InvalidProperty,
+    InvalidValue,
+    MemCopyOverlap,
+)
+from fpgart.runtime import usm
+from fpgart.runtime.context import Context
+from fpgart.runtime.device import Device
+from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.transfers import HostWork
+from fpgart.runtime.usm import Kind, Place, UsmAllocation, UsmCopy, UsmFill
+
+LARGEST_ALIGNMENT = 128  # long16 and double16
+PLACEMENT = cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL | cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL
+KNOWN_FLAGS = PLACEMENT | cl.CL_MEM_ALLOC_WRITE_COMBINED_INTEL
+MIGRATION_FLAGS = cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+ADVICE = range(0x4208, 0x4210)
+
+ALLOC_INFO: dict[int, info.Query[UsmAllocation]] = {
+    cl.CL_MEM_ALLOC_TYPE_INTEL: lambda a: info.u32(a.kind),
+    cl.CL_MEM_ALLOC_BASE_PTR_INTEL: lambda a: info.u64(a.pointer),
+    cl.CL_MEM_ALLOC_SIZE_INTEL: lambda a: info.size(a.size),
+    cl.CL_MEM_ALLOC_DEVICE_INTEL: lambda a: info.handle(a.device),
+    cl.CL_MEM_ALLOC_FLAGS_INTEL: lambda a: info.bitfield(a.flags),
+    cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL: lambda a: info.u32(a.location),
+}
+NOT_USM = {
+    cl.CL_MEM_ALLOC_TYPE_INTEL: info.u32(cl.CL_MEM_TYPE_UNKNOWN_INTEL),
+    cl.CL_MEM_ALLOC_BASE_PTR_INTEL: bytes(8),
+    cl.CL_MEM_ALLOC_SIZE_INTEL: bytes(8),
+    cl.CL_MEM_ALLOC_DEVICE_INTEL: bytes(8),
+    cl.CL_MEM_ALLOC_FLAGS_INTEL: bytes(8),
+    cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL: bytes(4),
+}
+
+
+def check_alignment(alignment: int) -> None:
+    if alignment & (alignment - 1):
+        raise InvalidValue(f"alignment {alignment} is no power of two")
+    if alignment > LARGEST_ALIGNMENT:
+        raise InvalidValue(f"alignment {alignment} is above the largest data type's {LARGEST_ALIGNMENT} bytes")
+
+
+def alloc_properties(properties: Any, devices: list[Device], kind: Kind) -> tuple[int, int | None]:
+    """Flags and buffer location (None: none given); raises InvalidProperty."""
+    flags, location, seen = 0, None, set()
+    listed = property_pairs(properties) if properties else ()
+    for name, value in zip(listed[0:-1:2], listed[1::2], strict=False):
+        if name in seen:
+            raise InvalidProperty(f"property {name:#x} is given twice")
+        seen.add(name)
+        if name == cl.CL_MEM_ALLOC_FLAGS_INTEL:
+            flags = value
+        elif name == cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL:
+            if not any(value < len(device.board.memories) for device in devices):
+                raise InvalidProperty(f"buffer location {value} is no memory of the device")
+            if kind is Kind.DEVICE and not all(device.holds_buffers(value) for device in devices):
+                raise InvalidProperty(f"memory {value} takes no device allocations")
+            location = value
+        else:
+            raise InvalidProperty(f"{name:#x} is no property of an allocation")
+    if flags & ~KNOWN_FLAGS:
+        raise InvalidProperty(f"{flags:#x} has bits that are no allocation flags")
+    if flags & PLACEMENT == PLACEMENT or (flags & PLACEMENT and kind is not Kind.SHARED):
+        raise InvalidProperty(f"{flags:#x}: placement on one side is possible, and for shared allocations only")
+    return flags, location
+
+
+def check_size(size: int, devices: list[Device]) -> None:
+    if not size:
+        raise InvalidBufferSize("an allocation of 0 bytes is not possible")
+    for device in devices:
+        if size > device.max_mem_alloc_size:
+            raise InvalidBufferSize(
+                f"{size} bytes asked for, the largest allocation on device {device.id} is {device.max_mem_alloc_size}"
+            )
+
+
+def device_in(context: Context, handle: int) -> Device:
+    device = find(handle, Device)
+    if device not in context.devices:
+        raise InvalidDevice(f"device {device.id} is not of this context")
+    return device
+
+
+@entry("clHostMemAllocINTEL")
+def host_mem_alloc(context: Context, properties: Any, size: int, alignment: int) -> Address:
+    able = [device for device in context.devices if usm.supports(device, Kind.HOST)]
+    if not able:
+        raise InvalidOperation("no device of the context has host allocations")
+    check_alignment(alignment)
+    flags, location = alloc_properties(properties, able, Kind.HOST)
+    check_size(size, able)
+    return usm.allocate_host(context, size, alignment, flags, location or 0).pointer
+
+
+@entry("clDeviceMemAllocINTEL")
+def device_mem_alloc(context: Context, device: int, properties: Any, size: int, alignment: int) -> Address:
+    owner = device_in(context, device)
+    if not usm.supports(owner, Kind.DEVICE):
+        raise InvalidOperation(f"board '{owner.board.name}' has no device allocations")
+    check_alignment(alignment)
+    flags, location = alloc_properties(properties, [owner], Kind.DEVICE)
+    check_size(size, [owner])
+    return usm.allocate_device(context, owner, size, flags, location).pointer
+
+
+@entry("clSharedMemAllocINTEL")
+def shared_mem_alloc(context: Context, device: int, properties: Any, size: int, alignment: int) -> Address:
+    owner = device_in(context, device) if device else None
+    asked = [owner] if owner is not None else context.devices
+    able = [each for each in asked if usm.supports(each, Kind.SHARED)]
+    if not able:
+        raise InvalidOperation("no device that could has shared allocations")
+    check_alignment(alignment)
+    flags, location = alloc_properties(properties, able, Kind.SHARED)
+    check_size(size, able)
+    return usm.allocate_shared(context, owner, size, alignment, flags, location or 0).pointer
+
+
+@entry("clMemFreeINTEL")
+def mem_free(context: Context, ptr: int) -> None:
+    if ptr:
+        usm.free(context, ptr)
+
+
+@entry("clMemBlockingFreeINTEL")
+def mem_blocking_free(context: Context, ptr: int) -> None:
+    if ptr:
+        usm.blocking_free(context, ptr)
+
+
+@entry("clGetMemAllocInfoINTEL")
+def get_mem_alloc_info(
+    context: Context, ptr: int, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    if param_name not in ALLOC_INFO:
+        raise InvalidValue(f"{param_name:#x} is no query for an allocation")
+    allocation = context.usm.find(ptr)
+    data = ALLOC_INFO[param_name](allocation) if allocation is not None else NOT_USM[param_name]
+    info.write(data, param_value_size, param_value, param_value_size_ret)
+
+
+def fill(queue: CommandQueue, pointer: int, pattern: bytes, size: int, wait_list: WaitList) -> Command:
+    place = Place(queue.context, pointer, size)
+    operation = UsmFill(queue.device, place, pattern, size)
+    if place.block is None:
+        return queue.enqueue(cl.CL_COMMAND_MEMFILL_INTEL, HostUsm(queue.device, operation), wait_list)
+    return queue.enqueue(cl.CL_COMMAND_MEMFILL_INTEL, operation, wait_list)
+
+
+class HostUsm(HostWork):
+    """A copy or fill between pointers that the host reaches: no board is busy with it."""
+
+    __slots__ = ("transfer",)
+
+    def __init__(self, device: Device, transfer: usm.UsmTransfer) -> None:
+        super().__init__(device, transfer.run)
+        self.transfer = transfer
+
+
+@entry("clEnqueueMemFillINTEL")
+def enqueue_mem_fill(
+    command_queue: CommandQueue, dst_ptr: int, pattern: int, pattern_size: int, size: int, wait_list: WaitList
+) -> Command:
+    if not dst_ptr or not pattern:
+        raise InvalidValue("a pointer is NULL")
+    if not pattern_size or pattern_size & (pattern_size - 1) or pattern_size > LARGEST_PATTERN:
+        raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {pattern_size}")
+    if dst_ptr % pattern_size:
+        raise InvalidValue(f"{dst_ptr:#x} is not aligned to the pattern's {pattern_size} bytes")
+    if not size or size % pattern_size:
+        raise InvalidValue(f"{size} bytes are no multiple of the pattern's {pattern_size}")
+    return fill(command_queue, dst_ptr, bytes_at(pattern, pattern_size), size, wait_list)
+
+
+@entry("clEnqueueMemsetINTEL")
+def enqueue_memset(command_queue: CommandQueue, dst_ptr: int, value: int, size: int, wait_list: WaitList) -> Command:
+    if not dst_ptr or not size:
+        raise InvalidValue("there is nothing to set")
+    return fill(command_queue, dst_ptr, bytes([value & 0xFF]), size, wait_list)
+
+
+@entry("clEnqueueMemcpyINTEL")
+def enqueue_memcpy(
+    command_queue: CommandQueue, blocking: int, dst_ptr: int, src_ptr: int, size: int, wait_list: WaitList
+) -> Command:
+    if not dst_ptr or not src_ptr:
+        raise InvalidValue("a pointer is NULL")
+    if not size:
+        raise InvalidValue("0 bytes are to be copied")
+    if dst_ptr < src_ptr + size and src_ptr < dst_ptr + size and dst_ptr != src_ptr:
+        raise MemCopyOverlap("source and destination overlap")
+    context = command_queue.context
+    places = Place(context, dst_ptr, size), Place(context, src_ptr, size)
+    copy = UsmCopy(command_queue.device, places, size)
+    operation = copy if copy.devices() else HostUsm(command_queue.device, copy)
+    return command_queue.run(cl.CL_COMMAND_MEMCPY_INTEL, operation, bool(blocking), wait_list)
+
+
+@entry("clEnqueueMigrateMemINTEL")
+def enqueue_migrate_mem(command_queue: CommandQueue, ptr: int, size: int, flags: int, wait_list: WaitList) -> Command:
+    if not ptr:
+        raise InvalidValue("the pointer is NULL")
+    if not flags or flags & ~MIGRATION_FLAGS:
+        raise InvalidValue(f"{flags:#x} are no flags for migrating")
+    side = None if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST else command_queue.device
+    allocation = command_queue.context.usm.find(ptr)
+
+    def work() -> None:
+        if allocation is not None and allocation.kind is Kind.SHARED:
+            allocation.move(ptr - allocation.pointer, size, side, "clEnqueueMigrateMemINTEL")
+
+    return command_queue.enqueue(cl.CL_COMMAND_MIGRATEMEM_INTEL, HostWork(command_queue.device, work), wait_list)
+
+
+@entry("clEnqueueMemAdviseINTEL")
+def enqueue_mem_advise(command_queue: CommandQueue, ptr: int, size: int, advice: int, wait_list: WaitList) -> Command:
+    """Advice changes nothing here."""
+    if not ptr:
+        raise InvalidValue("the pointer is NULL")
+    if advice and advice not in ADVICE:
+        raise InvalidValue(f"{advice:#x} is no advice")
+    operation = HostWork(command_queue.device, lambda: None)
+    return command_queue.enqueue(cl.CL_COMMAND_MEMADVISE_INTEL, operation, wait_list)
