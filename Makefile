@@ -57,7 +57,7 @@ bench: build
 	$(BIN)/python benchmarks/run.py
 
 soak: build
-	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds 300
+	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --usm --after-release --threads 8 --seconds 300
 	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds 300
 
 clients: build

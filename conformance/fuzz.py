@@ -18,6 +18,7 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import opencl_api as cl
 from opencl_api import Host, Loader, handles
@@ -51,6 +52,15 @@ class Player:
         self.moves = [self.create, self.create, self.release, self.write, self.write, self.fill, self.copy, self.read,
                       self.add, self.add, self.swap, self.map, self.unmap, self.migrate,
                       self.window]  # fmt: skip
+
+    def end(self) -> None:
+        """Give everything back."""
+        for model in self.buffers:
+            self.cl.check("clReleaseMemObject", model.handle)
+        for kernel in self.kernels.values():
+            self.cl.check("clReleaseKernel", kernel)
+        for queue in self.queues:
+            self.cl.check("clReleaseCommandQueue", queue)
 
     def step(self) -> None:
         self.random.choice(self.moves)()
@@ -92,7 +102,7 @@ class Player:
         if model is None or model.maps:
             return
         data, queue = self.random.randbytes(size), self.queue()
-        kept = ctypes.create_string_buffer(data, size)
+        kept = ctypes.create_string_buffer(data.ljust(SIZE, b"\0"), SIZE)  # one type of array for all sizes
         blocking = self.random.randrange(2)
         self.cl.check("clEnqueueWriteBuffer", queue, model.handle, blocking, offset, size, kept, 0, None, None)
         if not blocking:
@@ -122,10 +132,10 @@ class Player:
         model, (offset, size) = self.pick(), self.part()
         if model is None:
             return
-        data = ctypes.create_string_buffer(size)
+        data = ctypes.create_string_buffer(SIZE)
         arguments = (self.queue(), model.handle, 1, offset, size, data, 0, None, None)
         self.cl.check("clEnqueueReadBuffer", *arguments)
-        if not model.maps and data.raw != bytes(model.data[offset : offset + size]):
+        if not model.maps and data.raw[:size] != bytes(model.data[offset : offset + size]):
             raise AssertionError(f"buffer {model.handle:#x} is wrong from byte {offset}")
 
     def add(self) -> None:
@@ -187,12 +197,104 @@ class Player:
         self.cl.check("clEnqueueMigrateMemObjects", self.queue(), 1, handles(model.handle), flags, 0, None, None)
 
 
+@dataclass(eq=False)
+class Allocation:
+    pointer: int
+    data: bytearray
+
+
+class UsmPlayer(Player):
+    """Random use of unified shared memory besides; each move waits for what it did."""
+
+    def __init__(self, host: Host, seed: int) -> None:
+        super().__init__(host, seed)
+        self.allocations: list[Allocation] = []
+        self.moves += [self.allocate, self.free, self.usm_copy, self.usm_fill, self.usm_read, self.usm_add] * 2
+
+    def extension(self, name: str, *arguments: object, returns: object = ctypes.c_int32) -> int:
+        look_up = self.cl.library.clGetExtensionFunctionAddressForPlatform
+        look_up.restype = ctypes.c_void_p
+        address = look_up(ctypes.c_void_p(self.host.platform), name.encode())
+        passed = [self.cl._passed(argument) for argument in arguments]
+        made = ctypes.CFUNCTYPE(returns, *(type(p) if not isinstance(p, bytes) else ctypes.c_char_p for p in passed))
+        result = made(address)(*passed)
+        if returns is ctypes.c_int32 and result:
+            raise AssertionError(f"{name}: status {result}")
+        return int(result or 0)
+
+    def end(self) -> None:
+        while self.allocations:
+            self.free()
+        super().end()
+
+    def allocation(self) -> Allocation | None:
+        return self.random.choice(self.allocations) if self.allocations else None
+
+    def allocate(self) -> None:
+        if len(self.allocations) == 12:
+            return
+        kind = self.random.choice(["Host", "Device", "Shared"])
+        owner = [] if kind == "Host" else [self.host.device]
+        name, nothing = f"cl{kind}MemAllocINTEL", ctypes.c_void_p(None)
+        pointer = self.extension(name, self.host.context, *owner, None, SIZE, 0, nothing, returns=ctypes.c_void_p)
+        if not pointer:
+            raise AssertionError(f"{name} gave nothing")
+        made = Allocation(pointer, bytearray(self.random.randbytes(SIZE)))
+        self.transfer(pointer, ctypes.create_string_buffer(bytes(made.data), SIZE), SIZE)
+        self.allocations.append(made)
+
+    def transfer(self, target: object, source: object, size: int) -> None:
+        self.extension("clEnqueueMemcpyINTEL", self.queue(), 1, target, source, size, 0, None, None)
+
+    def free(self) -> None:
+        allocation = self.allocation()
+        if allocation is not None:
+            self.allocations.remove(allocation)
+            self.extension("clMemBlockingFreeINTEL", self.host.context, allocation.pointer)
+
+    def usm_copy(self) -> None:
+        target, source, (offset, size) = self.allocation(), self.allocation(), self.part()
+        if target is None or source is None or target is source:
+            return
+        self.transfer(target.pointer + offset, source.pointer + offset, size)
+        target.data[offset : offset + size] = source.data[offset : offset + size]
+
+    def usm_fill(self) -> None:
+        allocation = self.allocation()
+        if allocation is not None:
+            pattern = self.random.randbytes(self.random.choice([1, 2, 4, 8, 16, 32, 64, 128]))
+            arguments = (allocation.pointer, pattern, len(pattern), SIZE, 0, None, None)
+            self.extension("clEnqueueMemFillINTEL", self.queue(), *arguments)
+            allocation.data[:] = pattern * (SIZE // len(pattern))
+
+    def usm_read(self) -> None:
+        allocation, (offset, size) = self.allocation(), self.part()
+        if allocation is None:
+            return
+        data = ctypes.create_string_buffer(SIZE)
+        self.transfer(data, allocation.pointer + offset, size)
+        if data.raw[:size] != bytes(allocation.data[offset : offset + size]):
+            raise AssertionError(f"the allocation at {allocation.pointer:#x} is wrong from byte {offset}")
+
+    def usm_add(self) -> None:
+        allocation = self.allocation()
+        if allocation is None:
+            return
+        kernel, amount = self.kernels["add"], self.random.randrange(-1000, 1000)
+        self.extension("clSetKernelArgMemPointerINTEL", kernel, 0, allocation.pointer)
+        self.cl.check("clSetKernelArg", kernel, 1, 4, struct.pack("i", amount))
+        self.host.launch(kernel, SIZE // 4, queue=self.queue())
+        values = struct.unpack(f"{SIZE // 4}I", allocation.data)
+        allocation.data[:] = struct.pack(f"{SIZE // 4}I", *((value + amount) & 0xFFFFFFFF for value in values))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=500, help="of each thread")
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--after-release", action="store_true", help="also use handles after their release")
+    parser.add_argument("--usm", action="store_true", help="also use unified shared memory")
     parser.add_argument("--seconds", type=float, default=0.0, help="go on with further seeds for so long")
     options = parser.parse_args()
     host = Host(Loader())
@@ -200,7 +302,7 @@ def main() -> int:
     failures: list[str] = []
 
     def play(seed: int) -> None:
-        player, done = Player(host, seed), 0
+        player, done = (UsmPlayer if options.usm else Player)(host, seed), 0
         if options.after_release:
             player.moves.append(player.after_release)
         try:
@@ -209,6 +311,7 @@ def main() -> int:
                 done += 1
             for queue in player.queues:
                 host.finish(queue)
+            player.end()
         except BaseException:
             failures.append(f"seed {seed}, step {done}\n{traceback.format_exc()}")
 
@@ -223,7 +326,9 @@ def main() -> int:
         seed += options.threads
         if time.monotonic() >= deadline:
             break
-    print("\n".join(failures) or f"seeds {options.seed} to {seed - 1}: right")
+    status = Path("/proc/self/status").read_text()
+    memory = int(status.split("VmRSS:")[1].split()[0]) // 1024
+    print("\n".join(failures) or f"seeds {options.seed} to {seed - 1}: right; {memory} MiB resident")
     return int(bool(failures))
 
 

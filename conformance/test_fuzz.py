@@ -18,6 +18,6 @@ def test_random_calls_from_four_threads_keep_every_byte_right(
 ) -> None:
     command = [sys.executable, str(FUZZ), "--seed", str(seed), "--steps", "400"]
     if "fpgart" in Path(driver_library).name:  # others may crash then, and the specification lets them
-        command.append("--after-release")
+        command += ["--after-release", "--usm"]
     result = subprocess.run(command, env=driver_environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define HUGE_PAGE ((size_t)2 << 20)
+
 void copy_bytes(uintptr_t destination, uintptr_t source, size_t size)
 {
     memmove((void *)destination, (const void *)source, size);
@@ -44,6 +46,24 @@ uintptr_t map_anonymous(size_t size)
     void *address = mmap(NULL, size, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return address == MAP_FAILED ? 0 : (uintptr_t)address;
+}
+
+/* MLOCK_ONFAULT: pages stay once they are there, and none has to be there before it is touched. */
+uintptr_t map_pinned(size_t size)
+{
+    void *address = MAP_FAILED;
+    if (size % HUGE_PAGE == 0)
+        address = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB, -1, 0);
+    if (address == MAP_FAILED) {
+        address = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (address == MAP_FAILED)
+            return 0;
+        madvise(address, size, MADV_HUGEPAGE);
+    }
+    mlock2(address, size, MLOCK_ONFAULT);
+    return (uintptr_t)address;
 }
 
 int unmap(uintptr_t address, size_t size)

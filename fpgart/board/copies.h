@@ -10,6 +10,10 @@ void copy_bytes(uintptr_t destination, uintptr_t source, size_t size);
 void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size, size_t size);
 uintptr_t map_file(int descriptor, size_t size);
 uintptr_t map_anonymous(size_t size);
+/* Memory as a board's driver gives it: of huge pages where the size is a multiple of 2 MiB and the
+ * system has some, locked as far as the limit allows, never there before it is touched. 0 when
+ * there is none. */
+uintptr_t map_pinned(size_t size);
 int unmap(uintptr_t address, size_t size);
 int punch(int descriptor, uint64_t offset, uint64_t size);
 /* cffi */

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 
 from fpgart import config
 from fpgart._native import lib
@@ -13,7 +14,16 @@ from fpgart.board.first_fit import round_up
 from fpgart.board.mmd import BoardError, Traffic
 
 PAGE = 4096
+HUGE_PAGE = 2 << 20
 CALLS = ("write", "read", "copy", "program", "host_alloc", "shared_alloc", "free")
+
+
+def huge_pages_are_free() -> bool:
+    """Whether the system keeps huge pages for those who ask."""
+    try:
+        return int(Path(f"/sys/kernel/mm/hugepages/hugepages-{HUGE_PAGE >> 10}kB/free_hugepages").read_text()) > 0
+    except (OSError, ValueError):
+        return False
 
 
 class SimulatedBoard:
@@ -97,8 +107,9 @@ class SimulatedBoard:
         return self._allocate("shared_alloc", size, alignment)
 
     def _allocate(self, call: str, size: int, alignment: int) -> int:
-        length = round_up(size, PAGE) + max(0, alignment - PAGE)
-        mapping = int(lib.map_anonymous(length))
+        page = HUGE_PAGE if size > PAGE and huge_pages_are_free() else PAGE
+        length = round_up(size, page) + max(0, alignment - page)
+        mapping = int(lib.map_pinned(length))
         if not mapping:
             return 0
         address = round_up(mapping, max(alignment, 1))

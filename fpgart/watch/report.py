@@ -58,6 +58,11 @@ class BufferLife:
     created: float | None = None
     released: float | None = None
     parent: int = 0
+    made_by: str = ""
+    """The call that allocated it, for unified shared memory."""
+    kind: str = "buffer"
+    migrations: int = 0
+    """Of a shared allocation between its sides."""
     places: list[Place] = field(default_factory=list)
     copies: int = 0
     copied_bytes: int = 0
@@ -151,10 +156,26 @@ def _take(report: Report, event: Args) -> None:
             life.size, life.created, life.parent = args["size"], at, args.get("parent", 0)
         else:
             life.released = at
+    elif category == "usm":
+        _take_usm(report, name, args, at)
     elif category == "memory":
         _take_block(report, name, args, at)
     elif category == "device":
         _take_operation(report, name, args, at, duration)
+
+
+def _take_usm(report: Report, name: str, args: Args, at: float) -> None:
+    life = _life(report, args["allocation"])
+    life.kind = f"{args['kind']} allocation"
+    if name == "allocate":
+        life.size, life.created, life.made_by = args["size"], at, args["call"]
+    elif name == "free":
+        life.released = at
+    else:
+        life.migrations += 1
+        report.copies.append(
+            Copy(at, f"shared allocation -> {args['to']}", args["allocation"], args["size"], args["reason"])
+        )
 
 
 def _life(report: Report, number: int) -> BufferLife:
@@ -185,6 +206,9 @@ def _take_operation(report: Report, name: str, args: Args, at: float, duration: 
             report.skipped_migrations += 1
         else:
             _add_copy(report, at, f"{args['from']} -> {args['to']}", args, args["reason"])
+    elif name == "transfer" and "buffer" not in args and args.get("size"):
+        args = {**args, "buffer": args.get("allocation", args.get("source", 0))}
+        _add_copy(report, at, args["command"], args, f"the host's command on device {args['device']}")
     elif name == "transfer" and args.get("size"):
         source = f" from buffer {args['source']}" if "source" in args else ""
         _add_copy(report, at, f"{args['command']}{source}", args, f"the host's command on device {args['device']}")
@@ -323,6 +347,8 @@ def _head(report: Report) -> list[str]:
 
 
 def _life_in_words(life: BufferLife) -> list[str]:
+    if life.made_by:
+        return _allocation_in_words(life)
     begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "made before"
     end = f"to {life.released / 1000:.3f} ms" if life.released is not None else "never released"
     part = f", part of buffer {life.parent}" if life.parent else ""
@@ -334,6 +360,15 @@ def _life_in_words(life: BufferLife) -> list[str]:
     if not life.places and not life.parent:
         lines.append("    never on a board")
     return lines
+
+
+def _allocation_in_words(life: BufferLife) -> list[str]:
+    owner = f", {life.places[0].words}" if life.places else ""
+    begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "made before"
+    leaked = f"never freed: it leaks, allocated by {life.made_by}"
+    end = f"to {life.released / 1000:.3f} ms" if life.released is not None else leaked
+    moved = f"; {times(life.migrations, 'migration')}" if life.migrations else ""
+    return [f"  {life.kind} {life.number}: {in_words(life.size)}{owner}, {begin} {end}{moved}"]
 
 
 def _copies_in_words(copies: list[Copy]) -> list[str]:

@@ -9,6 +9,7 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 - cat "memory": reserve or free of a block, args device, memory, bank, address, size, buffer.
 - cat "device": a device operation, with its command, buffer, kernel, ND-range, or a migration's reason.
 - cat "buffer": create or release of a buffer.
+- cat "usm": allocate or free of unified shared memory, migrate of a shared range.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel, Stage
 from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
+from fpgart.runtime.usm import Kind, UsmAllocation, UsmTransfer
 
 HOST = 1
 FIRST_DEVICE = 2
@@ -41,6 +43,11 @@ COMMANDS = {
     if name.startswith("CL_COMMAND_") and isinstance(value, int) and value > 0x1000
 }
 MAP_FLAGS = {cl.CL_MAP_READ: "READ", cl.CL_MAP_WRITE: "WRITE", cl.CL_MAP_WRITE_INVALIDATE_REGION: "INVALIDATE"}
+ALLOCATORS = {
+    Kind.HOST: "clHostMemAllocINTEL",
+    Kind.DEVICE: "clDeviceMemAllocINTEL",
+    Kind.SHARED: "clSharedMemAllocINTEL",
+}
 OPERATIONS = count(1)
 NO_OPERATION = 0, 0
 _operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
@@ -212,6 +219,34 @@ class Trace:
             "buffer": block.owner,
         }
 
+    def usm_allocated(self, allocation: UsmAllocation) -> None:
+        args = self._allocation(allocation)
+        args |= {"call": ALLOCATORS[allocation.kind], "pointer": hex(allocation.pointer)}
+        self.emit("usm", "allocate", monotonic_ns(), None, args)
+
+    def usm_freed(self, allocation: UsmAllocation) -> None:
+        self.emit("usm", "free", monotonic_ns(), None, self._allocation(allocation))
+
+    def usm_migrated(
+        self, allocation: UsmAllocation, offset: int, moved: int, side: Device | None, begin: int, reason: str
+    ) -> None:
+        operation, queue = _operation.get()
+        args = self._allocation(allocation)
+        args |= {"device": side.id if side is not None else allocation.giver.id, "operation": operation}
+        args |= {"offset": offset, "size": moved, "reason": reason}
+        args["to"] = "host" if side is None else f"device {side.id}"
+        self.emit("usm", "migrate", begin, monotonic_ns() - begin, args, queue)
+
+    @staticmethod
+    def _allocation(allocation: UsmAllocation) -> dict[str, Any]:
+        args: dict[str, Any] = {"allocation": allocation.number, "kind": allocation.kind.name.lower()}
+        args["size"] = allocation.size
+        if allocation.device is not None:
+            args["device"] = allocation.device.id
+        if allocation.block is not None:
+            args["address"] = hex(allocation.block.address)
+        return args
+
     def mmd_call(self, name: str, device: int, begin: int, size: int, **more: Any) -> None:
         """One call through the MMD; addresses are given as integers under names that end in address."""
         args: dict[str, Any] = {"device": device}
@@ -288,6 +323,12 @@ def _described(operation: Operation) -> dict[str, Any]:
         facts["buffers"] = [buffer.owner.number for _, buffer in operation.buffers]
         if len(operation.places) == len(operation.buffers):
             facts["image"] = operation.invocation_image().hex()
+        return facts
+    if isinstance(operation, UsmTransfer):
+        facts = {"size": operation.size}
+        for key, place in zip(("allocation", "source"), operation.places, strict=False):
+            if place.allocation is not None:
+                facts[key] = place.allocation.number
         return facts
     if isinstance(operation, CopyBuffer):
         return {

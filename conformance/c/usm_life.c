@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Unified shared memory at work: queries, copies between all kinds of memory, fills, kernels that
+ * get pointers as arguments and find others in memory, freeing behind commands that still run, a
+ * device that is full, and two devices. What a device does not support is left out. */
+#include "usm.h"
+
+enum { COUNT = 4096, SIZE = COUNT * sizeof(cl_int), NODES = 100 };
+
+static const char *const source =
+    "struct node { global struct node *next; int value; int pad; };\n"
+    "kernel void scale(global int *x, int factor) { x[get_global_id(0)] *= factor; }\n"
+    "kernel void sum(global const int *x, int count, global int *out)\n"
+    "{ int s = 0; for (int i = 0; i < count; i++) s += x[i]; *out = s; }\n"
+    "kernel void chain(global struct node *nodes, int count)\n"
+    "{\n"
+    "    for (int i = 0; i < count; i++) {\n"
+    "        nodes[i].value = i * i;\n"
+    "        nodes[i].next = i + 1 < count ? &nodes[i + 1] : 0;\n"
+    "    }\n"
+    "}\n"
+    "kernel void walk(global struct node *head, global int *out)\n"
+    "{ int s = 0; for (global struct node *n = head; n; n = n->next) s += n->value; *out = s; }\n"
+    "struct box { ulong inside; };\n"
+    "kernel void by_value(struct box box)\n"
+    "{ ((global int *)box.inside)[get_global_id(0)] += 1; }\n"
+    "kernel void spin(global uint *x, uint rounds)\n"
+    "{ uint v = x[0]; for (uint i = 0; i < rounds; i++) v = v * 1664525u + 1013904223u; x[0] = v; "
+    "}\n";
+
+static struct host host;
+
+enum kind { HOST, DEVICE, SHARED, KINDS };
+
+static const cl_uint types[KINDS] = {CL_MEM_TYPE_HOST_INTEL, CL_MEM_TYPE_DEVICE_INTEL,
+                                     CL_MEM_TYPE_SHARED_INTEL};
+
+static void *allocate(enum kind kind, size_t size)
+{
+    cl_int status = CL_SUCCESS;
+    void *pointer = kind == HOST ? host_alloc(host.context, NULL, size, 0, &status)
+                    : kind == DEVICE
+                        ? device_alloc(host.context, host.device, NULL, size, 0, &status)
+                        : shared_alloc(host.context, host.device, NULL, size, 0, &status);
+    if (status == CL_INVALID_OPERATION)
+        return NULL;
+    must(status, "allocating");
+    must_be(pointer != NULL, "an allocation has an address");
+    return pointer;
+}
+
+static void release(void *pointer)
+{
+    must(mem_free(host.context, pointer), "clMemFreeINTEL");
+}
+
+static void copy(void *to, const void *from, size_t size)
+{
+    must(mem_copy(host.queue, CL_TRUE, to, from, size, 0, NULL, NULL), "clEnqueueMemcpyINTEL");
+}
+
+static void queries(enum kind kind)
+{
+    char *pointer = allocate(kind, 1000);
+    const char *inside[] = {pointer, pointer + 1, pointer + 999};
+    void *base;
+    cl_uint type;
+    size_t size;
+    cl_device_id device;
+    cl_bitfield flags;
+    int local;
+    for (int i = 0; i < 3; i++) {
+        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type, NULL),
+             "type");
+        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_BASE_PTR_INTEL, sizeof base, &base,
+                        NULL),
+             "base");
+        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_SIZE_INTEL, sizeof size, &size, NULL),
+             "size");
+        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_DEVICE_INTEL, sizeof device, &device,
+                        NULL),
+             "device");
+        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_FLAGS_INTEL, sizeof flags, &flags,
+                        NULL),
+             "flags");
+        must_be(type == types[kind] && base == pointer && size >= 1000 && flags == 0,
+                "the answers about an allocation");
+        must_be(device == (kind == HOST ? NULL : host.device), "its device");
+    }
+    must(alloc_info(host.context, &local, CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type, NULL),
+         "type");
+    must(alloc_info(host.context, &local, CL_MEM_ALLOC_BASE_PTR_INTEL, sizeof base, &base, NULL),
+         "base");
+    must(alloc_info(host.context, &local, CL_MEM_ALLOC_SIZE_INTEL, sizeof size, &size, NULL),
+         "size");
+    must_be(type == CL_MEM_TYPE_UNKNOWN_INTEL && base == NULL && size == 0,
+            "memory of the host's own is unknown");
+    release(pointer);
+}
+
+static void copies(void *allocations[KINDS])
+{
+    static cl_int data[COUNT], got[COUNT];
+    cl_event event;
+    cl_command_type type;
+    for (int from = 0; from < KINDS; from++) {
+        for (int to = 0; to < KINDS; to++) {
+            void *target;
+            if (allocations[from] == NULL || allocations[to] == NULL)
+                continue;
+            target = allocate((enum kind)to, SIZE);
+            for (int i = 0; i < COUNT; i++)
+                data[i] = i * 7 + from * 3 + to;
+            copy(allocations[from], data, SIZE);
+            must(mem_copy(host.queue, CL_FALSE, target, allocations[from], SIZE, 0, NULL, &event),
+                 "clEnqueueMemcpyINTEL");
+            must(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL), "type");
+            must_be(type == CL_COMMAND_MEMCPY_INTEL, "the type of a copy");
+            must(mem_copy(host.queue, CL_TRUE, got, target, SIZE, 1, &event, NULL),
+                 "clEnqueueMemcpyINTEL");
+            must_be(memcmp(got, data, SIZE) == 0, "every kind is copied to every kind");
+            clReleaseEvent(event);
+            release(target);
+        }
+    }
+}
+
+static void fills(void *allocation)
+{
+    static unsigned char got[SIZE], pattern[128];
+    for (int i = 0; i < 128; i++)
+        pattern[i] = (unsigned char)(i + 1);
+    for (size_t size = 1; size <= 128; size *= 2) {
+        must(mem_fill(host.queue, (char *)allocation + size, pattern, size, SIZE - 2 * size, 0,
+                      NULL, NULL),
+             "clEnqueueMemFillINTEL");
+        copy(got, allocation, SIZE);
+        for (size_t i = size; i < SIZE - size; i++)
+            must_be(got[i] == pattern[i % size], "a fill repeats its pattern");
+    }
+}
+
+static void in_place(enum kind kind)
+{
+    cl_kernel kernel = new_kernel(&host, "scale");
+    cl_int *data = allocate(kind, SIZE), factor = 3;
+    if (data == NULL)
+        return;
+    for (int i = 0; i < COUNT; i++)
+        data[i] = i;
+    must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
+    set_argument(kernel, 1, sizeof factor, &factor);
+    launch(host.queue, kernel, COUNT, NULL);
+    must(set_pointer(kernel, 0, data + COUNT / 2), "a pointer into an allocation");
+    launch(host.queue, kernel, COUNT / 2, NULL);
+    must(clFinish(host.queue), "clFinish");
+    for (int i = 0; i < COUNT; i++)
+        must_be(data[i] == i * (i < COUNT / 2 ? 3 : 9), "a kernel works in the host's sight");
+    release(data);
+    clReleaseKernel(kernel);
+}
+
+static void reduction(void *result_memory)
+{
+    cl_kernel kernel = new_kernel(&host, "sum");
+    cl_int *data = allocate(HOST, SIZE), count = COUNT, got, expected = 0;
+    if (data == NULL)
+        return;
+    for (int i = 0; i < COUNT; i++)
+        expected += data[i] = i % 17;
+    must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
+    set_argument(kernel, 1, sizeof count, &count);
+    must(set_pointer(kernel, 2, result_memory), "clSetKernelArgMemPointerINTEL");
+    launch(host.queue, kernel, 1, NULL);
+    copy(&got, result_memory, sizeof got);
+    must_be(got == expected, "a kernel reads the host's memory in place");
+    release(data);
+    clReleaseKernel(kernel);
+}
+
+static void indirect(void)
+{
+    cl_kernel make = new_kernel(&host, "chain"), walk = new_kernel(&host, "walk"),
+              boxed = new_kernel(&host, "by_value");
+    const cl_bool yes = CL_TRUE;
+    char *nodes = allocate(DEVICE, NODES * 16), *result = allocate(DEVICE, SIZE);
+    void *listed[] = {nodes, result};
+    cl_int count = NODES, got = 0, expected = 0;
+    must(set_pointer(make, 0, nodes), "clSetKernelArgMemPointerINTEL");
+    set_argument(make, 1, sizeof count, &count);
+    launch(host.queue, make, 1, NULL);
+    must(clSetKernelExecInfo(walk, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
+                             &yes),
+         "indirect device access");
+    must(clSetKernelExecInfo(walk, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof listed, listed),
+         "CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL");
+    must(set_pointer(walk, 0, nodes), "clSetKernelArgMemPointerINTEL");
+    must(set_pointer(walk, 1, result), "clSetKernelArgMemPointerINTEL");
+    launch(host.queue, walk, 1, NULL);
+    copy(&got, result, sizeof got);
+    for (int i = 0; i < NODES; i++)
+        expected += i * i;
+    must_be(got == expected, "a list made by one kernel is walked by the next");
+    must(mem_fill(host.queue, result, &(cl_int){5}, 4, SIZE, 0, NULL, NULL), "fill");
+    set_argument(boxed, 0, sizeof result, &result);
+    must(clSetKernelExecInfo(boxed, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
+                             &yes),
+         "indirect device access");
+    launch(host.queue, boxed, COUNT, NULL);
+    copy(&got, result + SIZE - 4, sizeof got);
+    must_be(got == 6, "a pointer inside a struct that is passed by value");
+    release(nodes);
+    release(result);
+    clReleaseKernel(make);
+    clReleaseKernel(walk);
+    clReleaseKernel(boxed);
+}
+
+static void free_waits(void)
+{
+    cl_kernel kernel = new_kernel(&host, "spin");
+    cl_int status;
+    cl_uint rounds = 20000000;
+    cl_command_queue queue = new_queue(&host);
+    for (int indirectly = 0; indirectly < 2; indirectly++) {
+        cl_event event;
+        const cl_bool yes = CL_TRUE;
+        char *memory = allocate(DEVICE, 4096), *other = allocate(DEVICE, 4096);
+        must(set_pointer(kernel, 0, other), "clSetKernelArgMemPointerINTEL");
+        set_argument(kernel, 1, sizeof rounds, &rounds);
+        if (indirectly)
+            must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                                     sizeof yes, &yes),
+                 "indirect device access");
+        launch(queue, kernel, 1, &event);
+        must(clFlush(queue), "clFlush");
+        must(blocking_free(host.context, indirectly ? memory : other), "clMemBlockingFreeINTEL");
+        must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
+             "status");
+        must_be(status == CL_COMPLETE, "a blocking free waits for those that may use the memory");
+        release(indirectly ? other : memory);
+        clReleaseEvent(event);
+    }
+    clReleaseCommandQueue(queue);
+    clReleaseKernel(kernel);
+}
+
+/* Room that buffers have is not there for allocations, and the other way round. */
+static void full_device(void)
+{
+    enum { MOST = 64 };
+    cl_ulong total;
+    cl_int status = CL_SUCCESS, value = 1;
+    void *parts[MOST];
+    int count = 0;
+    must(clGetDeviceInfo(host.device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof total, &total, NULL),
+         "CL_DEVICE_GLOBAL_MEM_SIZE");
+    while (status == CL_SUCCESS && count < MOST) {
+        parts[count] = device_alloc(host.context, host.device, NULL, total / 8, 0, &status);
+        count += status == CL_SUCCESS;
+    }
+    must_be(status == CL_OUT_OF_RESOURCES, "a full device");
+    cl_mem buffer = new_buffer(&host, total / 8);
+    must_be(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, 4, &value, 0, NULL, NULL) ==
+                CL_MEM_OBJECT_ALLOCATION_FAILURE,
+            "a buffer finds no room either");
+    release(parts[--count]);
+    must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, 4, &value, 0, NULL, NULL), "write");
+    clReleaseMemObject(buffer);
+    while (count > 0)
+        release(parts[--count]);
+}
+
+static void two_devices(cl_device_id second)
+{
+    cl_device_id devices[] = {host.device, second};
+    cl_int status, got = 0, value = 1234;
+    cl_context context = clCreateContext(NULL, 2, devices, NULL, NULL, &status);
+    must(status, "clCreateContext");
+    cl_command_queue queue = clCreateCommandQueueWithProperties(context, second, NULL, &status);
+    must(status, "clCreateCommandQueueWithProperties");
+    char *first = device_alloc(context, host.device, NULL, SIZE, 0, &status);
+    must(status, "clDeviceMemAllocINTEL");
+    char *other = device_alloc(context, second, NULL, SIZE, 0, &status);
+    must(status, "clDeviceMemAllocINTEL");
+    must(mem_fill(queue, other, &value, 4, SIZE, 0, NULL, NULL), "fill");
+    must(mem_copy(queue, CL_TRUE, first, other, SIZE, 0, NULL, NULL), "from device to device");
+    must(mem_copy(queue, CL_TRUE, &got, first + SIZE - 4, 4, 0, NULL, NULL), "back");
+    must_be(got == value, "what was copied between two devices");
+    must(mem_free(context, first), "clMemFreeINTEL");
+    must(mem_free(context, other), "clMemFreeINTEL");
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+}
+
+int main(int count, char **words)
+{
+    void *allocations[KINDS];
+    cl_device_id devices[2] = {NULL, NULL};
+    cl_uint found;
+    const bool encoded = count > 1 && strcmp(words[1], "encoded") == 0;
+    const bool fills_up = count > 1 && strcmp(words[1], "full") == 0;
+    start(&host, source);
+    find_usm(&host);
+    for (int kind = 0; kind < KINDS; kind++) {
+        allocations[kind] = allocate((enum kind)kind, SIZE);
+        if (allocations[kind] != NULL) {
+            queries((enum kind)kind);
+            fills(allocations[kind]);
+        }
+    }
+    copies(allocations);
+    in_place(SHARED);
+    in_place(HOST);
+    reduction(allocations[DEVICE]);
+    if (!encoded)
+        indirect();
+    free_waits();
+    must(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, &found), "clGetDeviceIDs");
+    if (found > 1)
+        two_devices(devices[1]);
+    for (int kind = 0; kind < KINDS; kind++)
+        must(mem_free(host.context, allocations[kind]), "clMemFreeINTEL");
+    if (fills_up)
+        full_device();
+    stop(&host);
+    puts("ok");
+    return 0;
+}

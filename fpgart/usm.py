@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unified shared memory for pyopencl programs, on any platform with cl_intel_unified_shared_memory.
+
+    data = usm.shared_empty(context, 1000, numpy.float32)   # an ordinary numpy array
+    data[:] = 1
+    usm.set_arg(kernel, 0, data)
+    pyopencl.enqueue_nd_range_kernel(queue, kernel, data.shape, None)
+    queue.finish()
+    print(data)
+
+Host and shared arrays are numpy arrays whose memory is an allocation; it is freed with the last view of it.
+Device arrays have a shape and a type, but the host cannot look into them: memcpy() brings their contents.
+This module knows nothing of fpgart's driver; it finds the extension's functions through pyopencl's loader.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+HOST_MEM_CAPABILITIES = 0x4190
+DEVICE_MEM_CAPABILITIES = 0x4191
+SINGLE_DEVICE_SHARED_MEM_CAPABILITIES = 0x4192
+
+Shape = int | tuple[int, ...]
+
+
+class UsmError(Exception):
+    """A call of the extension failed, or the platform does not have it; the sentence says which."""
+
+
+class _Loader:
+    """The OpenCL loader that pyopencl uses, and the extension's functions of each platform."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._library: Any = None
+        self._functions: dict[tuple[int, str], Any] = {}
+
+    def _open(self) -> Any:
+        if self._library is None:
+            with open("/proc/self/maps") as maps:
+                paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "libOpenCL" in line}
+            if not paths:
+                raise UsmError("pyopencl's OpenCL loader is not in this process")
+            self._library = ctypes.CDLL(sorted(paths)[0])
+            self._library.clGetExtensionFunctionAddressForPlatform.restype = ctypes.c_void_p
+        return self._library
+
+    def function(self, platform: cl.Platform, name: str, result: Any, *parameters: Any) -> Any:
+        """An extension function of a platform; raises UsmError where there is none."""
+        key = platform.int_ptr, name
+        with self._lock:
+            if key not in self._functions:
+                look_up = self._open().clGetExtensionFunctionAddressForPlatform
+                address = look_up(ctypes.c_void_p(platform.int_ptr), name.encode())
+                if not address:
+                    raise UsmError(f"platform '{platform.name}' has no cl_intel_unified_shared_memory ({name})")
+                self._functions[key] = ctypes.CFUNCTYPE(result, *parameters)(address)
+            return self._functions[key]
+
+
+_LOADER = _Loader()
+_POINTER, _SIZE, _UINT, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int32
+
+
+def _check(name: str, status: int) -> None:
+    if status:
+        words = cl.status_code.to_string(status)  # type: ignore[operator]
+        raise UsmError(f"{name} failed: {words}")
+
+
+def _platform(context: cl.Context) -> cl.Platform:
+    return context.devices[0].platform
+
+
+class _Memory:
+    """An allocation, freed with the last array that is on it."""
+
+    def __init__(self, name: str, context: cl.Context, device: cl.Device | None, size: int) -> None:
+        status = _INT(0)
+        places = [] if name == "clHostMemAllocINTEL" else [_POINTER]
+        allocate = _LOADER.function(
+            _platform(context), name, _POINTER, _POINTER, *places, _POINTER, _SIZE, _UINT, _POINTER
+        )
+        owner = [] if not places else [device.int_ptr if device is not None else None]
+        self.context = context
+        self.size = size
+        self.pointer = allocate(context.int_ptr, *owner, None, max(size, 1), 0, ctypes.addressof(status)) or 0
+        if status.value or not self.pointer:
+            self.pointer = 0
+            _check(name, status.value or -6)
+
+    def array(self, shape: Shape, dtype: Any) -> np.ndarray[Any, Any]:
+        """A numpy array on it, which keeps it alive."""
+        made: Any = (ctypes.c_char * max(self.size, 1)).from_address(self.pointer)
+        made._memory = self
+        return np.frombuffer(made, np.dtype(dtype), count=int(np.prod(shape, dtype=np.int64))).reshape(shape)
+
+    def free(self) -> None:
+        """Give it back now, after the commands that may use it."""
+        pointer, self.pointer = self.pointer, 0
+        if pointer:
+            name = "clMemBlockingFreeINTEL"
+            _check(name, _LOADER.function(_platform(self.context), name, _INT, _POINTER, _POINTER)(
+                self.context.int_ptr, pointer))  # fmt: skip
+
+    def __del__(self) -> None:
+        if getattr(self, "pointer", 0):
+            self.free()
+
+
+class DeviceArray:
+    """An array in a device's own memory. The host cannot look into it; memcpy() can."""
+
+    def __init__(self, memory: _Memory, shape: tuple[int, ...], dtype: Any) -> None:
+        self.memory = memory
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+
+    @property
+    def pointer(self) -> int:
+        return int(self.memory.pointer)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * int(self.dtype.itemsize)
+
+    def free(self) -> None:
+        """Give the memory back now, after the commands that may use it."""
+        self.memory.free()
+
+    def get(self, queue: cl.CommandQueue) -> np.ndarray[Any, Any]:
+        """A copy of the contents in the host's memory."""
+        host = np.empty(self.shape, self.dtype)
+        memcpy(queue, host, self)
+        return host
+
+    def _refuse(self, *_: object, **__: object) -> Any:
+        raise TypeError(
+            "this array is in device memory, which the host cannot reach: copy it with usm.memcpy(queue, array, this) "
+            "or this.get(queue), or allocate it with usm.shared_empty"
+        )
+
+    __array__ = __getitem__ = __setitem__ = __iter__ = __float__ = __int__ = _refuse
+
+    def __len__(self) -> int:
+        return self.shape[0] if self.shape else 0
+
+    def __repr__(self) -> str:
+        return f"<DeviceArray {self.shape} {self.dtype} at {self.pointer:#x}>"
+
+
+def _bytes_of(shape: Shape, dtype: Any) -> int:
+    return int(np.prod(shape, dtype=np.int64)) * int(np.dtype(dtype).itemsize)
+
+
+def host_empty(context: cl.Context, shape: Shape, dtype: Any) -> np.ndarray[Any, Any]:
+    """An array in host memory that every device of the context reaches. Raises UsmError."""
+    return _Memory("clHostMemAllocINTEL", context, None, _bytes_of(shape, dtype)).array(shape, dtype)
+
+
+def shared_empty(
+    context: cl.Context, shape: Shape, dtype: Any, device: cl.Device | None = None
+) -> np.ndarray[Any, Any]:
+    """An array that the host shares with a device (None: the context's first one). Raises UsmError."""
+    owner = device or context.devices[0]
+    return _Memory("clSharedMemAllocINTEL", context, owner, _bytes_of(shape, dtype)).array(shape, dtype)
+
+
+def device_empty(context: cl.Context, shape: Shape, dtype: Any, device: cl.Device | None = None) -> DeviceArray:
+    """An array in a device's own memory (None: that of the context's first one). Raises UsmError."""
+    owner = device or context.devices[0]
+    memory = _Memory("clDeviceMemAllocINTEL", context, owner, _bytes_of(shape, dtype))
+    return DeviceArray(memory, (shape,) if isinstance(shape, int) else tuple(shape), dtype)
+
+
+def pointer_of(array: np.ndarray[Any, Any] | DeviceArray) -> int:
+    """Where an array begins; raises ValueError for one that is not contiguous."""
+    if isinstance(array, DeviceArray):
+        return array.pointer
+    if not array.flags.c_contiguous:
+        raise ValueError("the array is not contiguous")
+    return int(array.ctypes.data)
+
+
+def _events(wait_for: Iterable[cl.Event] | None) -> tuple[int, Any]:
+    handles = [event.int_ptr for event in wait_for or ()]
+    return len(handles), (_POINTER * len(handles))(*handles) if handles else None
+
+
+def memcpy(
+    queue: cl.CommandQueue,
+    target: np.ndarray[Any, Any] | DeviceArray,
+    source: np.ndarray[Any, Any] | DeviceArray,
+    *,
+    wait_for: Iterable[cl.Event] | None = None,
+    blocking: bool = True,
+) -> cl.Event:
+    """Copy all of an array to another of the same bytes, of any kinds; plain numpy arrays will do.
+
+    Raises ValueError for other sizes, UsmError. Not blocking, both have to live until the event has come.
+    """
+    if target.nbytes != source.nbytes:
+        raise ValueError(f"the source has {source.nbytes} bytes, the target {target.nbytes}")
+    name = "clEnqueueMemcpyINTEL"
+    function = _LOADER.function(
+        queue.device.platform, name, _INT, _POINTER, _UINT, _POINTER, _POINTER, _SIZE, _UINT, _POINTER, _POINTER
+    )
+    count, events = _events(wait_for)
+    made = _POINTER()
+    begin, end = pointer_of(target), pointer_of(source)
+    _check(name, function(queue.int_ptr, blocking, begin, end, target.nbytes, count, events, ctypes.addressof(made)))
+    return cl.Event.from_int_ptr(made.value or 0, retain=False)
+
+
+def fill(
+    queue: cl.CommandQueue,
+    target: np.ndarray[Any, Any] | DeviceArray,
+    value: Any,
+    *,
+    wait_for: Iterable[cl.Event] | None = None,
+) -> cl.Event:
+    """Set every element to `value`. Raises UsmError."""
+    pattern = np.asarray(value, target.dtype).tobytes()
+    name = "clEnqueueMemFillINTEL"
+    function = _LOADER.function(
+        queue.device.platform, name, _INT, _POINTER, _POINTER, ctypes.c_char_p, _SIZE, _SIZE, _UINT, _POINTER, _POINTER
+    )
+    count, events = _events(wait_for)
+    made = _POINTER()
+    arguments = (pattern, len(pattern), target.nbytes, count, events, ctypes.addressof(made))
+    _check(name, function(queue.int_ptr, pointer_of(target), *arguments))
+    return cl.Event.from_int_ptr(made.value or 0, retain=False)
+
+
+def set_arg(kernel: cl.Kernel, index: int, array: np.ndarray[Any, Any] | DeviceArray | None) -> None:
+    """Give a kernel a pointer to an array's memory, or NULL. The array has to outlive the kernel's runs."""
+    name = "clSetKernelArgMemPointerINTEL"
+    platform = _platform(kernel.context)
+    function = _LOADER.function(platform, name, _INT, _POINTER, _UINT, _POINTER)
+    _check(name, function(kernel.int_ptr, index, pointer_of(array) if array is not None else None))
