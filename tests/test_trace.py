@@ -236,3 +236,24 @@ def test_buffers_that_are_never_released_are_told(tmp_path: Path) -> None:
     body = SET_FIRST.replace("buffer.release()", "import os; os._exit(0)")
     assert "never released" in report.as_text(report.read(traced(tmp_path, body)))
     assert os.path.exists(tmp_path / "trace.json")
+
+
+def test_usm_is_in_trace_and_report_and_leaks_name_the_call(tmp_path: Path) -> None:
+    body = """
+from fpgart import usm
+kept, given_back = usm.device_empty(context, 1000, np.int32), usm.shared_empty(context, 1000, np.int32)
+usm.memcpy(queue, kept, given_back)
+del given_back
+import gc, os; gc.collect(); os._exit(0)
+"""
+    file = traced(tmp_path, body, board="usm_s10")
+    events = [(e["name"], e["args"]["kind"], e["args"]["size"]) for e in of_lines(file, "usm")]
+    assert events == [("allocate", "device", 4000), ("allocate", "shared", 4000), ("free", "shared", 4000)]
+    text = report.as_text(report.read(file))
+    assert "device allocation 1: 3.906 KiB, device 0, device bank 1 at 0x1000000000000" in text
+    assert "never freed: it leaks, allocated by clDeviceMemAllocINTEL" in text
+
+
+def of_lines(file: Path, category: str) -> list[dict[str, Any]]:
+    """As of(), for a trace that has no end."""
+    return [event for event in report.events(file) if event.get("cat") == category]

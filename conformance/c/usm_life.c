@@ -125,6 +125,24 @@ static void copies(void *allocations[KINDS])
     }
 }
 
+static void out_of_order(void *allocations[KINDS])
+{
+    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES,
+                                              CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    const cl_command_queue in_order = host.queue;
+    cl_event event;
+    cl_int status, value = 99, got = 0;
+    host.queue = clCreateCommandQueueWithProperties(host.context, host.device, properties, &status);
+    must(status, "clCreateCommandQueueWithProperties");
+    copies(allocations);
+    must(mem_fill(host.queue, allocations[DEVICE], &value, 4, SIZE, 0, NULL, &event), "fill");
+    must(mem_copy(host.queue, CL_TRUE, &got, allocations[DEVICE], 4, 1, &event, NULL), "copy");
+    must_be(got == value, "a copy waits for the fill in its wait list");
+    clReleaseEvent(event);
+    clReleaseCommandQueue(host.queue);
+    host.queue = in_order;
+}
+
 static void fills(void *allocation)
 {
     static unsigned char got[SIZE], pattern[128];
@@ -310,6 +328,7 @@ int main(int count, char **words)
         }
     }
     copies(allocations);
+    out_of_order(allocations);
     in_place(SHARED);
     in_place(HOST);
     reduction(allocations[DEVICE]);
