@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from fpgart import __version__
+from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
 from fpgart.config import OptionError
@@ -93,6 +94,32 @@ def report(trace: Path, as_json: bool) -> None:
     click.echo(trace_report.as_json(found) if as_json else trace_report.as_text(found), nl=False)
 
 
+@cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def aoc(words: tuple[str, ...]) -> None:
+    """Compile OpenCL C into an .aocx for a board.
+
+    fpgart aoc kernel.cl [-o kernel.aocx] [-board=NAME] [-I FOLDER] [-D NAME=VALUE] [-report]
+
+    Options are spelt as aoc spells them; those that only make sense for real hardware are noted and do nothing.
+    """
+    if set(words) & {"-h", "--help", "-help"}:
+        click.echo(click.get_current_context().get_help())
+        return
+    from fpgart.cli.aoc import compile_command
+
+    sys.exit(compile_command(list(words)))
+
+
+@cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def aocx(words: tuple[str, ...]) -> None:
+    """Show, extract or check an .aocx or .aocr file."""
+    from fpgart.cli.aoc import aocx as group
+
+    group(list(words), prog_name="fpgart aocx", standalone_mode=False)
+
+
 @cli.command()
 def doctor() -> None:
     """Check the installation end to end; say for each failure what to do."""
@@ -103,6 +130,12 @@ def main() -> None:
     """Entry point; errors are one line, not a traceback."""
     try:
         cli()
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except AocxError as error:
+        click.echo(f"fpgart: {error}", err=True)
+        sys.exit(1)
     except (OptionError, registration.RegistrationError, running.RunError, trace_report.TraceError) as error:
         click.echo(f"fpgart: {error}", err=True)
         sys.exit(2)

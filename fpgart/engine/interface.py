@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from struct import Struct
 from typing import Protocol
 
@@ -32,6 +32,22 @@ class KernelInterface:
     arguments: tuple[ArgumentInterface, ...]
     attributes: str = ""
     required_work_group_size: tuple[int, int, int] = (0, 0, 0)
+
+
+def with_places(
+    interfaces: dict[str, KernelInterface], locations: dict[str, tuple[str, ...]]
+) -> dict[str, KernelInterface]:
+    """The interfaces with the buffer locations in them."""
+    if not locations:
+        return interfaces
+    found = dict(interfaces)
+    for name, places in locations.items():
+        interface = interfaces.get(name)
+        if interface is not None and len(places) == len(interface.arguments):
+            pairs = zip(interface.arguments, places, strict=True)
+            arguments = tuple(replace(argument, buffer_location=place) for argument, place in pairs)
+            found[name] = replace(interface, arguments=arguments)
+    return found
 
 
 class ArgumentKind(enum.IntEnum):

@@ -19,7 +19,7 @@ COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 CONTINUED = re.compile(r"\\\r?\n")
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
 DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\S')
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\S')
 DEEPEST = 32
 ATTRIBUTE = "buffer_location"
 
@@ -28,9 +28,7 @@ def buffer_locations(source: str, options: str = "") -> dict[str, tuple[str, ...
     """For each kernel whose arguments have a buffer_location: one per argument, "" for none."""
     if ATTRIBUTE not in source and ATTRIBUTE not in options:
         return {}
-    text = COMMENT.sub(lambda found: found[1] or " ", CONTINUED.sub(" ", source))
-    macros = {name: TOKEN.findall(body) for name, body in DEFINE.findall(text)} | _macros_of(options)
-    tokens = list(_expanded(TOKEN.findall(DIRECTIVE.sub("", text)), macros))
+    tokens = _tokens(source, options)
     found = {}
     for index, token in enumerate(tokens):
         if token in ("kernel", "__kernel"):
@@ -39,6 +37,51 @@ def buffer_locations(source: str, options: str = "") -> dict[str, tuple[str, ...
             if name and any(locations):
                 found[name] = locations
     return found
+
+
+NUMBERED = ("max_global_work_dim", "num_simd_work_items", "max_work_group_size", "uses_global_work_offset", "autorun",
+            "reqd_work_group_size", "num_compute_units")  # fmt: skip
+
+
+def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tuple[int, ...]]]:
+    """By kernel, the numbers of those attributes that boards know; () for one without numbers."""
+    tokens = _tokens(source, options)
+    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    pending: dict[str, tuple[int, ...]] = {}
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token == "__attribute__":
+            end = _group(tokens, index + 1)
+            pending |= _numbered(tokens[index:end])
+            index = end
+        elif token in ("kernel", "__kernel"):
+            name, _ = _kernel(tokens, index + 1)
+            head = tokens[index + 1 : tokens.index(name, index)] if name else []
+            if name:
+                found[name] = pending | _numbered(head)
+            pending = {}
+        elif token in (";", "}"):
+            pending = {}
+        index += 1
+    return found
+
+
+def _numbered(tokens: list[str]) -> dict[str, tuple[int, ...]]:
+    found = {}
+    for index, token in enumerate(tokens):
+        if token.strip("_") in NUMBERED:
+            end = _group(tokens, index + 1) if tokens[index + 1 : index + 2] == ["("] else index
+            numbers = [int(t, 0) for t in tokens[index + 2 : end] if t.isdigit()]
+            found[token.strip("_")] = tuple(numbers)
+    return found
+
+
+def _tokens(source: str, options: str) -> list[str]:
+    """The source without comments and directives, with macros put in."""
+    text = COMMENT.sub(lambda found: found[1] or " ", CONTINUED.sub(" ", source))
+    macros = {name: TOKEN.findall(body) for name, body in DEFINE.findall(text)} | _macros_of(options)
+    return list(_expanded(TOKEN.findall(DIRECTIVE.sub("", text)), macros))
 
 
 def _macros_of(options: str) -> dict[str, list[str]]:

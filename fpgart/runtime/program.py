@@ -6,17 +6,21 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha1
 from itertools import count
 from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
+from fpgart.aocx.binary import SIGNATURE, ProgramBinary
+from fpgart.aocx.container import BOARD_IMAGE, MAGIC, RANDOM_HASH, Container
+from fpgart.aocx.errors import AocxError
 from fpgart.engine.interface import (
     BuildFailed,
     BuiltProgram,
     EngineKernel,
     KernelInterface,
+    with_places,
 )
 from fpgart.engine.opencl_c import buffer_locations
 from fpgart.errors import (
@@ -28,7 +32,6 @@ from fpgart.errors import (
     InvalidProgramExecutable,
     error_of,
 )
-from fpgart.runtime.binary import ProgramBinary
 
 if TYPE_CHECKING:
     from fpgart.runtime.context import Context
@@ -74,12 +77,16 @@ class Program:
         self._building = threading.Lock()
         self._loaded: ProgramBinary | None = None
         self._identity = ""
+        self._container = b""
+        self._image = b""
         self._number = next(NUMBERS)
         self._locations: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def from_binary(cls, context: Context, devices: list[Device], data: bytes) -> Program:
         """Raises InvalidBinary for bytes that are not what clGetProgramInfo gave."""
+        if data.startswith(MAGIC):
+            return cls._from_container(context, devices, data)
         binary = ProgramBinary.decode(data)
         engine = context.platform.engine
         if binary.engine != f"{engine.name} {engine.version}":
@@ -91,6 +98,34 @@ class Program:
         for build in program.builds.values():
             build.kind = binary.kind
             build.options = binary.options
+        return program
+
+    @classmethod
+    def _from_container(cls, context: Context, devices: list[Device], data: bytes) -> Program:
+        """A program from an .aocx; built at once. Raises InvalidBinary for one that does not fit a device."""
+        from fpgart.aocx.checks import check  # only who has an .aocx needs it
+
+        try:
+            container = Container.decode(data)
+            for device in devices:
+                check(container, device.board)
+        except AocxError as error:
+            raise InvalidBinary(str(error)) from None
+        image = container[BOARD_IMAGE]
+        if not image.startswith(SIGNATURE):
+            raise InvalidBinary("it is a real board's binary, and nothing here can run its kernels")
+        binary = ProgramBinary.decode(image)
+        program = cls(context, devices, source=binary.payload.decode(errors="surrogateescape"))
+        program._container = data
+        program._image = image
+        program._identity = container.text(RANDOM_HASH)
+        program.claim(devices)
+        try:
+            program.build(devices, binary.options)
+        except CLError as error:
+            raise InvalidBinary(f"the engine does not take its source: {error}") from None
+        program.interfaces()
+        program._identity = container.text(RANDOM_HASH)
         return program
 
     # Building
@@ -117,7 +152,16 @@ class Program:
         self._program().specialize(id, value)
 
     def build(self, devices: list[Device], options: str) -> None:
-        """Compile and link for `devices`; raises CLError, the log has the compiler's words."""
+        """Compile and link for `devices`; raises CLError, the log has the compiler's words.
+
+        A container's program has been built; building it again is trivial.
+        """
+        if self._container and self._interfaces:
+            for device in devices:
+                self.builds[device] = Build(
+                    cl.CL_BUILD_SUCCESS, options, "Trivial build", cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+                )
+            return
         self._step(devices, options, lambda made: made.build(options), cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE)
 
     def compile(self, devices: list[Device], options: str, headers: dict[str, Program]) -> None:
@@ -193,6 +237,8 @@ class Program:
 
     def image(self) -> bytes:
         """What is loaded onto the board."""
+        if self._image:
+            return self._image
         if self._loaded is not None:
             return self._loaded.payload
         return self.il or (self.source or f"linked program {self._number}").encode(errors="replace")
@@ -204,7 +250,7 @@ class Program:
         if not self.executable:
             raise InvalidProgramExecutable("the program has not been built successfully")
         if not self._interfaces:
-            self._interfaces = placed(self._program().kernels(), self.locations())
+            self._interfaces = with_places(self._program().kernels(), self.locations())
             loaded = self._loaded
             if loaded is not None:  # binaries of some drivers keep no argument information
                 self._interfaces = {name: loaded.kernels.get(name, i) for name, i in self._interfaces.items()}
@@ -229,6 +275,8 @@ class Program:
         build = self.builds[device]
         if build.kind == cl.CL_PROGRAM_BINARY_TYPE_NONE:
             return b""
+        if self._container:
+            return self._container
         engine = self.context.platform.engine
         kernels = self.interfaces() if self.executable else {}
         return ProgramBinary(
@@ -248,20 +296,6 @@ def link(context: Context, devices: list[Device], options: str, programs: list[P
     kind = cl.CL_PROGRAM_BINARY_TYPE_LIBRARY if library else cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
     program.adopt(made, options, log, kind, programs)
     return program
-
-
-def placed(interfaces: dict[str, KernelInterface], locations: dict[str, tuple[str, ...]]) -> dict[str, KernelInterface]:
-    """The interfaces with the buffer locations in them."""
-    if not locations:
-        return interfaces
-    found = dict(interfaces)
-    for name, places in locations.items():
-        interface = interfaces.get(name)
-        if interface is not None and len(places) == len(interface.arguments):
-            pairs = zip(interface.arguments, places, strict=True)
-            arguments = tuple(replace(argument, buffer_location=place) for argument, place in pairs)
-            found[name] = replace(interface, arguments=arguments)
-    return found
 
 
 def _first_error(log: str) -> str:

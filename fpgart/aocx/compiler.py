@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From OpenCL C to a container, as `aoc` does it, with the engine's compiler.
+
+What the board of a container "loads" (.acl.fpga.bin) is the source with its options and the kernels' interfaces:
+engines' own binaries differ from run to run, and the same input shall give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from fpgart import opencl as cl
+from fpgart.aocx import container as sections
+from fpgart.aocx.autodiscovery import format as format_autodiscovery
+from fpgart.aocx.binary import ProgramBinary
+from fpgart.aocx.container import Container
+from fpgart.aocx.errors import AocxError
+from fpgart.aocx.system import (
+    Access,
+    AddressSpace,
+    Argument,
+    Autodiscovery,
+    Category,
+    Interface,
+    Kernel,
+    Memory,
+    TypeQualifier,
+)
+from fpgart.board.description import BoardDescription
+from fpgart.engine.interface import ArgumentInterface, BuildFailed, Engine, EngineKernel, KernelInterface, with_places
+from fpgart.engine.opencl_c import buffer_locations, kernel_attributes, size_of_type
+
+SOURCE_ENGINE = "OpenCL C"
+"""The engine of a binary whose payload is source."""
+NO_IDENTITY = "0" * 40
+POINTER_BYTES, POINTER_ALIGNMENT = 8, 1024
+LARGEST_VALUE = 1024
+TEXT_UNIT = 256
+INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
+DEEPEST_INCLUDE = 32
+MESSAGE = re.compile(
+    r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+): "
+    r"(?:(?P<kind2>(?:fatal )?error|warning|note): )?(?P<words>.*)"
+)
+SPACES = {
+    cl.CL_KERNEL_ARG_ADDRESS_PRIVATE: AddressSpace.NONE,
+    cl.CL_KERNEL_ARG_ADDRESS_LOCAL: AddressSpace.LOCAL,
+    cl.CL_KERNEL_ARG_ADDRESS_GLOBAL: AddressSpace.GLOBAL,
+    cl.CL_KERNEL_ARG_ADDRESS_CONSTANT: AddressSpace.CONSTANT,
+}
+ACCESS = {
+    cl.CL_KERNEL_ARG_ACCESS_READ_ONLY: Access.READ_ONLY,
+    cl.CL_KERNEL_ARG_ACCESS_WRITE_ONLY: Access.WRITE_ONLY,
+    cl.CL_KERNEL_ARG_ACCESS_READ_WRITE: Access.READ_WRITE,
+}
+
+
+class CompileError(AocxError):
+    """The compiler's own words, with file, line and caret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `aoc` was told: for the compiler (-I, -D, ...) and what is only written down."""
+
+    compiler: tuple[str, ...] = ()
+    noted: tuple[str, ...] = field(default=())
+
+    def text(self) -> str:
+        return " ".join(self.compiler)
+
+
+def compile_source(source: str, board: BoardDescription, options: Options, engine: Engine) -> Container:
+    """A container for `board`; raises CompileError with the compiler's log."""
+    built = engine.from_source(source)
+    try:
+        built.build(options.text())
+    except BuildFailed as failed:
+        raise CompileError(failed.log) from None
+    interfaces = with_places(built.kernels(), buffer_locations(source, options.text()))
+    if not interfaces:
+        raise CompileError("error: the source has no kernel")
+    attributes = kernel_attributes(source, options.text())
+    kernels = tuple(
+        _kernel(index, interface, built.kernel(name), attributes.get(name, {}))
+        for index, (name, interface) in enumerate(sorted(interfaces.items()))
+    )
+    system = Autodiscovery(NO_IDENTITY, board.name, memories_of(board), kernels)
+    _check_locations(system)
+    image = ProgramBinary(
+        SOURCE_ENGINE, cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE, options.text(), dict(sorted(interfaces.items())),
+        source.encode(),
+    ).encode()  # fmt: skip
+    return _with_identity(system, board, options, source, image)
+
+
+def _with_identity(
+    system: Autodiscovery, board: BoardDescription, options: Options, source: str, image: bytes
+) -> Container:
+    recorded = " ".join((*options.compiler, *options.noted))
+    digest = hashlib.sha1("\0".join((board.name, recorded, source)).encode(), usedforsecurity=False).hexdigest()
+    made = Container(
+        {
+            sections.BOARD: board.name.encode(),
+            sections.AUTODISCOVERY: _padded(format_autodiscovery(system)),
+            sections.RANDOM_HASH: NO_IDENTITY.encode(),
+            sections.SOURCE_HASH: digest.encode(),
+            sections.BOARD_SPEC: board.text.encode(),
+            sections.ARGUMENT_INFO: _argument_info(system).encode(),
+            sections.OPTIONS: recorded.encode(),
+            sections.SOURCE: source.encode(),
+            sections.BOARD_IMAGE: image,
+        }
+    )
+    identity = made.identity().encode()
+    changed = dict(made.sections)
+    changed[sections.RANDOM_HASH] = identity
+    changed[sections.AUTODISCOVERY] = changed[sections.AUTODISCOVERY].replace(NO_IDENTITY.encode(), identity)
+    return Container(changed)
+
+
+def _padded(text: str) -> bytes:
+    """As real containers have it: blanks up to a multiple of 256 bytes, at the end the length in hexadecimal digits."""
+    size = -(-(len(text) + 8) // TEXT_UNIT) * TEXT_UNIT
+    return text.encode().ljust(size - 8) + b"%08X" % (len(text) + 1)
+
+
+def memories_of(board: BoardDescription) -> tuple[Memory, ...]:
+    """The board's memories as autodiscovery tells them."""
+    return tuple(
+        Memory(
+            memory.name,
+            tuple(Interface(port.address, port.end) for port in memory.interfaces),
+            config_address=memory.config_addr if memory.banks > 1 else 0,
+            interleaved=memory.interleaved if memory.banks > 1 else True,
+            allocation_types=int(memory.allocation_types),
+        )
+        for memory in board.memories
+    )
+
+
+def _kernel(
+    index: int, interface: KernelInterface, engine_kernel: EngineKernel, attributes: dict[str, tuple[int, ...]]
+) -> Kernel:
+    single = attributes.get("max_global_work_dim", (3,))[0] == 0
+    return Kernel(
+        interface.name,
+        tuple(_argument(i, argument, engine_kernel) for i, argument in enumerate(interface.arguments)),
+        csr_address=index * 256,
+        work_group_invariant=single,
+        vector_lanes=attributes.get("num_simd_work_items", (1,))[0],
+        required_work_group_size=interface.required_work_group_size,
+        max_work_group_sizes=attributes.get("max_work_group_size", Kernel("").max_work_group_sizes),
+        max_global_work_dim=attributes.get("max_global_work_dim", (3,))[0],
+        uses_global_work_offset=bool(attributes.get("uses_global_work_offset", (1,))[0]),
+    )
+
+
+def _argument(index: int, argument: ArgumentInterface, engine_kernel: EngineKernel) -> Argument:
+    space = SPACES.get(argument.address_qualifier, AddressSpace.NONE)
+    is_local = space is AddressSpace.LOCAL
+    is_pointer = space is not AddressSpace.NONE
+    size = 4 if is_local else POINTER_BYTES if is_pointer else _size_of_value(index, argument, engine_kernel)
+    qualifiers = TypeQualifier.NONE
+    for bit, qualifier in (
+        (cl.CL_KERNEL_ARG_TYPE_CONST, TypeQualifier.CONST),
+        (cl.CL_KERNEL_ARG_TYPE_RESTRICT, TypeQualifier.RESTRICT),
+        (cl.CL_KERNEL_ARG_TYPE_VOLATILE, TypeQualifier.VOLATILE),
+    ):
+        if argument.type_qualifier & bit:
+            qualifiers |= qualifier
+    return Argument(
+        space,
+        Category.MEMORY if is_pointer else Category.VALUE,
+        size,
+        POINTER_ALIGNMENT if is_pointer and not is_local else _power_of_two(size),
+        (argument.buffer_location,) if argument.buffer_location else (),
+        local_space=index + 4 if is_local else 0,
+        local_bytes=16384 if is_local else 0,
+        qualifiers=qualifiers,
+        name=argument.name,
+        type_name=argument.type_name.replace(" ", ""),
+        access=ACCESS.get(argument.access_qualifier, Access.NONE),
+    )
+
+
+def _size_of_value(index: int, argument: ArgumentInterface, engine_kernel: EngineKernel) -> int:
+    """Bytes of a value: by its type's name or, for structures, what the compiler's kernel takes."""
+    known = size_of_type(argument.type_name)
+    if known:
+        return known
+    return next((size for size in range(1, LARGEST_VALUE + 1) if engine_kernel.accepts(index, size)), 0)
+
+
+def _power_of_two(size: int) -> int:
+    return 1 << max(0, (size - 1).bit_length())
+
+
+def _check_locations(system: Autodiscovery) -> None:
+    for kernel in system.kernels:
+        for argument in kernel.arguments:
+            if argument.buffer_location and system.memory(argument.buffer_location) is None:
+                known = ", ".join(memory.name for memory in system.memories)
+                raise CompileError(
+                    f"error: argument '{argument.name}' of kernel '{kernel.name}' is to be in memory "
+                    f"'{argument.buffer_location}'; board '{system.board}' has {known}"
+                )
+
+
+def _argument_info(system: Autodiscovery) -> str:
+    lines = [f"<board name={quoteattr(system.board)}>"]
+    for kernel in system.kernels:
+        lines.append(f'  <kernel name={quoteattr(kernel.name)} num_args="{len(kernel.arguments)}">')
+        for index, argument in enumerate(kernel.arguments):
+            lines.append(
+                f'    <argument index="{index}" name={quoteattr(argument.name)} '
+                f'opencl_access_type="{int(argument.space)}" type_qualifier="{int(argument.qualifiers)}" '
+                f'access_qualifier="{int(argument.access)}" type_name={quoteattr(argument.type_name)}/>'
+            )
+        lines.append("  </kernel>")
+    return "\n".join([*lines, "</board>", ""])
+
+
+def compile_file(path: Path, board: BoardDescription, options: Options, engine: Engine) -> Container:
+    """compile_source() of a file; headers beside it, or in a folder of -I, go into the container with it.
+
+    Raises CompileError, with the source lines that it is about, or OSError.
+    """
+    folders = [path.resolve().parent]
+    folders += [Path(option[2:]) for option in options.compiler if option.startswith("-I")]
+    kept = Options(tuple(o for o in options.compiler if not o.startswith("-I")), options.noted)
+    text = path.read_text(errors="surrogateescape")
+    files = {path.name: text}
+    source = f'#line 1 "{path.name}"\n' + _with_headers(text, path.name, folders, files, 0)
+    try:
+        return compile_source(source, board, kept, engine)
+    except CompileError as error:
+        raise CompileError(with_carets(str(error), files)) from None
+
+
+def _with_headers(text: str, name: str, folders: list[Path], files: dict[str, str], depth: int) -> str:
+    """The text with `#include "..."` replaced by the file, where that is found."""
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        found = INCLUDE.match(line)
+        header = next((f / found[1] for f in folders if (f / found[1]).is_file()), None) if found else None
+        if header is None or found is None or depth == DEEPEST_INCLUDE:
+            lines.append(line)
+            continue
+        content = files[found[1]] = header.read_text(errors="surrogateescape")
+        lines.append(f'#line 1 "{found[1]}"')
+        lines.append(_with_headers(content, found[1], [header.parent, *folders], files, depth + 1))
+        lines.append(f'#line {number + 1} "{name}"')
+    return "\n".join(lines) + "\n"
+
+
+def with_carets(log: str, files: dict[str, str]) -> str:
+    """A compiler's log with each message as `file:line:column: error: ...`, the source line and a caret below it."""
+    lines = []
+    for line in log.splitlines():
+        found = MESSAGE.fullmatch(line)
+        if found is None:
+            lines.append(line)
+            continue
+        name, row, column = Path(found["file"]).name, int(found["line"]), int(found["column"])
+        kind = found["kind"] or found["kind2"]
+        lines.append(f"{name}:{row}:{column}: {kind}: {found['words']}")
+        source = files.get(name, "").splitlines()
+        if row <= len(source):
+            shown = source[row - 1].replace("\t", " ")
+            lines += [f"    {shown}", f"    {' ' * (column - 1)}^"]
+    return "\n".join(lines)
