@@ -136,6 +136,12 @@ USM_POINTERS = Option(
     "mapped",
     "Pointers to device memory: mapped (kernels can follow those that are stored in memory) or encoded, as on a board.",
 )
+MODELS: Option[tuple[str, ...]] = Option(
+    "FPGART_MODELS", names, (), "Modules, or paths of .py files, with Python models of kernels, divided by commas."
+)
+PROGRAM_SECONDS = Option(
+    "FPGART_PROGRAM_SECONDS", seconds, 0.0, "Seconds that programming a board takes, as it does on real ones."
+)
 EMULATOR_DEVICES = Option(
     "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."
 )

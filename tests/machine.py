@@ -41,6 +41,7 @@ class PythonKernel:
     interface: KernelInterface
     function: Function
     launched: bool = False
+    wants_extents: bool = False
 
     def accepts(self, index: int, size: int) -> bool:
         return size == 4
@@ -51,7 +52,9 @@ class PythonKernel:
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
         return b""
 
-    def launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+    def launch(
+        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, extents: tuple[int, ...] = ()
+    ) -> None:
         values: list[int] = []
         for index in range(len(self.interface.arguments)):
             kind, size, value = unpack_from("IIQ", image, 16 * index)

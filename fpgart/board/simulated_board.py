@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 from fpgart import config
@@ -98,6 +99,8 @@ class SimulatedBoard:
         self._copied.add(size)
 
     def program(self, image: bytes) -> None:
+        if config.PROGRAM_SECONDS.value:
+            time.sleep(config.PROGRAM_SECONDS.value)
         self.traffic["program"].add(len(image))
 
     def host_alloc(self, size: int, alignment: int) -> int:

@@ -91,6 +91,8 @@ class EngineKernel(Protocol):
 
     interface: KernelInterface
     launched: bool
+    wants_extents: bool
+    """Whether launch() is told how many bytes there are behind each pointer."""
 
     def accepts(self, index: int, size: int) -> bool:
         """Whether argument `index`, passed by value, has `size` bytes."""
@@ -101,7 +103,9 @@ class EngineKernel(Protocol):
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
         """The driver's answer to clGetKernelSubGroupInfo; raises CLError where it has none."""
 
-    def launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+    def launch(
+        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, extents: tuple[int, ...] = ()
+    ) -> None:
         """Run to the end; raises CLError.
 
         `image` has the arguments as pack_arguments() lays them out, `sizes` the global offset, global

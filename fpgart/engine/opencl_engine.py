@@ -210,6 +210,7 @@ class Kernel:
         self.handle = self.engine.driver.create("clCreateKernel", program.handle, ffi.new("char[]", name.encode()))
         self._accepted: dict[int, int] = {}
         self.launched = False
+        self.wants_extents = False
         self.interface = self._read_interface(name)
         self._count = len(self.interface.arguments)
 
@@ -279,7 +280,9 @@ class Kernel:
         )
         return bytes(ffi.buffer(value, min(int(size[0]), length)))
 
-    def launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+    def launch(
+        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, extents: tuple[int, ...] = ()
+    ) -> None:
         if self.launched:
             self._launch(image, dimensions, sizes, has_local)
         else:  # drivers compile for good at the first launch

@@ -418,12 +418,28 @@ class LaunchKernel:
             self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'")
         begin = monotonic_ns()
         engine_kernel = self.kernel.engine_kernel
-        engine_kernel.launch(pack_arguments(packed), self.dimensions, self.sizes, self.has_local)
+        extents = self._extents() if engine_kernel.wants_extents else ()
+        engine_kernel.launch(pack_arguments(packed), self.dimensions, self.sizes, self.has_local, extents)
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()
         device.kernels_run += 1
         device.kernel_ns += monotonic_ns() - begin
+
+    def _extents(self) -> tuple[int, ...]:
+        """By argument, the bytes from a pointer to the end of its buffer or allocation; 0 for what is unknown."""
+        buffers = dict(self.buffers)
+        given = self.usm.allocations if self.usm is not None else []
+        found = []
+        for index, (kind, _, value) in enumerate(self.arguments):
+            if index in buffers:
+                found.append(buffers[index].size)
+            elif kind == POINTER and isinstance(value, int):
+                ends = [a.address + a.size - value for a in given if a.address <= value < a.address + a.size]
+                found.append(ends[0] if ends else 0)
+            else:
+                found.append(0)
+        return tuple(found)
 
 
 class MigrateForLaunch(Migration):

@@ -22,6 +22,7 @@ from fpgart.engine.interface import (
     KernelInterface,
     with_places,
 )
+from fpgart.engine.models import ModelKernel, ModelProgram, model_of
 from fpgart.engine.opencl_c import buffer_locations
 from fpgart.errors import (
     BuildProgramFailure,
@@ -113,7 +114,7 @@ class Program:
             raise InvalidBinary(str(error)) from None
         image = container[BOARD_IMAGE]
         if not image.startswith(SIGNATURE):
-            raise InvalidBinary("it is a real board's binary, and nothing here can run its kernels")
+            return cls._from_hardware(context, devices, data, container)
         binary = ProgramBinary.decode(image)
         program = cls(context, devices, source=binary.payload.decode(errors="surrogateescape"))
         program._container = data
@@ -126,6 +127,21 @@ class Program:
             raise InvalidBinary(f"the engine does not take its source: {error}") from None
         program.interfaces()
         program._identity = container.text(RANDOM_HASH)
+        return program
+
+    @classmethod
+    def _from_hardware(cls, context: Context, devices: list[Device], data: bytes, container: Container) -> Program:
+        """A program for a real board: its kernels' interfaces are known, Python models run them."""
+        from fpgart.aocx.interfaces import interfaces_of, value_sizes
+
+        made = ModelProgram(interfaces_of(container), value_sizes(container))
+        program = cls(context, devices, made=made)
+        program._container = data
+        program._image = container[BOARD_IMAGE]
+        program._identity = container.text(RANDOM_HASH) if RANDOM_HASH in container else sha1(data).hexdigest()
+        for build in program.builds.values():
+            build.status, build.kind = cl.CL_BUILD_SUCCESS, cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+        program.interfaces()
         return program
 
     # Building
@@ -268,6 +284,9 @@ class Program:
         if name not in self.interfaces():
             known = ", ".join(sorted(self.interfaces())) or "none"
             raise InvalidKernelName(f"the program has no kernel '{name}'; its kernels: {known}")
+        model = model_of(name)
+        if model is not None:
+            return ModelKernel(self.interfaces()[name], model)
         return self._program().kernel(name)
 
     def binary(self, device: Device) -> bytes:

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels that are Python functions: for programs whose source nobody has, and as doubles in tests.
+
+    import fpgart
+
+    @fpgart.kernel("vadd")
+    def vadd(a, b, c, n):
+        c[:n] = a[:n] + b[:n]
+
+A pointer becomes a numpy array of the argument's type, from where it points to the end of its buffer or
+allocation; a local argument an array of its bytes; a value a numpy scalar (bytes for structures). A parameter
+named `nd_range` gets offset, global and local size. Models are found through FPGART_MODELS (modules, or paths of
+.py files) and through the entry point group `fpgart.models`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.util
+import inspect
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from struct import Struct, unpack_from
+from typing import Any
+
+from fpgart import config, log
+from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelInterface
+from fpgart.engine.opencl_c import size_of_type
+from fpgart.errors import OutOfResources
+
+GROUP = "fpgart.models"
+SIZES = Struct("9Q")
+DTYPES = {"char": "i1", "short": "i2", "int": "i4", "long": "i8", "half": "f2", "float": "f4", "double": "f8"}
+DTYPES |= {f"u{name}": f"u{code[1]}" for name, code in DTYPES.items() if code[0] == "i"}
+
+Model = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class NDRange:
+    """What a launch was given: a number per dimension each; no local size if none was given."""
+
+    offset: tuple[int, ...]
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...]
+
+
+_MODELS: dict[str, Model] = {}
+_loading = threading.Lock()
+_loaded = False
+
+
+def kernel(name: str) -> Callable[[Model], Model]:
+    """Have the decorated function run wherever a kernel of that name is launched."""
+
+    def register(function: Model) -> Model:
+        _MODELS[name] = function
+        return function
+
+    return register
+
+
+def model_of(name: str) -> Model | None:
+    """The model of a kernel; None if there is none."""
+    if not _loaded:
+        load()
+    return _MODELS.get(name)
+
+
+def load() -> None:
+    """Import what FPGART_MODELS and the entry points name, once. What cannot be imported is told."""
+    global _loaded
+    from importlib import metadata  # not before the first kernel
+
+    with _loading:
+        if _loaded:
+            return
+        for name in config.MODELS.value:
+            _import(name)
+        for entry in metadata.entry_points(group=GROUP):
+            _import(entry.value.partition(":")[0])
+        _loaded = True
+
+
+def _import(name: str) -> None:
+    try:
+        if name.endswith(".py"):
+            spec = importlib.util.spec_from_file_location(Path(name).stem, name)
+            assert spec is not None
+            assert spec.loader is not None
+            spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        else:
+            importlib.import_module(name)
+    except Exception as error:
+        log.warning(f"FPGART_MODELS: {name} cannot be loaded: {type(error).__name__}: {error}")
+
+
+@dataclass
+class ModelKernel:
+    """An `EngineKernel` that calls a Python function, or says that there is none.
+
+    `sizes`: bytes of the arguments passed by value, as far as they are known.
+    """
+
+    interface: KernelInterface
+    model: Model | None
+    sizes: dict[int, int] = field(default_factory=dict)
+    launched: bool = True
+    wants_extents: bool = True
+
+    def accepts(self, index: int, size: int) -> bool:
+        known = self.sizes.get(index) or size_of_type(self.interface.arguments[index].type_name)
+        return not known or size == known
+
+    def work_group_info(self, query: int) -> bytes:
+        return b""
+
+    def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
+        return b""
+
+    def launch(
+        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, extents: tuple[int, ...] = ()
+    ) -> None:
+        """Run the model; its exceptions end the command with CL_OUT_OF_RESOURCES and a traceback in the log."""
+        if self.model is None:
+            raise OutOfResources(
+                f"kernel '{self.interface.name}' is a real board's and has no Python model: write a function "
+                f'with @fpgart.kernel("{self.interface.name}") and name its module in FPGART_MODELS'
+            )
+        arguments = [self._argument(index, image, extents) for index in range(len(self.interface.arguments))]
+        if "nd_range" in inspect.signature(self.model).parameters:
+            self.model(*arguments, nd_range=_nd_range(dimensions, sizes, has_local))
+        else:
+            self.model(*arguments)
+
+    def _argument(self, index: int, image: bytes, extents: tuple[int, ...]) -> Any:
+        import numpy as np  # costs 80 ms, so only who runs a model pays
+
+        kind, size, value = unpack_from("IIQ", image, 16 * index)
+        name = self.interface.arguments[index].type_name
+        base = DTYPES.get(name.rstrip("*").rstrip("0123456789"), "u1")
+        if kind == NULL:
+            return None
+        if kind == LOCAL:
+            return np.zeros(size // np.dtype(base).itemsize, base)
+        if kind == BYTES:
+            data = image[value : value + size]
+            known = size_of_type(name)
+            if not known:
+                return data
+            numbers = np.frombuffer(data, base)
+            return numbers[0] if len(numbers) == 1 else numbers
+        extent = extents[index] // np.dtype(base).itemsize * np.dtype(base).itemsize
+        memory: Any = (ctypes.c_char * extent).from_address(value)
+        return np.frombuffer(memory, base)
+
+
+def _nd_range(dimensions: int, sizes: bytes, has_local: bool) -> NDRange:
+    numbers = SIZES.unpack(sizes)
+    local = numbers[6 : 6 + dimensions] if has_local else ()
+    return NDRange(numbers[:dimensions], numbers[3 : 3 + dimensions], local)
+
+
+@dataclass
+class ModelProgram:
+    """A `BuiltProgram` of which only the kernels' interfaces are known."""
+
+    interfaces: dict[str, KernelInterface]
+    sizes: dict[str, dict[int, int]]
+
+    def build(self, options: str) -> str:
+        return ""
+
+    def compile(self, options: str, headers: dict[str, Any]) -> str:
+        return ""
+
+    def kernels(self) -> dict[str, KernelInterface]:
+        return self.interfaces
+
+    def kernel(self, name: str) -> ModelKernel:
+        return ModelKernel(self.interfaces[name], model_of(name), self.sizes.get(name, {}))
+
+    def binary(self) -> bytes:
+        return b""
+
+    def specialize(self, id: int, value: bytes) -> None:
+        raise OutOfResources("a real board's program has no specialisation constants")
