@@ -86,6 +86,13 @@ def count(text: str) -> int:
     return value
 
 
+def compiler_mode(text: str) -> int:
+    value = int(text) if text.isdigit() else -1
+    if not 0 <= value <= 5:
+        raise ValueError("a number from 0 to 5 is wanted")
+    return value
+
+
 def size(text: str) -> int:
     """Bytes; K, M and G stand for powers of 1024."""
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -141,6 +148,15 @@ MODELS: Option[tuple[str, ...]] = Option(
 )
 PROGRAM_SECONDS = Option(
     "FPGART_PROGRAM_SECONDS", seconds, 0.0, "Seconds that programming a board takes, as it does on real ones."
+)
+COMPILER_MODE = Option(
+    "CL_CONTEXT_COMPILER_MODE_INTELFPGA",
+    compiler_mode,
+    4,
+    "How contexts get programs: 0 from .aocx, 1 into a library, 2 from it, 3 preloaded, 4 online, 5 split kernels.",
+)
+LIBRARY_ROOT = Option(
+    "CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA", str, "", "Folder of the program library (aocl_program_library)."
 )
 EMULATOR_DEVICES = Option(
     "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."

@@ -7,10 +7,11 @@ from typing import Any
 
 from _fpgart_icd import ffi
 
+from fpgart import config
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.device import KNOWN_TYPES, device_list, matching
-from fpgart.api.entry import cast, entry
+from fpgart.api.entry import cast, entry, string_at
 from fpgart.api.handles import find, references
 from fpgart.api.platform import the_platform
 from fpgart.errors import (
@@ -23,6 +24,7 @@ from fpgart.errors import (
     InvalidValue,
 )
 from fpgart.runtime.context import Context, Notify
+from fpgart.runtime.device import Device
 from fpgart.runtime.platform import Platform
 
 CONTEXT_INFO: dict[int, info.Query[Context]] = {
@@ -55,9 +57,31 @@ def context_properties(properties: Any) -> tuple[int, ...]:
         elif name == cl.CL_CONTEXT_INTEROP_USER_SYNC:
             if value not in (0, 1):
                 raise InvalidProperty(f"CL_CONTEXT_INTEROP_USER_SYNC is CL_TRUE or CL_FALSE, not {value}")
+        elif name == cl.CL_CONTEXT_COMPILER_MODE_INTELFPGA:
+            if not 0 <= value <= 5:
+                raise InvalidValue(f"compiler mode {value} is not one of 0 to 5")
+        elif name == cl.CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA:
+            if not value:
+                raise InvalidValue("the root of the program library is NULL")
         else:
             raise InvalidProperty(f"{name:#x} is no context property of this platform")
     return found
+
+
+def made_context(devices: list[Device], properties: tuple[int, ...], notify: Notify | None) -> Context:
+    """A context with its compiler mode, from the properties or else from the environment. Raises InvalidValue."""
+    given = dict(zip(properties[0:-1:2], properties[1::2], strict=False))
+    mode, root = cl.CL_CONTEXT_COMPILER_MODE_INTELFPGA, cl.CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA
+    chosen = given.get(mode)
+    if chosen is None:
+        try:
+            chosen = config.COMPILER_MODE.value
+        except config.OptionError as error:
+            raise InvalidValue(str(error)) from None
+    context = Context(the_platform(), devices, properties, notify)
+    context.compiler_mode = chosen
+    context.library_root = string_at(given[root]) if root in given else config.LIBRARY_ROOT.value
+    return context
 
 
 def notifier(pfn_notify: int, user_data: int) -> Notify | None:
@@ -83,7 +107,7 @@ def create_context(properties: Any, num_devices: int, devices: Any, pfn_notify: 
         raise InvalidValue("user_data is given without pfn_notify")
     platform = the_platform()
     chosen = device_list(num_devices, devices, platform.devices, optional=False)
-    return Context(platform, chosen, checked, notifier(pfn_notify, user_data))
+    return made_context(chosen, checked, notifier(pfn_notify, user_data))
 
 
 @entry("clCreateContextFromType")
@@ -99,7 +123,7 @@ def create_context_from_type(properties: Any, device_type: int, pfn_notify: int,
     chosen = matching(platform, device_type)
     if not chosen:
         raise DeviceNotFound(f"no device of type {device_type:#x}")
-    return Context(platform, list(chosen), checked, notifier(pfn_notify, user_data))
+    return made_context(list(chosen), checked, notifier(pfn_notify, user_data))
 
 
 @entry("clGetContextInfo")

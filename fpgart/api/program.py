@@ -175,6 +175,7 @@ def build_program(
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
     text = checked_options(options)
+    program.check_compiler()
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.build(chosen, text))
 
@@ -204,6 +205,7 @@ def compile_program(
         name = string_at(int(header_include_names[index])) if header_include_names[index] else ""
         headers[name] = header
     text = checked_options(options)
+    program.check_compiler()
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.compile(chosen, text, headers))
 

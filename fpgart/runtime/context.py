@@ -42,6 +42,9 @@ class Context:
         self.reaper: deque[Callable[[], None]] = deque()
         self.placing = threading.Lock()
         """Guards which blocks the context's buffers have, and its queues."""
+        self.compiler_mode = 4
+        """How programs come to be in the context: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
+        self.library_root = ""
         self.svm: dict[int, int] = {}
         self.usm = UsmRegistry()
         self.queues: weakref.WeakSet[CommandQueue] = weakref.WeakSet()

@@ -294,7 +294,8 @@ class LaunchKernel:
         if not self.committed:
             if device.programming:
                 return False
-            if device.loaded != self.kernel.program.identity:
+            split = self.kernel.context.compiler_mode == 5  # programs the board for every launch
+            if split or device.loaded != self.kernel.program.identity:
                 if device.launches or device.moving:
                     return False
                 device.programming = True

@@ -27,6 +27,7 @@ from fpgart.engine.opencl_c import buffer_locations
 from fpgart.errors import (
     BuildProgramFailure,
     CLError,
+    CompilerNotAvailable,
     InvalidBinary,
     InvalidKernelName,
     InvalidOperation,
@@ -178,7 +179,9 @@ class Program:
                     cl.CL_BUILD_SUCCESS, options, "Trivial build", cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
                 )
             return
-        self._step(devices, options, lambda made: made.build(options), cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE)
+        self._step(
+            devices, options, lambda made: self._compile(made, devices, options), cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+        )
 
     def compile(self, devices: list[Device], options: str, headers: dict[str, Program]) -> None:
         """Compile for `devices` with headers that #include finds by name; raises CLError."""
@@ -189,6 +192,27 @@ class Program:
             lambda made: made.compile(options, built),
             cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
         )
+
+    def check_compiler(self) -> None:
+        """Raises CompilerNotAvailable for source in a context that takes compiled programs only."""
+        mode = self.context.compiler_mode
+        if mode in (0, 3) and not self._container and (self.source is not None or self.il):
+            raise CompilerNotAvailable(
+                f"the context is in compiler mode {mode}: it takes what `aoc` compiled (clCreateProgramWithBinary)"
+            )
+
+    def _compile(self, made: BuiltProgram, devices: list[Device], options: str) -> str:
+        """Build as the context's compiler mode says; returns the log. Raises BuildFailed."""
+        mode, source = self.context.compiler_mode, self.source
+        if mode in (1, 2) and source is not None and not self._container:
+            from fpgart.runtime import library
+
+            root, board = self.context.library_root, devices[0].board
+            if mode == library.CompilerMode.CREATE_LIBRARY:
+                library.create(root, board, options, source, self.context.platform.engine)
+            else:
+                self._container = library.load(root, board, options, source)
+        return made.build(options)
 
     def claim(self, devices: list[Device]) -> None:
         """Mark a build as begun; raises InvalidOperation while one is running or kernels exist."""

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How programs come to be in a context (the compiler modes), and the folder of compiled programs of two of them.
+
+A program is in <root>/ab/cd/<36 digits>, the SHA-1 of board, options and source: kernels.cl, build.cmd, build.log
+and kernels.aocx.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import shlex
+from pathlib import Path
+
+from fpgart.aocx.compiler import CompileError, Options, compile_source
+from fpgart.aocx.container import Container
+from fpgart.aocx.errors import AocxError
+from fpgart.board.description import BoardDescription
+from fpgart.engine.interface import BuildFailed, Engine
+from fpgart.errors import BuildProgramFailure
+
+DEFAULT_ROOT = "aocl_program_library"
+
+
+class CompilerMode(enum.IntEnum):
+    """CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
+
+    OFFLINE = 0
+    CREATE_LIBRARY = 1
+    USE_LIBRARY = 2
+    PRELOADED = 3
+    ONLINE = 4
+    SPLIT_KERNEL = 5
+
+
+COMPILES = {CompilerMode.CREATE_LIBRARY, CompilerMode.USE_LIBRARY, CompilerMode.ONLINE, CompilerMode.SPLIT_KERNEL}
+
+
+def folder_of(root: str, board: BoardDescription, options: str, source: str) -> Path:
+    """Where the library has a program."""
+    text = "\0".join((board.name, options, source)).encode(errors="surrogateescape")
+    digits = hashlib.sha1(text, usedforsecurity=False).hexdigest()
+    return Path(root or DEFAULT_ROOT) / digits[:2] / digits[2:4] / digits[4:]
+
+
+def create(root: str, board: BoardDescription, options: str, source: str, engine: Engine) -> None:
+    """Compile a program into the library; raises BuildFailed with the compiler's log."""
+    folder = folder_of(root, board, options, source)
+    try:
+        made = compile_source(source, board, Options(tuple(shlex.split(options))), engine)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "kernels.cl").write_text(source, errors="surrogateescape")
+        (folder / "build.cmd").write_text(f"fpgart aoc kernels.cl -board={board.name} {options}\n")
+        (folder / "build.log").write_text("")
+        (folder / "kernels.aocx").write_bytes(made.encode())
+    except CompileError as error:
+        raise BuildFailed(BuildProgramFailure.status, str(error)) from None
+    except OSError as error:
+        raise BuildFailed(BuildProgramFailure.status, f"the program library: {error}") from None
+
+
+def load(root: str, board: BoardDescription, options: str, source: str) -> bytes:
+    """A program of the library; raises BuildFailed where it is not in it."""
+    file = folder_of(root, board, options, source) / "kernels.aocx"
+    try:
+        data = file.read_bytes()
+        Container.decode(data)
+    except OSError:
+        raise BuildFailed(
+            BuildProgramFailure.status,
+            f"{file} is not there: compile the program into the library first (compiler mode 1)",
+        ) from None
+    except AocxError as error:
+        raise BuildFailed(BuildProgramFailure.status, f"{file}: {error}") from None
+    return data
