@@ -266,6 +266,30 @@ def test_banks_and_locations_are_granted_or_refused(
     run(build("buffer_places"), banks, environment={**driver_environment, "FPGART_BOARD": board})
 
 
+TWICE = """
+kernel void twice(global int *x)
+{
+    size_t i = get_global_id(0) + get_global_id(1) * get_global_size(0);
+    x[i] *= 2;
+}
+"""
+
+
+@pytest.mark.parametrize("board", ["a10_ref", "usm_s10", "hetero"])
+def test_a_compiled_program_runs_on_the_board_it_was_compiled_for(
+    build: Build, driver: Path, driver_environment: Environment, tmp_path: Path, board: str
+) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("other drivers do not load .aocx files")
+    source, program = tmp_path / "twice.cl", tmp_path / "twice.aocx"
+    source.write_text(TWICE)
+    environment = {**driver_environment, "FPGART_BOARD": board, "PYTHONPATH": str(HERE.parent)}
+    run(sys.executable, "-m", "fpgart.cli", "aoc", source, "-o", program, f"-board={board}", environment=environment)
+    run(build("aocx_host"), program, environment=environment)
+    other = {"a10_ref": "hetero"}.get(board, "a10_ref")
+    run(build("aocx_host"), program, environment={**environment, "FPGART_BOARD": other}, status=1)
+
+
 # Sentences of the extension's specification that do not hold on Intel's CPU runtime 2026 (docs/fidelity.md).
 INTEL_TOLERATED = 10
 
