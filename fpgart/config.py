@@ -158,6 +158,12 @@ COMPILER_MODE = Option(
 LIBRARY_ROOT = Option(
     "CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA", str, "", "Folder of the program library (aocl_program_library)."
 )
+EAGER = Option(
+    "AOCL_EAGERLY_LOAD_FIRST_BINARY", switch, True, "Whether the first .aocx of a device is loaded at once: 0 or 1."
+)
+TRACK_LEAKS = Option(
+    "ACL_TRACK_LEAKS", switch, False, "Whether objects that are alive at the end are told on stderr: 0 or 1."
+)
 EMULATOR_DEVICES = Option(
     "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."
 )

@@ -50,7 +50,14 @@ def implemented_in_python(api: Api) -> list[Prototype]:
 def entry_points(api: Api) -> str:
     """The C file of exported functions, each a refusal test and a call, and of the dispatch table."""
     lines = ["/* Made by build_icd.py from include/CL. */", '#include "icd.h"']
-    lines += ["#include <string.h>", "#include <CL/cl_ext.h>", "#include <CL/cl_gl.h>", "#include <CL/cl_egl.h>", ""]
+    lines += [
+        "#include <string.h>",
+        "#include <CL/cl_ext.h>",
+        "#include <CL/cl_ext_intelfpga.h>",
+        "#include <CL/cl_gl.h>",
+        "#include <CL/cl_egl.h>",
+        "",
+    ]
     for function in api.functions.values():
         if function.name in IN_C:
             continue

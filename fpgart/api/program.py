@@ -9,7 +9,7 @@ from typing import Any
 
 from _fpgart_icd import ffi
 
-from fpgart import log
+from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.device import device_list
@@ -26,6 +26,7 @@ from fpgart.errors import (
 from fpgart.runtime.context import Context
 from fpgart.runtime.device import Device
 from fpgart.runtime.program import Program, link
+from fpgart.runtime.programming import program_device
 
 
 def binary_sizes(program: Program) -> bytes:
@@ -111,6 +112,21 @@ def create_program_with_binary(
     if failure is not None:
         raise failure
     assert made is not None
+    if made.is_container and config.EAGER.value and context.compiler_mode != 5:
+        for device in devices:
+            if not device.loaded:
+                program_device(device, made)
+    return made
+
+
+@entry("clCreateProgramWithBinaryAndProgramDeviceIntelFPGA")
+def create_program_with_binary_and_program_device(
+    context: Context, num_devices: int, device_ids: Any, lengths: Any, binaries: Any, binary_status: Any
+) -> Program:
+    made = create_program_with_binary(context, num_devices, device_ids, lengths, binaries, binary_status)
+    for device in made.devices:
+        if device.loaded != made.identity:
+            program_device(device, made)
     return made
 
 

@@ -39,7 +39,20 @@ IDENTITIES = {
     ),
     "ti": Identity("TI KeyStone", "Texas Instruments, Inc.", "OpenCL 3.0 TI product version (fpgart)"),
 }
-CHAPTERS = ("platform", "device", "context", "queue", "event", "buffer", "svm", "usm", "program", "kernel", "execute")
+CHAPTERS = (
+    "platform",
+    "device",
+    "context",
+    "queue",
+    "event",
+    "buffer",
+    "svm",
+    "usm",
+    "program",
+    "kernel",
+    "execute",
+    "fpga",
+)
 
 
 def boards(trace: Trace | None) -> list[Board]:
@@ -122,4 +135,9 @@ def shut_down(platform: Platform, at_end: list[Callable[[], None]]) -> None:
         log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")
     for finish in at_end:
         finish()
+    if config.TRACK_LEAKS.value:
+        from fpgart.api.fpga import live_objects
+
+        for handle, name, references in live_objects():
+            log.warning(f"alive at the end: {name} {handle:#x}, {references} references")
     sys.stdout.flush()

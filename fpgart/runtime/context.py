@@ -58,9 +58,13 @@ class Context:
     @property
     def auto_queue(self) -> CommandQueue:
         """An in-order queue on the first device, for transfers that the host did not enqueue."""
+        return self.auto_queue_of(self.devices[0])
+
+    def auto_queue_of(self, device: Device) -> CommandQueue:
+        """As auto_queue, on another device."""
         from fpgart.runtime.queue import CommandQueue
 
-        return CommandQueue(self, self.devices[0])
+        return CommandQueue(self, device)
 
     def all_queues(self) -> list[CommandQueue]:
         """The command queues that are alive."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fpgart.board.description import BoardDescription
@@ -88,6 +89,8 @@ class Device:
         self.full_duplex = mmd.description.full_duplex
         self.knows_memories = not simulator
         """False for a simulator until a binary is loaded: nothing can be placed on it before."""
+        self.pll_settings: tuple[int, ...] = ()
+        self._exceptions: tuple[int, Callable[[int], None]] | None = None
         self._opened = False
         self.kernels_run = 0
         self.kernel_ns = 0
@@ -114,6 +117,10 @@ class Device:
             except BoardError as error:
                 raise DeviceNotAvailable(str(error)) from None
             self._opened = True
+
+    def when_exception(self, mask: int, callback: Callable[[int], None]) -> None:
+        """Call back for exceptions of the board (ECC) whose bit is in `mask`; replaces an earlier callback."""
+        self._exceptions = mask, callback
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """A block in a memory (None: the default one for this size); None when nothing is free there."""

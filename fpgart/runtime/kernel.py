@@ -26,6 +26,7 @@ from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device, Direction
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
+from fpgart.runtime.programming import load_onto
 from fpgart.runtime.transfers import Migration
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmUse
 
@@ -363,10 +364,7 @@ class LaunchKernel:
         return None
 
     def _program(self) -> Operation:
-        device, program = self.device, self.kernel.program
-        device.mmd.program(program.image())
-        device.loaded = program.identity
-        device.knows_memories = True
+        load_onto(self.device, self.kernel.program)
         if len(self.places) < len(self.buffers):
             self.reserve()
         return self

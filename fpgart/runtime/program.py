@@ -148,6 +148,11 @@ class Program:
     # Building
 
     @property
+    def is_container(self) -> bool:
+        """Whether it was loaded from an .aocx."""
+        return bool(self._container)
+
+    @property
     def executable(self) -> bool:
         return any(
             build.status == cl.CL_BUILD_SUCCESS and build.kind == cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE

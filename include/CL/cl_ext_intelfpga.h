@@ -34,6 +34,41 @@ extern "C" {
 #define CL_CONTEXT_COMPILER_MODE_ONLINE_INTELFPGA 4
 #define CL_CONTEXT_COMPILER_MODE_SPLIT_KERNEL_INTELFPGA 5
 
+/* Bits of a device exception */
+typedef cl_uint CL_EXCEPTION_TYPE_INTEL;
+#define CL_DEVICE_EXCEPTION_ECC_CORRECTABLE_INTEL 1
+#define CL_DEVICE_EXCEPTION_ECC_NON_CORRECTABLE_INTEL 2
+
+/* Live objects: tracking has to begin before the objects are made; the report calls back for each */
+extern CL_API_ENTRY void CL_API_CALL clTrackLiveObjectsIntelFPGA(cl_platform_id platform);
+
+extern CL_API_ENTRY void CL_API_CALL clReportLiveObjectsIntelFPGA(
+    cl_platform_id platform,
+    void(CL_CALLBACK *report_fn)(void *user_data, void *obj_ptr, const char *type_name,
+                                 cl_uint refcount),
+    void *user_data);
+
+extern CL_API_ENTRY void *CL_API_CALL clGetBoardExtensionFunctionAddressIntelFPGA(
+    const char *func_name, cl_device_id device);
+
+extern CL_API_ENTRY cl_int CL_API_CALL clSetDeviceExceptionCallbackIntelFPGA(
+    cl_uint num_devices, const cl_device_id *devices, CL_EXCEPTION_TYPE_INTEL listen_mask,
+    void(CL_CALLBACK *pfn_exception_notify)(CL_EXCEPTION_TYPE_INTEL exception_type,
+                                            const void *private_info, size_t cb, void *user_data),
+    void *user_data);
+
+extern CL_API_ENTRY cl_int CL_API_CALL clReconfigurePLLIntelFPGA(cl_device_id device,
+                                                                 const char *pll_settings_str);
+
+extern CL_API_ENTRY cl_int CL_API_CALL clResetKernelsIntelFPGA(cl_context context,
+                                                               cl_uint num_devices,
+                                                               const cl_device_id *device_list);
+
+extern CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithBinaryAndProgramDeviceIntelFPGA(
+    cl_context context, cl_uint num_devices, const cl_device_id *device_list,
+    const size_t *lengths, const unsigned char **binaries, cl_int *binary_status,
+    cl_int *errcode_ret);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Intel's FPGA runtime adds to OpenCL (include/CL/cl_ext_intelfpga.h)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from _fpgart_icd import ffi, lib
+
+from fpgart.api.device import device_list
+from fpgart.api.entry import Pointer, cast, entry, string_at
+from fpgart.api.handles import HELD, find
+from fpgart.api.platform import the_platform
+from fpgart.errors import InvalidDevice, InvalidOperation, InvalidValue
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.context import Context
+from fpgart.runtime.device import Device
+from fpgart.runtime.event import Event
+from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.platform import Platform
+from fpgart.runtime.program import Program
+from fpgart.runtime.queue import CommandQueue
+
+TYPE_NAMES = {
+    Context: "cl_context",
+    Buffer: "cl_mem",
+    Program: "cl_program",
+    Kernel: "cl_kernel",
+    CommandQueue: "cl_command_queue",
+    Event: "cl_event",
+}
+PLL_NUMBERS = 9
+ECC_BITS = 3
+
+
+def live_objects() -> list[tuple[int, str, int]]:
+    """Handle, type and references of every object that the host holds."""
+    found = [(handle, TYPE_NAMES.get(item.__class__)) for handle, item in list(HELD.items())]
+    return [(handle, name, int(lib.fpgart_handle_references(handle))) for handle, name in found if name]
+
+
+@entry("clTrackLiveObjectsIntelFPGA", status=False)
+def track_live_objects(platform: int) -> None:
+    """Objects are always tracked."""
+
+
+@entry("clReportLiveObjectsIntelFPGA", status=False)
+def report_live_objects(platform: int, report_fn: int, user_data: int) -> None:
+    if HELD.get(platform).__class__ is not Platform or not report_fn:
+        return
+    report = cast("void(*)(void *, uintptr_t, char *, unsigned)", report_fn)
+    data = cast("void *", user_data)
+    for handle, name, references in live_objects():
+        report(data, handle, ffi.new("char[]", name.encode()), references)
+
+
+@entry("clGetBoardExtensionFunctionAddressIntelFPGA")
+def get_board_extension_function_address(func_name: int, device: int) -> Pointer:
+    """Simulated boards have no functions of their own."""
+    find(device, Device)
+    return 0
+
+
+@entry("clSetDeviceExceptionCallbackIntelFPGA")
+def set_device_exception_callback(
+    num_devices: int, devices: Any, listen_mask: int, pfn_exception_notify: int, user_data: int
+) -> None:
+    if not num_devices or not devices:
+        raise InvalidValue("no devices are given")
+    if listen_mask & ~ECC_BITS:
+        raise InvalidValue(f"{listen_mask:#x} has bits that are no exceptions")
+    if not pfn_exception_notify:
+        raise InvalidValue("no callback is given")
+    function = cast("void(*)(unsigned, void *, size_t, void *)", pfn_exception_notify)
+    data = cast("void *", user_data)
+    for device in device_list(num_devices, devices, the_platform().devices, optional=False):
+        device.when_exception(listen_mask, lambda kind: function(kind, ffi.NULL, 0, data))
+
+
+@entry("clReconfigurePLLIntelFPGA")
+def reconfigure_pll(device: Device, pll_settings_str: int) -> None:
+    if not pll_settings_str:
+        raise InvalidValue("the settings are NULL")
+    words = string_at(pll_settings_str).split()
+    if len(words) != PLL_NUMBERS or not all(word.lstrip("+-").isdigit() for word in words):
+        raise InvalidOperation(f"PLL settings are {PLL_NUMBERS} numbers, not '{' '.join(words)}'")
+    device.pll_settings = tuple(map(int, words))
+
+
+@entry("clResetKernelsIntelFPGA")
+def reset_kernels(context: Context, num_devices: int, device_list_: Any) -> None:
+    """Kernels that have not begun stay; those that run are let run to their end, as nothing of them would remain."""
+    if bool(num_devices) != bool(device_list_):
+        raise InvalidValue("the devices and their number contradict each other")
+    for index in range(num_devices):
+        if find(int(device_list_[index]), Device) not in context.devices:
+            raise InvalidDevice("a device is not of this context")
