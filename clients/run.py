@@ -201,7 +201,7 @@ def pyopencl_tests(environment: Environment, folder: Path) -> Outcome:
     return together(found)
 
 
-DEVICE = re.compile(r"<context factory for <pyopencl.Device '.*?' on '.*?'>>")
+DEVICE = re.compile(r"<context factory for <pyopencl.Device '.*?' on '.*?'>>\d*")  # numbered if there are twins
 
 
 def junit(report: Path) -> Outcome:
