@@ -167,6 +167,12 @@ TRACK_LEAKS = Option(
 EMULATOR_DEVICES = Option(
     "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."
 )
+CPU_EMULATE_DEVICES = Option(
+    "CL_CONFIG_CPU_EMULATE_DEVICES", count, 0, "The same, as hosts of the newer emulator say it."
+)
+OFFLINE_DEVICE = Option(
+    "CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA", str, "", "A board instead of those of FPGART_BOARD, or (+NAME) besides them."
+)
 SIMULATOR_DEVICES = Option(
     "CL_CONTEXT_MPSIM_DEVICE_INTELFPGA",
     count,

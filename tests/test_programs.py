@@ -112,7 +112,21 @@ def test_a_wrong_board_file_is_told_and_has_no_device(tmp_path: Path) -> None:
     assert [line.split(": ")[1] for line in result.stdout.splitlines() if "Device" in line] == ["a10_ref"]
 
 
-@pytest.mark.parametrize("variable", ["CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", "CL_CONTEXT_MPSIM_DEVICE_INTELFPGA"])
+COUNTING = (
+    "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA",
+    "CL_CONTEXT_MPSIM_DEVICE_INTELFPGA",
+    "CL_CONFIG_CPU_EMULATE_DEVICES",
+)
+
+
+@pytest.mark.parametrize(("value", "names"), [("hetero", ["hetero"]), ("+hetero", ["a10_ref", "hetero"])])
+def test_an_offline_device_replaces_the_boards_or_comes_besides(value: str, names: list[str]) -> None:
+    variable = f"CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA={value}"
+    result = fpgart("run", "--board", "a10_ref", "--", "env", variable, "clinfo", "--list")
+    assert [line.split(": ")[1] for line in result.stdout.splitlines() if "Device" in line] == names
+
+
+@pytest.mark.parametrize("variable", COUNTING)
 def test_the_originals_variables_give_that_many_devices(variable: str) -> None:
     result = fpgart("run", "--", "env", f"{variable}=3", "clinfo", "--list")
     assert sum("Device" in line for line in result.stdout.splitlines()) == 3

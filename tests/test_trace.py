@@ -171,6 +171,7 @@ def test_the_report_of_the_preferred_order_has_nothing_to_avoid(tmp_path: Path) 
     assert "1 migrations were skipped" in text
 
 
+AVOIDABLE_SETUP = "buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)\n"
 AVOIDABLE = [
     (
         "for _ in range(2): cl.enqueue_copy(queue, buffer, data)\n",
@@ -194,10 +195,16 @@ AVOIDABLE = [
 
 @pytest.mark.parametrize(("body", "advice"), AVOIDABLE, ids=["written twice", "map for writing", "reprogrammed"])
 def test_the_report_advises(tmp_path: Path, body: str, advice: str) -> None:
-    made = "buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)\n"
-    found = report.read(traced(tmp_path, made + body))
+    found = report.read(traced(tmp_path, AVOIDABLE_SETUP + body))
     assert any(advice.split(":")[0] in given.words for given in found.advice)
     assert advice in report.as_text(found)
+
+
+def test_the_report_says_what_programming_cost(tmp_path: Path) -> None:
+    found = report.read(traced(tmp_path, AVOIDABLE_SETUP + AVOIDABLE[2][0]))
+    assert len(found.programmed) == 4
+    assert "programming: 4 times, 2 programs, " in report.as_text(found)
+    assert found.programming_microseconds > 0
 
 
 def test_the_report_advises_which_devices_queue_to_write_through(tmp_path: Path) -> None:

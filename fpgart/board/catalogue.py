@@ -43,6 +43,14 @@ def _as_compiled(board: BoardDescription) -> BoardDescription:
     return replace(board, memories=separate)
 
 
+def chosen_names() -> tuple[str, ...]:
+    """What FPGART_BOARD names, with or replaced by the offline device that the original's variable asks for."""
+    offline = config.OFFLINE_DEVICE.value
+    if offline.startswith("+"):
+        return (*config.BOARD.value, offline[1:])
+    return (offline,) if offline else config.BOARD.value
+
+
 def chosen_boards() -> tuple[list[BoardDescription], list[BoardSpecError]]:
     """One description per device, and the faults of those that are left out for them.
 
@@ -50,10 +58,10 @@ def chosen_boards() -> tuple[list[BoardDescription], list[BoardSpecError]]:
     """
     found: list[BoardDescription] = []
     faults: list[BoardSpecError] = []
-    for name in config.BOARD.value:
+    for name in chosen_names():
         try:
             found.append(describe(name))
         except BoardSpecError as error:
             faults.append(error)
-    count = config.SIMULATOR_DEVICES.value or config.EMULATOR_DEVICES.value
+    count = config.SIMULATOR_DEVICES.value or config.EMULATOR_DEVICES.value or config.CPU_EMULATE_DEVICES.value
     return (found[:1] * count if count else found), faults

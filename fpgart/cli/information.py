@@ -10,7 +10,7 @@ from typing import Any
 
 from fpgart import __version__, config
 from fpgart.board.board_spec import BoardSpecError
-from fpgart.board.catalogue import describe, shipped
+from fpgart.board.catalogue import chosen_names, describe, shipped
 from fpgart.board.description import AllocationType, BoardDescription
 from fpgart.cli.registration import LIBRARY
 from fpgart.engine.choice import candidates, choose_engine
@@ -45,7 +45,7 @@ def _chosen() -> tuple[list[BoardDescription], list[str]]:
     """The boards that FPGART_BOARD names, and what is wrong with those that could not be read."""
     found: list[BoardDescription] = []
     faults: list[str] = []
-    for name in config.BOARD.value:
+    for name in chosen_names():
         try:
             found.append(describe(name))
         except BoardSpecError as error:

@@ -98,6 +98,7 @@ class Report:
     buffers: dict[int, BufferLife] = field(default_factory=dict)
     copies: list[Copy] = field(default_factory=list)
     programmed: list[tuple[int, str]] = field(default_factory=list)
+    programming_microseconds: float = 0.0
     skipped_migrations: int = 0
     advice: list[Advice] = field(default_factory=list)
 
@@ -201,6 +202,7 @@ def _take_operation(report: Report, name: str, args: Args, at: float, duration: 
         kernel.microseconds += duration
     elif name == "program":
         report.programmed.append((args["device"], args["program"]))
+        report.programming_microseconds += duration
     elif name == "migration" and "buffer" in args:
         if args["skipped"]:
             report.skipped_migrations += 1
@@ -320,6 +322,10 @@ def as_text(report: Report) -> str:
         lines.append(f"  device {device}: {name}: {times(kernel.launches, 'run')}, {kernel.microseconds / 1000:.3f} ms")
     if not report.kernels:
         lines.append("  none ran")
+    if report.programmed:
+        cost = report.programming_microseconds / 1000
+        programs = len(set(report.programmed))
+        lines += ["", f"programming: {len(report.programmed)} times, {times(programs, 'program')}, {cost:.3f} ms"]
     lines += ["", "buffers"]
     for life in sorted(report.buffers.values(), key=lambda life: life.number):
         lines += _life_in_words(life)
@@ -406,6 +412,7 @@ def as_json(report: Report) -> str:
         "buffers": [asdict(life) for life in report.buffers.values()],
         "copies": [asdict(copy) for copy in report.copies],
         "programmed": report.programmed,
+        "programming_microseconds": report.programming_microseconds,
         "skipped_migrations": report.skipped_migrations,
         "advice": [asdict(advice) for advice in report.advice],
     }
