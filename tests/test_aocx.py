@@ -315,3 +315,31 @@ def test_an_option_that_is_none_is_told() -> None:
     result = fpgart("aoc", "k.cl", "-bord=x")
     assert result.returncode == 2
     assert "-bord=x is no option of aoc" in result.stderr
+
+
+def test_a_binary_that_interleaves_otherwise_has_the_buffers_saved_and_written_back(engine: Engine) -> None:
+    from machine import Machine
+
+    from fpgart.board.catalogue import with_separate_banks
+    from fpgart.runtime.programming import program_device
+
+    board = describe("hetero")
+    source = "kernel void k(global int *x) {}"
+    plain = compile_source(source, board, Options(), engine)
+    separate = compile_source(source, with_separate_banks(board, ["DDR"]), Options(), engine)
+    machine = Machine(board)
+    machine.platform._engine = engine
+    buffer = machine.buffer(5000)
+    machine.write(buffer, b"kept" * 1250)
+    programs = [Program.from_binary(machine.context, machine.devices, c.encode()) for c in (plain, separate)]
+    calls = []
+    for program in (programs[0], programs[1], programs[1], programs[0]):
+        program_device(machine.device, program)
+        calls.append(dict(machine.calls()))
+    assert calls == [
+        {"write": (1, 5000)},
+        {"write": (2, 10000), "read": (1, 5000)},
+        {"write": (2, 10000), "read": (1, 5000)},
+        {"write": (3, 15000), "read": (2, 10000)},
+    ]
+    assert machine.read(buffer) == b"kept" * 1250

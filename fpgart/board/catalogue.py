@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,15 +33,19 @@ def describe(name: str) -> BoardDescription:
 
 
 def _as_compiled(board: BoardDescription) -> BoardDescription:
-    """With separate banks where FPGART_NO_INTERLEAVING asks for them, as `aoc -no-interleaving` does."""
-    wanted = config.NO_INTERLEAVING.value
-    if not wanted:
+    """With separate banks where FPGART_NO_INTERLEAVING asks for them."""
+    return with_separate_banks(board, config.NO_INTERLEAVING.value)
+
+
+def with_separate_banks(board: BoardDescription, names: Collection[str]) -> BoardDescription:
+    """The board with the banks of some memories ("all": of all) not interleaved, as `aoc -no-interleaving` has them."""
+    if not names:
         return board
-    separate = tuple(
-        replace(memory, interleaved_bytes=0) if "all" in wanted or memory.name in wanted else memory
+    memories = tuple(
+        replace(memory, interleaved_bytes=0) if "all" in names or memory.name in names else memory
         for memory in board.memories
     )
-    return replace(board, memories=separate)
+    return replace(board, memories=memories)
 
 
 def chosen_names() -> tuple[str, ...]:

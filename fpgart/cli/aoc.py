@@ -19,14 +19,14 @@ from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, Kernel
 from fpgart.board.board_spec import BoardSpecError
-from fpgart.board.catalogue import describe, shipped
+from fpgart.board.catalogue import describe, shipped, with_separate_banks
 from fpgart.engine.choice import choose_engine
 from fpgart.watch.words import in_words, times
 
 DEFAULT_BOARD = "usm_s10"
 # Options of aoc that say where hardware is made, or how; they change nothing here.
 WITHOUT_VALUE = re.compile(
-    r"-(v|g|g0|c|rtl|S|q|W|Werror|fast-compile|high-effort|profile(=.*)?|no-interleaving(=.*)?|ffp-.*|fp-relaxed|fpc"
+    r"-(v|g|g0|c|rtl|S|q|W|Werror|fast-compile|high-effort|profile(=.*)?|ffp-.*|fp-relaxed|fpc"
     r"|emulator-channel.*|incremental.*|sim.*|march=.*|seed=.*|clock=.*|parallel=.*|time.*|dep-files.*|L.*|bsp-flow=.*"
     r"|global-ring|global-tree|duplicate-ring|force-single-store-ring|hyper-optimized.*|num-reorder=.*|opt-arg=.*"
     r"|const-cache-bytes=.*|report-.*)"
@@ -46,6 +46,8 @@ class CommandLine:
     board: str = DEFAULT_BOARD
     compiler: list[str] = field(default_factory=list)
     noted: list[str] = field(default_factory=list)
+    separate: list[str] = field(default_factory=list)
+    """Memories whose banks shall not be interleaved."""
     report: bool = False
 
 
@@ -75,6 +77,9 @@ def read_command_line(words: list[str]) -> CommandLine:
         elif option[:2] in ("-I", "-D", "-l"):
             full = word if len(word) > 2 else word + value("", word)
             (made.noted if option[:2] == "-l" else made.compiler).append(full)
+        elif option == "-no-interleaving" or option.startswith("-no-interleaving="):
+            made.separate.append(option.partition("=")[2] or "all")
+            made.noted.append(option)
         elif option.startswith("-cl-"):
             made.compiler.append(option)
         elif WITHOUT_VALUE.fullmatch(option):
@@ -90,12 +95,14 @@ def compile_command(words: list[str]) -> int:
     """`fpgart aoc`: exit status 0, or 1 with the compiler's words on stderr."""
     try:
         asked = read_command_line(words)
-        board = describe(asked.board)
+        board = with_separate_banks(describe(asked.board), asked.separate)
     except (UsageError, BoardSpecError) as error:
         click.echo(f"fpgart aoc: {error}", err=True)
         return 2
     source = asked.sources[0]
     for word in asked.noted:
+        if word.startswith("-no-interleaving"):
+            continue
         click.echo(f"fpgart aoc: note: {word} changes nothing here", err=True)
     try:
         options = Options(tuple(asked.compiler), tuple(asked.noted))

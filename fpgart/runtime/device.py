@@ -89,6 +89,10 @@ class Device:
         self.full_duplex = mmd.description.full_duplex
         self.knows_memories = not simulator
         """False for a simulator until a binary is loaded: nothing can be placed on it before."""
+        self.interleaving = tuple(memory.interleaved for memory in mmd.description.memories)
+        """By memory, whether its banks are interleaved by the binary that is loaded."""
+        self.live: dict[int, Block] = {}
+        """The blocks that are taken, by board address."""
         self.pll_settings: tuple[int, ...] = ()
         self._exceptions: tuple[int, Callable[[int], None]] | None = None
         self._opened = False
@@ -128,7 +132,7 @@ class Device:
         if region is None:
             return None
         self.mmd.in_use(region.address, size)
-        block = Block(self, region, owner)
+        block = self.live[region.address] = Block(self, region, owner)
         for listener in NOTICES.block_reserved:
             listener(block)
         return block
@@ -136,5 +140,6 @@ class Device:
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:
             listener(block)
+        self.live.pop(block.region.address, None)
         self.memories.free(block.region)
         self.mmd.unused(block.region.address, block.region.size)

@@ -79,6 +79,8 @@ class Program:
         self._building = threading.Lock()
         self._loaded: ProgramBinary | None = None
         self._identity = ""
+        self.interleaving: tuple[bool, ...] | None = None
+        """By memory, whether the binary interleaves its banks; None for programs that say nothing of that."""
         self._container = b""
         self._image = b""
         self._number = next(NUMBERS)
@@ -109,15 +111,18 @@ class Program:
 
         try:
             container = Container.decode(data)
-            for device in devices:
-                check(container, device.board)
+            systems = [check(container, device.board) for device in devices]
         except AocxError as error:
             raise InvalidBinary(str(error)) from None
+        interleaving = tuple(memory.banks > 1 and memory.interleaved for memory in systems[0].memories)
         image = container[BOARD_IMAGE]
         if not image.startswith(SIGNATURE):
-            return cls._from_hardware(context, devices, data, container)
+            program = cls._from_hardware(context, devices, data, container)
+            program.interleaving = interleaving
+            return program
         binary = ProgramBinary.decode(image)
         program = cls(context, devices, source=binary.payload.decode(errors="surrogateescape"))
+        program.interleaving = interleaving
         program._container = data
         program._image = image
         program._identity = container.text(RANDOM_HASH)

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from fpgart.runtime.device import Device, Direction
+from fpgart.runtime.buffer import HostStore
+from fpgart.runtime.device import Block, Device, Direction
 from fpgart.runtime.event import Event, Operation
 
 if TYPE_CHECKING:
@@ -16,10 +17,29 @@ PROGRAM_COMMAND = 0x1210  # the runtime's own command type
 
 
 def load_onto(device: Device, program: Program) -> None:
-    """Program the board; its memory keeps its contents."""
+    """Program the board; its memory keeps its contents.
+
+    A binary that interleaves the banks otherwise would scatter them: the blocks are then saved in the
+    host's memory and written back.
+    """
+    interleaving = program.interleaving or device.interleaving
+    saved = save(device) if interleaving != device.interleaving else []
     device.mmd.program(program.image())
     device.loaded = program.identity
+    device.interleaving = interleaving
     device.knows_memories = True
+    for block, store in saved:
+        device.mmd.write(store.address, block.address, block.region.size)
+
+
+def save(device: Device) -> list[tuple[Block, HostStore]]:
+    """A copy of every block of the device, in the host's memory. Raises OutOfHostMemory."""
+    saved = []
+    for block in list(device.live.values()):
+        store = HostStore(block.region.size)
+        device.mmd.read(block.address, store.address, block.region.size)
+        saved.append((block, store))
+    return saved
 
 
 class ProgramDevice:
