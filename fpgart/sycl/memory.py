@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory objects as a program sees them: buffers and host accessors."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import sys
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from fpgart.sycl.commands import HOST, Array
+from fpgart.sycl.graph import Graph
+from fpgart.sycl.modes import Mode, SyclError
+
+DEFAULT_GRAPH = Graph()
+_OPEN: weakref.WeakSet[Buffer] = weakref.WeakSet()
+
+
+@cache
+def close_at_exit() -> None:
+    """Close the buffers that are still open when the program ends; for when the drivers have been started."""
+    atexit.register(_close_all)
+
+
+def _close_all() -> None:
+    for buffer in list(_OPEN):
+        buffer.close()
+
+
+class Buffer:
+    """An array that is wherever it is accessed. Nothing is allocated when it is made.
+
+        Buffer((64, 64), np.float32)    # contents undefined
+        Buffer(array)                   # over the host's memory, which the buffer may use until it is closed
+
+    Closing waits for what uses the buffer and, if the array is writable and something wrote to the buffer,
+    leaves the contents in the array. Leaving a `with` and the end of the last reference close, too.
+    """
+
+    def __init__(self, data: Array | int | tuple[int, ...], dtype: Any = None, *, graph: Graph | None = None) -> None:
+        self._closed = True
+        self.graph = graph or DEFAULT_GRAPH
+        if isinstance(data, np.ndarray):
+            if dtype is not None and np.dtype(dtype) != data.dtype:
+                raise SyclError(f"the array's type is {data.dtype}, not {np.dtype(dtype)}")
+            host, shape, dtype = data, data.shape, data.dtype
+        else:
+            host, shape = None, (data,) if isinstance(data, int) else tuple(data)
+        if not math.prod(shape) or np.dtype(dtype).hasobject:
+            raise SyclError(f"no buffer can be made of shape {shape} and type {np.dtype(dtype)}")
+        self.shape: tuple[int, ...] = shape
+        self.dtype = np.dtype(dtype)
+        self.final: Array | None = host if host is not None and host.flags.writeable else None
+        self.record = self.graph.record(shape, self.dtype, host)
+        self.hosts: list[Mode] = []
+        """Modes of the host accessors that are open."""
+        self._closed = False
+        _OPEN.add(self)
+
+    @property
+    def number(self) -> int:
+        """Its name in the graph."""
+        return self.record.number
+
+    @property
+    def nbytes(self) -> int:
+        return self.record.size
+
+    def set_final_data(self, array: Array | None) -> None:
+        """Where the contents go when the buffer is closed; None: nowhere."""
+        if array is not None and array.shape != self.shape:
+            raise SyclError(f"the array has shape {array.shape}, the buffer {self.shape}")
+        self.final = array
+
+    @contextmanager
+    def host(self, mode: Mode | str = Mode.READ_WRITE) -> Iterator[Array]:
+        """A host accessor: the contents as an array, while in the `with`. Raises SyclError."""
+        mode = Mode.of(mode)
+        with self.graph.lock:
+            self.check(mode, HOST)
+            allocation, after = self.graph.prepare(self.record, HOST, None, mode)
+            for command in after:
+                command.wait()
+            self.record.modified |= mode.writes
+            assert allocation.array is not None
+            view = allocation.array.view()
+            view.flags.writeable = mode.writes
+            self.hosts.append(mode)
+        try:
+            yield view
+        finally:
+            self.hosts.remove(mode)
+
+    def check(self, mode: Mode, where: object) -> None:
+        """Raises SyclError for an access that has to wait for a host accessor, or to a closed buffer."""
+        if self._closed:
+            raise SyclError(f"buffer {self.number} is closed")
+        if self.hosts and (where is not HOST or mode.writes or any(host.writes for host in self.hosts)):
+            raise SyclError(f"a host accessor of buffer {self.number} is open: this access would wait for its end")
+
+    def close(self) -> None:
+        """Leave the contents where they belong, and give the memory back. Raises SyclError."""
+        with self.graph.lock:
+            if self._closed:
+                return
+            if self.hosts:
+                raise SyclError(f"a host accessor of buffer {self.number} is open")
+            self._closed = True
+            _OPEN.discard(self)
+            try:
+                if self.final is not None and (self.record.modified or self.final is not self.record.host):
+                    self._write_back(self.final)
+            finally:
+                self.graph.release(self.record)
+
+    def _write_back(self, final: Array) -> None:
+        if not self.record.allocations and self.record.host is None:
+            return
+        allocation, after = self.graph.prepare(self.record, HOST, None, Mode.READ)
+        for command in after:
+            command.wait()
+        assert allocation.array is not None
+        if allocation.array.ctypes.data != final.ctypes.data or not final.flags.c_contiguous:
+            np.copyto(final, allocation.array)
+
+    def __enter__(self) -> Buffer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing() and not getattr(self, "_closed", True):
+            self.close()

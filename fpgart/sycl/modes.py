@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an accessor may do with a memory object (SYCL 1.2.1, 4.7.6.3: access modes)."""
+
+from __future__ import annotations
+
+import enum
+
+
+class SyclError(Exception):
+    """A program that SYCL does not allow, or an OpenCL call that failed; the sentence says which."""
+
+
+class Mode(str, enum.Enum):
+    """An access mode. Those that discard need not bring the contents along."""
+
+    READ = "read"
+    WRITE = "write"
+    READ_WRITE = "read_write"
+    DISCARD_WRITE = "discard_write"
+    DISCARD_READ_WRITE = "discard_read_write"
+
+    @property
+    def writes(self) -> bool:
+        return self is not Mode.READ
+
+    @property
+    def discards(self) -> bool:
+        return self in (Mode.DISCARD_WRITE, Mode.DISCARD_READ_WRITE)
+
+    @classmethod
+    def of(cls, mode: Mode | str) -> Mode:
+        """The mode of that name; raises SyclError for none."""
+        try:
+            return cls(mode)
+        except ValueError:
+            raise SyclError(f"'{mode}' is not one of {', '.join(m.value for m in cls)}") from None
