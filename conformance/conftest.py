@@ -14,6 +14,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import deviations
+
 DEBIAN_POCL = ("/usr/lib/x86_64-linux-gnu/libpocl.so.2", "/usr/lib/aarch64-linux-gnu/libpocl.so.2")
 
 
@@ -63,6 +65,23 @@ def driver_environment(driver_library: str, tmp_path_factory: pytest.TempPathFac
     (vendors / "only.icd").write_text(f"{driver_library}\n")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OCL_ICD")}
     return {**inherited, "OCL_ICD_VENDORS": str(vendors)}
+
+
+def plain_name(item: pytest.Item) -> str:
+    """Class and name of a test, with its parameters but for the number of threads."""
+    name = "::".join(item.nodeid.split("::")[1:]).replace("[alone", "[").replace("[8 threads", "[")
+    return name.replace("[-", "[").removesuffix("[]")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    library = find_driver(str(config.getoption("--driver")))
+    if library is None or not library.name.startswith("libpocl"):
+        return
+    for item in items:
+        name = plain_name(item)
+        words = deviations.POCL.get(name) or deviations.POCL.get(name.partition("[")[0])
+        if words:
+            item.add_marker(pytest.mark.skip(reason=f"PoCL {words}"))
 
 
 # The contract suite: each test has a `host` of its own and runs alone and in eight threads at once.

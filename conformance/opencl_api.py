@@ -26,8 +26,9 @@ def _constants() -> dict[str, int]:
     return found
 
 
-globals().update(_constants())
-NAMES = {value: name for name, value in _constants().items() if value < 0}
+CONSTANTS = _constants()
+globals().update(CONSTANTS)
+NAMES = {value: name for name, value in CONSTANTS.items() if value < 0}
 
 
 def __getattr__(name: str) -> int:  # for those who read this: the constants are put here above
@@ -108,6 +109,34 @@ def strings(*texts: str) -> Any:
 def callback(function: Any, *types: Any) -> Any:
     """A C function pointer that returns nothing; must be kept as long as it may be called."""
     return ctypes.CFUNCTYPE(None, *types)(function)
+
+
+def event_slot() -> Any:
+    """Where a call puts an event."""
+    return handles(0)
+
+
+def fails(host: Host, status: int, name: str, *arguments: object) -> None:
+    """The call gives just this status."""
+    given = host.cl.status(name, *arguments)
+    assert given == status, f"{name}: {NAMES.get(given, given)}, not {NAMES.get(status, status)}"
+
+
+def wait(host: Host, *events: int) -> None:
+    host.cl.check("clWaitForEvents", len(events), handles(*events))
+
+
+def status_of(host: Host, event: int) -> int:
+    answer = host.cl.info("clGetEventInfo", event, globals()["CL_EVENT_COMMAND_EXECUTION_STATUS"])
+    return int.from_bytes(answer, "little", signed=True)
+
+
+def name_versions(table: bytes, *, versions: bool = False) -> list[Any]:
+    """The names, or the version numbers, of an array of cl_name_version."""
+    entries = [table[at : at + 68] for at in range(0, len(table), 68)]
+    if versions:
+        return [int.from_bytes(entry[:4], "little") for entry in entries]
+    return [entry[4:].split(b"\0")[0].decode() for entry in entries]
 
 
 class Host:

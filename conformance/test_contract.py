@@ -9,7 +9,7 @@ import threading
 
 import opencl_api as cl
 import pytest
-from opencl_api import Failed, Host, callback, handles, strings
+from opencl_api import Failed, Host, callback, event_slot, fails, handles, status_of, strings, wait
 
 INTS = """
 kernel void add(global int *x, int y) { x[get_global_id(0)] += y; }
@@ -36,33 +36,6 @@ kernel void spin(global uint *x, uint n) {
     x[0] = v;
 }
 """
-
-
-def is_pocl(host: Host) -> bool:
-    return "Portable Computing Language" in host.cl.text("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_NAME)
-
-
-def skip_on_pocl(host: Host, why: str) -> None:
-    """For what PoCL 3.0 does otherwise than the specification says."""
-    if is_pocl(host):
-        pytest.skip(f"PoCL: {why}")
-
-
-def fails(host: Host, status: int, name: str, *arguments: object) -> None:
-    assert host.cl.status(name, *arguments) == status
-
-
-def event_slot() -> ctypes.Array[ctypes.c_uint64]:
-    return handles(0)
-
-
-def wait(host: Host, *events: int) -> None:
-    host.cl.check("clWaitForEvents", len(events), handles(*events))
-
-
-def status_of(host: Host, event: int) -> int:
-    answer = host.cl.info("clGetEventInfo", event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS)
-    return int.from_bytes(answer, "little", signed=True)
 
 
 class TestPlatform:
@@ -134,7 +107,6 @@ class TestDevice:
         assert 0 < largest <= total
 
     def test_timers_of_device_and_host_go_forward_together(self, host: Host) -> None:
-        skip_on_pocl(host, "no clGetDeviceAndHostTimer")
         first, second = handles(0), handles(0)
         host.cl.check("clGetDeviceAndHostTimer", host.device, first, second)
         later = handles(0)
@@ -168,7 +140,6 @@ class TestContext:
         host.cl.check("clReleaseContext", context)
 
     def test_destructor_callbacks_run_last_registered_first(self, host: Host) -> None:
-        skip_on_pocl(host, "no clSetContextDestructorCallback")
         context = host.cl.make("clCreateContext", None, 1, handles(host.device), None, None)
         seen: list[int] = []
         functions = [
@@ -256,7 +227,6 @@ class TestEvents:
         assert host.ints(buffer, 1) == [7]
 
     def test_a_failed_user_event_fails_those_that_wait_for_it(self, host: Host) -> None:
-        skip_on_pocl(host, "does not pass failures on")
         user, buffer = host.cl.make("clCreateUserEvent", host.context), host.buffer(4)
         first, second = event_slot(), event_slot()
         data = bytes(4)
@@ -498,7 +468,6 @@ class TestBuffers:
         assert caught.value.status == -13
 
     def test_properties_come_back_as_they_were(self, host: Host) -> None:
-        skip_on_pocl(host, "no CL_MEM_PROPERTIES")
         plain, listed = host.buffer(64), host.cl.make(
             "clCreateBufferWithProperties", host.context, handles(0), 1, 64, None
         )  # fmt: skip
@@ -646,8 +615,6 @@ class TestKernels:
 
     @pytest.mark.parametrize(("index", "size", "value", "status"), WRONG_ARGUMENTS)
     def test_wrong_arguments_are_refused(self, host: Host, index: int, size: int, value: object, status: int) -> None:
-        if size == 3:
-            skip_on_pocl(host, "takes values that are too short")
         fails(host, status, "clSetKernelArg", host.kernel(INTS, "add"), index, size, value)
 
     def test_arguments_are_taken_when_the_kernel_is_enqueued(self, host: Host) -> None:
@@ -661,7 +628,6 @@ class TestKernels:
         assert host.ints(buffer, 1) == [1]
 
     def test_a_clone_has_the_arguments_and_then_its_own(self, host: Host) -> None:
-        skip_on_pocl(host, "clCloneKernel asks for the arguments again")
         buffer = host.buffer(4)
         host.write(buffer, bytes(4))
         kernel = host.kernel(INTS, "add", buffer, struct.pack("i", 1))
