@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from fpgart import sycl
 
@@ -21,9 +21,10 @@ kernel void some(global int *x, int b) { if (get_global_id(0) % 3 == 0) x[get_gl
 kernel void add(global const int *x, global int *y) { y[get_global_id(0)] += x[get_global_id(0)]; }
 """
 AFFINE, FRESH, SOME, ADD = (sycl.Kernel(SOURCE, name) for name in ("affine", "fresh", "some", "add"))
-BUFFERS = st.integers(0, 3)
+BUFFERS = st.integers(0, 1)
 QUEUES = st.integers(0, 2)
 VALUES = st.integers(-50, 50)
+KINDS = st.sampled_from(["none", "suitable", "read-only", "in pieces"])
 INDEX = np.arange(N, dtype=np.int32)
 DEVICES = cl.get_platforms()[0].get_devices()
 CONTEXTS = [cl.Context([DEVICES[i % len(DEVICES)]]) for i in range(3)]
@@ -50,15 +51,19 @@ class Model(RuleBasedStateMachine):
         self.expected: list[np.ndarray] = []
         self.arrays: list[np.ndarray | None] = []
 
-    @initialize(linking=st.sampled_from(["unified", "never", "always", "one"]), count=st.integers(1, 3))
-    def start(self, linking: str, count: int) -> None:
+    @initialize(
+        linking=st.sampled_from(["unified", "never", "always", "one"]),
+        count=st.integers(1, 3),
+        kinds=st.lists(KINDS, min_size=2, max_size=2),
+    )
+    def start(self, linking: str, count: int, kinds: list[str]) -> None:
         self.graph = sycl.Graph((lambda context: context is CONTEXTS[0]) if linking == "one" else linking)
         self.queues = [
             sycl.Queue(CONTEXTS[i % count].devices[0], context=CONTEXTS[i % count], graph=self.graph) for i in range(3)
         ]
+        for index, kind in enumerate(kinds):
+            self.make(kind, index)
 
-    @precondition(lambda self: len(self.buffers) < 4)
-    @rule(kind=st.sampled_from(["none", "suitable", "read-only", "in pieces"]), value=VALUES)
     def make(self, kind: str, value: int) -> None:
         array = memory(kind, value)
         if array is None:
@@ -72,45 +77,34 @@ class Model(RuleBasedStateMachine):
         self.expected.append(expected)
         self.arrays.append(array)
 
-    @precondition(lambda self: self.buffers)
     @rule(index=BUFFERS, queue=QUEUES, a=VALUES, b=VALUES)
     def kernel(self, index: int, queue: int, a: int, b: int) -> None:
-        index %= len(self.buffers)
         arguments = np.int32(a), np.int32(b)
         self.queues[queue].submit(lambda h: h.parallel_for(N, AFFINE, h.access(self.buffers[index]), *arguments))
         self.expected[index] = (self.expected[index] * arguments[0] + arguments[1]).astype(np.int32)
 
-    @precondition(lambda self: self.buffers)
     @rule(index=BUFFERS, queue=QUEUES, b=VALUES, mode=st.sampled_from(["discard_write", "discard_read_write"]))
     def write_all(self, index: int, queue: int, b: int, mode: str) -> None:
-        index %= len(self.buffers)
         access = self.buffers[index], mode
         self.queues[queue].submit(lambda h: h.parallel_for(N, FRESH, h.access(*access), np.int32(b)))
         self.expected[index] = INDEX + np.int32(b)
 
-    @precondition(lambda self: self.buffers)
     @rule(index=BUFFERS, queue=QUEUES, b=VALUES)
     def write_some(self, index: int, queue: int, b: int) -> None:
-        index %= len(self.buffers)
         access = self.buffers[index], "write"
         self.queues[queue].submit(lambda h: h.parallel_for(N, SOME, h.access(*access), np.int32(b)))
         self.expected[index][::3] = b
 
-    @precondition(lambda self: len(self.buffers) > 1)
-    @rule(first=BUFFERS, second=BUFFERS, queue=QUEUES)
-    def between(self, first: int, second: int, queue: int) -> None:
-        source, target = first % len(self.buffers), second % len(self.buffers)
-        if source == target:
-            return
+    @rule(first=BUFFERS, queue=QUEUES)
+    def between(self, first: int, queue: int) -> None:
+        source, target = first, 1 - first
         self.queues[queue].submit(
             lambda h: h.parallel_for(N, ADD, h.access(self.buffers[source], "read"), h.access(self.buffers[target]))
         )
         self.expected[target] = self.expected[target] + self.expected[source]
 
-    @precondition(lambda self: self.buffers)
     @rule(index=BUFFERS, queue=QUEUES, b=VALUES)
     def host_task(self, index: int, queue: int, b: int) -> None:
-        index %= len(self.buffers)
 
         def group(handler: sycl.Handler) -> None:
             accessor = handler.access(self.buffers[index], "read_write")
@@ -119,29 +113,24 @@ class Model(RuleBasedStateMachine):
         self.queues[queue].submit(group)
         self.expected[index] = self.expected[index] + np.int32(b)
 
-    @precondition(lambda self: self.buffers)
     @rule(index=BUFFERS)
     def look(self, index: int) -> None:
-        index %= len(self.buffers)
         with self.buffers[index].host("read") as view:
             assert (view == self.expected[index]).all()
 
-    @precondition(lambda self: self.buffers)
     @rule(index=BUFFERS, b=VALUES, mode=st.sampled_from(["write", "read_write"]))
     def host_write(self, index: int, b: int, mode: str) -> None:
-        index %= len(self.buffers)
         with self.buffers[index].host(mode) as view:
             view[1::2] = b
         self.expected[index][1::2] = b
 
-    @precondition(lambda self: self.buffers)
-    @rule(index=BUFFERS)
-    def close(self, index: int) -> None:
-        index %= len(self.buffers)
+    @rule(index=BUFFERS, kind=KINDS, value=VALUES)
+    def close_and_make_another(self, index: int, kind: str, value: int) -> None:
         buffer, expected, array = (part.pop(index) for part in (self.buffers, self.expected, self.arrays))
         buffer.close()
         if array is not None and array.flags.writeable:
             assert (array == expected).all()
+        self.make(kind, value)
 
     @invariant()
     def one_side_of_a_pair_is_active_and_has_the_contents(self) -> None:
@@ -165,6 +154,6 @@ class Model(RuleBasedStateMachine):
 
 
 Model.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=200, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestModel = Model.TestCase
