@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parent
-BOARDS = {"one device": "usm_s10", "several devices": "usm_s10,a10_ref,hetero"}
+BOARDS = {"one device": "usm_s10", "several devices": "usm_s10,soc_a10,a10_ref"}
 
 
 @pytest.mark.parametrize("devices", BOARDS)

@@ -27,6 +27,7 @@ SHIPPED = {
     ],
     "a10_ref": [("DDR", 0, 2 * GIB, 2, False, AllocationType.DEVICE)],
     "a10_small": [("DDR", 0, 128 << 20, 1, False, AllocationType.NONE)],
+    "soc_a10": [("DDR", 0, GIB, 1, False, AllocationType.NONE)],
     "hetero": [
         ("DDR", 0, 4 * GIB, 2, True, AllocationType.NONE),
         ("HBM", 4 * GIB, 8 * GIB, 32, False, AllocationType.NONE),

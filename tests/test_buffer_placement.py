@@ -33,6 +33,7 @@ FIRST_ADDRESS = [
     ("usm_s10", 0x1000000000000),
     ("a10_ref", 0x400),
     ("a10_small", 0x400),
+    ("soc_a10", 0x400),
     ("hetero", 0x400),
 ]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from _fpgart_icd import ffi
@@ -26,12 +27,15 @@ from fpgart.errors import (
 )
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
+from fpgart.runtime.event import Operation
 from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.transfers import (
     Box,
     CopyBuffer,
     FillBuffer,
+    HostWork,
     MapBuffer,
+    MapInPlace,
     MigrateToDevice,
     MigrateToHost,
     Migration,
@@ -495,8 +499,13 @@ def enqueue_map_buffer(
         check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
-    pointer = buffer.map(offset, size, map_flags)
-    operation = MapBuffer(device, buffer, pointer, (offset, size, map_flags))
+    block = buffer.reserve_for_mapping(device)
+    pointer = buffer.map(offset, size, map_flags, block)
+    operation: Operation
+    if block is not None:
+        operation = MapInPlace(device, buffer, block, keep=not invalidates or size < buffer.owner.size)
+    else:
+        operation = MapBuffer(device, buffer, pointer, (offset, size, map_flags))
     return pointer, command_queue.run(cl.CL_COMMAND_MAP_BUFFER, operation, bool(blocking_map), wait_list)
 
 
@@ -506,7 +515,12 @@ def enqueue_unmap_mem_object(
 ) -> Command:
     check_context(command_queue, memobj)
     region = memobj.unmap(mapped_ptr)
-    operation = UnmapBuffer(command_queue.device, memobj, mapped_ptr, region)
+    block = memobj.mapped_block(mapped_ptr)
+    operation: Operation
+    if block is not None:
+        operation = HostWork(command_queue.device, partial(memobj.leave_mapping, block))
+    else:
+        operation = UnmapBuffer(command_queue.device, memobj, mapped_ptr, region)
     return command_queue.enqueue(cl.CL_COMMAND_UNMAP_MEM_OBJECT, operation, wait_list)
 
 
@@ -522,7 +536,7 @@ def enqueue_migrate_mem_objects(
     for buffer in buffers:
         check_context(command_queue, buffer)
     device = command_queue.device
-    buffers = [buffer for buffer in buffers if not buffer.owner.svm]
+    buffers = [buffer for buffer in buffers if not buffer.owner.stays_on_host]
     keep = not flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
     operation: Migration | MigrateToHost
     if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST or not device.knows_memories:

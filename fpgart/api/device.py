@@ -222,7 +222,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_LOCAL_MEM_TYPE: lambda d: info.u32(cl.CL_LOCAL),
     cl.CL_DEVICE_LOCAL_MEM_SIZE: engine_u64(cl.CL_DEVICE_LOCAL_MEM_SIZE, 32768),
     cl.CL_DEVICE_ERROR_CORRECTION_SUPPORT: lambda d: info.boolean(False),
-    cl.CL_DEVICE_HOST_UNIFIED_MEMORY: lambda d: info.boolean(False),
+    cl.CL_DEVICE_HOST_UNIFIED_MEMORY: lambda d: info.boolean(d.board.unified_memory),
     cl.CL_DEVICE_PROFILING_TIMER_RESOLUTION: lambda d: info.u64(1),
     cl.CL_DEVICE_ENDIAN_LITTLE: lambda d: info.boolean(True),
     cl.CL_DEVICE_AVAILABLE: lambda d: info.boolean(True),

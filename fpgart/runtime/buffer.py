@@ -65,6 +65,8 @@ class Buffer:
     mappings: dict[int, list[tuple[int, int, int]]] | None = None
     map_count = 0
     svm = False
+    stays_on_host = False
+    """Whether kernels use the host's memory that it is made over, so that nothing ever moves."""
 
     def __init__(
         self,
@@ -92,6 +94,7 @@ class Buffer:
             self.host_ptr = host_ptr
             self.on_host = True
             self.svm = context_svm_base(context, host_ptr) is not None
+            self.stays_on_host = self.svm or context.unified_memory
         for listener in NOTICES.buffer_created:
             listener(self)
 
@@ -252,7 +255,7 @@ class Buffer:
             return
         with self.context.placing:
             for key, block in list(self.blocks.items()):
-                if block is not self.home and not block.users:
+                if block is not self.home and not block.users and not block.mapped:
                     del self.blocks[key]
                     block.release()
 
@@ -284,9 +287,12 @@ class Buffer:
 
     # Mapping
 
-    def map(self, offset: int, size: int, flags: int) -> int:
-        """The host address under which the region will appear; map_in() brings the contents."""
-        pointer = self.host_address() + offset
+    def map(self, offset: int, size: int, flags: int, block: Block | None = None) -> int:
+        """The host address under which the region will appear; map_in() brings the contents.
+
+        With `block` it is there that the host sees it: the board's memory is the host's own.
+        """
+        pointer = self.host_address() + offset if block is None else block.pointer + self.origin + offset
         if self.mappings is None:
             self.mappings = {}
         self.mappings.setdefault(pointer, []).append((offset, size, flags))
@@ -310,6 +316,26 @@ class Buffer:
             del self.mappings[pointer]
         self.map_count -= 1
         return region
+
+    def reserve_for_mapping(self, device: Device) -> Block | None:
+        """A block that the host can use in place, kept until leave_mapping(); None where there is no such memory."""
+        if not self.context.unified_memory or not device.knows_memories or self.owner.stays_on_host:
+            return None
+        block = self.reserve(device)
+        with self.context.placing:
+            block.mapped += 1
+        return block
+
+    def mapped_block(self, pointer: int) -> Block | None:
+        """The block that a mapping in place is in."""
+        blocks = self.owner.blocks or {}
+        return next((b for b in blocks.values() if b.pointer <= pointer < b.pointer + b.region.size), None)
+
+    def leave_mapping(self, block: Block) -> None:
+        """The host no longer uses the block."""
+        with self.context.placing:
+            block.mapped -= 1
+        self.owner.drop_unused()
 
     def map_out(self, pointer: int, region: tuple[int, int, int]) -> None:
         offset, size, flags = region

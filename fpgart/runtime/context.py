@@ -52,6 +52,8 @@ class Context:
         self._destructors: list[Callable[[], None]] = []
         self.max_mem_alloc_size = min(device.max_mem_alloc_size for device in devices)
         """Bytes of the largest buffer that every device of the context can hold."""
+        self.unified_memory = all(device.board.unified_memory for device in devices)
+        """Whether all boards use the host's own memory: then buffers are mapped where they are."""
         for device in devices:
             device.open()
 

@@ -24,9 +24,10 @@ class Block:
 
     `owner` is the number of the buffer or allocation it is for. `users` are the launches that were
     enqueued and will need it; `running` counts those that run now. The scheduler guards `running`.
+    `mapped` counts the host's mappings of it, where the board's memory is the host's own.
     """
 
-    __slots__ = ("device", "owner", "pointer", "region", "running", "users")
+    __slots__ = ("device", "mapped", "owner", "pointer", "region", "running", "users")
 
     def __init__(self, device: Device, region: Region, owner: int) -> None:
         self.device = device
@@ -36,6 +37,7 @@ class Block:
         self.owner = owner
         self.users: dict[int, None] = {}
         self.running = 0
+        self.mapped = 0
 
     @property
     def address(self) -> int:

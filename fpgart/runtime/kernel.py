@@ -157,7 +157,7 @@ class Kernel:
                 buffer = value()
                 if buffer is None:
                     raise InvalidKernelArgs(f"the buffer of {self.describe(index)} has been released")
-                if buffer.owner.svm:
+                if buffer.owner.stays_on_host:
                     argument = (POINTER, 8, buffer.host_address())
                 else:
                     buffers.append((index, buffer))

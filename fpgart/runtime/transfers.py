@@ -268,6 +268,15 @@ class Migration(Transfer):
         return None
 
 
+class MapInPlace(Migration):
+    """A buffer to the block in which the host has mapped it; nothing moves if it is there already."""
+
+    __slots__ = ()
+
+    def __init__(self, device: Device, buffer: Buffer, block: Block, *, keep: bool) -> None:
+        super().__init__(device, [(buffer, block)], "clEnqueueMapBuffer", keep=keep)
+
+
 class MigrateToDevice(Migration):
     """Buffers to a device because the host says so (OpenCL 3.0, 5.7); room is reserved at once."""
 
