@@ -150,13 +150,111 @@ def test_the_child_of_a_fork_writes_nothing(tmp_path: Path) -> None:
     assert len(of(file, "fpgart", "end")) == 1
 
 
+def test_a_disk_that_fills_up_ends_the_trace_and_not_the_host(tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    fill = f"""
+import os
+for number in os.listdir("/proc/self/fd"):
+    if os.path.realpath("/proc/self/fd/" + number) == {str(file)!r}:
+        os.dup2(os.open("/dev/full", os.O_WRONLY), int(number))
+"""
+    command = ["run", "--board", "hetero", "--trace", file, "--", sys.executable, "-c", HOST + fill + SET_FIRST]
+    result = fpgart(*command)
+    assert result.returncode == 0, result.stderr
+    told = [line for line in result.stderr.splitlines() if line.startswith("fpgart:")]
+    assert told == ["fpgart: the trace ends here: No space left on device"]
+    assert "clCreateContext" in report.read(file).calls
+
+
 def test_a_trace_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     result = fpgart("run", "--trace", tmp_path / "no" / "such", "--", "clinfo", "-l")
     assert "FPGART_TRACE=" in result.stderr
     assert "No such file or directory" in result.stderr
 
 
+C_HOST_EVENTS = [
+    ("memory", "reserve", 1),
+    ("mmd", "aocl_mmd_write", 1),
+    ("device", "transfer", 1),
+    ("api", "clCreateBuffer", None),
+    ("api", "clCreateBuffer", None),
+    ("api", "clCreateBuffer", None),
+    ("memory", "reserve", 2),
+    ("api", "clEnqueueWriteBuffer", None),
+    *[("api", "clSetKernelArg", None)] * 4,
+    ("memory", "reserve", 3),
+    ("api", "clEnqueueNDRangeKernel", None),
+]
+"""What the multiplication of examples/host.c does on the host's thread, up to its launch, with the buffer."""
+
+
+@pytest.fixture(scope="module")
+def c_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trace of examples/host.c."""
+    folder = tmp_path_factory.mktemp("c")
+    host, file = folder / "host", folder / "trace.json"
+    compile_it = ["cc", f"-I{ROOT / 'include'}", "-o", str(host), str(ROOT / "examples/host.c"), "-lOpenCL", "-lm"]
+    subprocess.run(compile_it, check=True, capture_output=True, timeout=60)
+    result = fpgart("run", "--board", "usm_s10", "--trace", file, "--", host)
+    assert result.returncode == 0, result.stderr
+    return file
+
+
+def test_the_calls_of_a_c_host_are_traced_in_order(c_trace: Path) -> None:
+    events = of(c_trace, "api")
+    names = [event["name"] for event in sorted(events, key=lambda event: event["ts"])]
+    assert names[names.index("clGetDeviceIDs") :] == [
+        "clGetDeviceIDs",
+        "clGetDeviceInfo",
+        "clCreateContext",
+        "clCreateCommandQueueWithProperties",
+        "clCreateProgramWithSource",
+        "clBuildProgram",
+        "clCreateKernel",
+        *[name for category, name, _ in C_HOST_EVENTS if category == "api"],
+        "clEnqueueReadBuffer",
+        "clCreateKernel",
+        "clCreateBuffer",
+        "clCreateBuffer",
+        *["clSetKernelArg"] * 4,
+        "clEnqueueNDRangeKernel",
+        "clEnqueueMapBuffer",
+        "clEnqueueUnmapMemObject",
+        "clFinish",
+    ]
+
+
+def test_what_a_c_host_causes_is_traced_beside_its_calls(c_trace: Path) -> None:
+    events = [
+        (event["cat"], event["name"], event["args"].get("buffer"))
+        for event in json.loads(c_trace.read_text())
+        if event.get("cat") in ("api", "memory", "mmd", "device")
+    ]
+    begin = events.index(C_HOST_EVENTS[0])
+    # what the worker threads do for the non-blocking write may come anywhere
+    ours = [event for event in events[begin:] if event in C_HOST_EVENTS]
+    assert ours[: len(C_HOST_EVENTS)] == C_HOST_EVENTS
+
+
+def test_each_address_of_a_c_host_is_that_of_its_block(c_trace: Path) -> None:
+    blocks = {e["args"]["buffer"]: e["args"]["address"] for e in of(c_trace, "memory", "reserve")}
+    base = 0x1000000000000
+    assert blocks == {n: hex(base + place * 0x40000) for n, place in [(1, 0), (2, 1), (3, 2), (4, 0), (5, 1)]}
+    calls = [(e["name"], e["args"]["buffer"]) for e in of(c_trace, "mmd") if "buffer" in e["args"]]
+    write, read = "aocl_mmd_write", "aocl_mmd_read"
+    assert calls == [(write, 1), (write, 2), (read, 3), (write, 4), (read, 5)]
+    for event in of(c_trace, "mmd", write, read):
+        assert event["args"]["address"] == blocks[event["args"]["buffer"]]
+        assert event["args"]["size"] == 0x40000
+
+
 # The report
+
+
+def test_unmapping_what_was_mapped_for_reading_is_no_copy(c_trace: Path) -> None:
+    found = report.read(c_trace)
+    assert [copy.what for copy in found.copies if copy.buffer == 5] == ["MAP_BUFFER"]
+    assert found.buffers[5].copied_bytes == 0x40000
 
 
 def test_the_report_says_how_to_avoid_the_copy(tmp_path: Path) -> None:
@@ -168,7 +266,7 @@ def test_the_report_says_how_to_avoid_the_copy(tmp_path: Path) -> None:
 def test_the_report_of_the_preferred_order_has_nothing_to_avoid(tmp_path: Path) -> None:
     text = fpgart("report", traced(tmp_path, SET_FIRST)).stdout
     assert "to avoid\n  nothing\n" in text
-    assert "1 migrations were skipped" in text
+    assert "1 migration was skipped" in text
 
 
 AVOIDABLE_SETUP = "buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)\n"
@@ -231,9 +329,10 @@ def test_the_report_for_programs_is_json(tmp_path: Path) -> None:
     assert facts["advice"][0]["bytes"] == 4 << 20
 
 
-def test_what_is_no_trace_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"hello\n", b"\xff\xfe\0", b""], ids=["text", "binary", "empty"])
+def test_what_is_no_trace_is_told(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "x"
-    file.write_text("hello\n")
+    file.write_bytes(content)
     result = fpgart("report", file)
     assert result.returncode == 2
     assert result.stderr.startswith(f"fpgart: {file} is no trace")

@@ -105,7 +105,7 @@ class Report:
 
 def events(path: Path) -> Iterator[Args]:
     """The events of a trace, one per line; a cut off last line is left out. Raises TraceError, OSError."""
-    with path.open() as file:
+    with path.open(encoding="ascii", errors="replace") as file:
         if file.readline().strip() != "[":
             raise TraceError(f"{path} is no trace: it does not begin with a line of '['")
         for number, line in enumerate(file, 2):
@@ -124,9 +124,25 @@ def events(path: Path) -> Iterator[Args]:
 
 def read(path: Path) -> Report:
     """The report of a trace; raises TraceError, OSError."""
+    return of(ordered(path))
+
+
+def ordered(path: Path) -> list[Args]:
+    """The events in the order in which they began; raises TraceError, OSError."""
+    found = sorted(events(path), key=lambda e: float(e.get("ts", 0.0)))
+    moved = {e["args"].get("operation") for e in found if e.get("cat") == "mmd"}
+    for event in found:
+        args = event.get("args", {})
+        if args.get("command") in ("MAP_BUFFER", "UNMAP_MEM_OBJECT") and args.get("operation") not in moved:
+            args["size"] = 0  # where contents need not be seen, or were not written, nothing moves
+    return found
+
+
+def of(found: list[Args]) -> Report:
+    """The report of ordered() events."""
     report = Report()
     adviser = Adviser()
-    for event in sorted(events(path), key=lambda e: float(e.get("ts", 0.0))):
+    for event in found:
         _take(report, event)
         adviser.take(event)
     report.advice = adviser.advice()
@@ -275,7 +291,7 @@ class Adviser:
 
     def _transfer(self, args: Args) -> None:
         buffer, command = args["buffer"], args["command"]
-        if command == "MAP_BUFFER" and args.get("flags") == "WRITE":
+        if command == "MAP_BUFFER" and args.get("flags") == "WRITE" and args["size"]:
             self._add(
                 f"map buffer {buffer} with CL_MAP_WRITE_INVALIDATE_REGION if all of the region is written: "
                 "nothing is read then",
@@ -325,13 +341,16 @@ def as_text(report: Report) -> str:
     if report.programmed:
         cost = report.programming_microseconds / 1000
         programs = len(set(report.programmed))
-        lines += ["", f"programming: {len(report.programmed)} times, {times(programs, 'program')}, {cost:.3f} ms"]
+        lines += [
+            "",
+            f"programming: {times(len(report.programmed), 'time')}, {times(programs, 'program')}, {cost:.3f} ms",
+        ]
     lines += ["", "buffers"]
     for life in sorted(report.buffers.values(), key=lambda life: life.number):
         lines += _life_in_words(life)
     if not report.buffers:
         lines.append("  none")
-    lines += ["", f"copies ({report.skipped_migrations} migrations were skipped: the buffer was in its place)"]
+    lines += ["", f"copies ({_skipped(report.skipped_migrations)}: the buffer was in its place)"]
     lines += _copies_in_words(report.copies)
     lines += ["", "to avoid"]
     for advice in report.advice:
@@ -339,6 +358,10 @@ def as_text(report: Report) -> str:
     if not report.advice:
         lines.append("  nothing")
     return "\n".join(lines) + "\n"
+
+
+def _skipped(count: int) -> str:
+    return f"{times(count, 'migration')} {'was' if count == 1 else 'were'} skipped"
 
 
 def _head(report: Report) -> list[str]:

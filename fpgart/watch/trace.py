@@ -25,6 +25,7 @@ from itertools import count
 from time import monotonic_ns
 from typing import Any
 
+from fpgart import log
 from fpgart import opencl as cl
 from fpgart.board.description import BoardDescription
 from fpgart.board.mmd import Mmd, Traffic
@@ -103,9 +104,9 @@ class Trace:
 
     def close(self) -> None:
         """The end: the array gets its bracket."""
+        end = json.dumps(self._event("fpgart", "end", HOST, 0, monotonic_ns(), None, {}))
+        self._append(f"{end}\n]\n".encode())
         if self._file >= 0:
-            end = json.dumps(self._event("fpgart", "end", HOST, 0, monotonic_ns(), None, {}))
-            os.write(self._file, f"{end}\n]\n".encode())
             os.close(self._file)
             self._file = -1
 
@@ -126,7 +127,20 @@ class Trace:
 
     def _write(self, event: dict[str, Any]) -> None:
         if self._file >= 0:
-            os.write(self._file, f"{json.dumps(event)},\n".encode())
+            self._append(f"{json.dumps(event)},\n".encode())
+
+    def _append(self, line: bytes) -> None:
+        """A full disk ends the trace; the host's calls go on as if there were none."""
+        if self._file < 0:
+            return
+        try:
+            missing = len(line) - os.write(self._file, line)
+            reason = "the file takes no more" if missing else ""
+        except OSError as error:
+            reason = error.strerror or str(error)
+        if reason:
+            self._file = -1
+            log.warning(f"the trace ends here: {reason}")
 
     def _name(self, process: int, track: int, kind: str, name: str) -> None:
         self._write({"name": kind, "ph": "M", "pid": process, "tid": track, "args": {"name": name}})
