@@ -85,13 +85,37 @@ def info(as_json: bool) -> None:
 @cli.command()
 @click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def report(trace: Path, as_json: bool) -> None:
+@click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page with timeline, memory map and tables instead; needs fpgart[report].",
+)
+def report(trace: Path, as_json: bool, page: Path | None) -> None:
     """Say in words what a trace shows: traffic, buffers, copies and their causes, copies to avoid.
 
     fpgart run --trace t.json -- ./my_host; fpgart report t.json
     """
-    found = trace_report.read(trace)
+    events = trace_report.ordered(trace)
+    found = trace_report.of(events)
+    if page is not None:
+        write_page(page, found, events, trace.name)
+        if not as_json:
+            return
     click.echo(trace_report.as_json(found) if as_json else trace_report.as_text(found), nl=False)
+
+
+def write_page(file: Path, found: trace_report.Report, events: list[trace_report.Args], title: str) -> None:
+    """Raises TraceError when it cannot."""
+    try:
+        from fpgart.watch.page import as_html
+    except ModuleNotFoundError as error:
+        raise trace_report.TraceError(f"--html needs {error.name}: pip install 'fpgart[report]'") from None
+    try:
+        file.write_text(as_html(found, events, title), encoding="utf-8")
+    except OSError as error:
+        raise trace_report.TraceError(f"{file}: {error.strerror}") from None
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})

@@ -81,6 +81,8 @@ class Advice:
     words: str
     copies: int = 0
     bytes: int = 0
+    buffers: list[int] = field(default_factory=list)
+    """Those concerned, each once."""
 
 
 @dataclass(slots=True)
@@ -239,6 +241,18 @@ def _add_copy(report: Report, at: float, what: str, args: Args, cause: str) -> N
     life.copied_bytes += args["size"]
 
 
+THE_BUFFER = "{buffer}"
+MOST_NAMED = 6
+
+
+def _which(buffers: list[int]) -> str:
+    """`buffer 1`, or `each of buffers 1, 2, 3`."""
+    if len(buffers) == 1:
+        return f"buffer {buffers[0]}"
+    more = f" and {len(buffers) - MOST_NAMED} more" if len(buffers) > MOST_NAMED else ""
+    return f"each of buffers {', '.join(map(str, buffers[:MOST_NAMED]))}{more}"
+
+
 class Adviser:
     """Finds copies that a host could have avoided, event by event in the order of time."""
 
@@ -249,12 +263,19 @@ class Adviser:
         self._programs: dict[int, list[str]] = {}
 
     def advice(self) -> list[Advice]:
+        """What was found, most bytes first."""
+        for words, found in self._found.items():
+            found.buffers = list(dict.fromkeys(found.buffers))
+            found.words = words.replace(THE_BUFFER, _which(found.buffers))
         return sorted(self._found.values(), key=lambda advice: -advice.bytes)
 
-    def _add(self, words: str, size: int) -> None:
+    def _add(self, words: str, size: int, buffer: int | None = None) -> None:
+        """One copy; what is to be done is counted together for all buffers (THE_BUFFER in `words`)."""
         found = self._found.setdefault(words, Advice(words))
         found.copies += 1
         found.bytes += size
+        if buffer is not None and buffer not in found.buffers[-1:]:
+            found.buffers.append(buffer)
 
     def take(self, event: Args) -> None:
         if event.get("cat") != "device":
@@ -280,30 +301,30 @@ class Adviser:
         one_device = source.split(",")[0] == target.split(",")[0]
         if one_device and written["command"] == "COPY_HOST_PTR":
             words = (
-                f"create buffer {buffer} without CL_MEM_COPY_HOST_PTR, set {args['reason']}, then write: "
+                f"create {THE_BUFFER} without CL_MEM_COPY_HOST_PTR, set {args['reason']}, then write: "
                 "it is placed where the kernel needs it"
             )
         elif one_device:
-            words = f"set {args['reason']} to buffer {buffer} before writing the buffer"
+            words = f"set {args['reason']} to {THE_BUFFER} before writing the buffer"
         else:
-            words = f"write buffer {buffer} through a queue of {target.split(',')[0]}, where {args['reason']} needs it"
-        self._add(words, args["size"])
+            words = f"write {THE_BUFFER} through a queue of {target.split(',')[0]}, where {args['reason']} needs it"
+        self._add(words, args["size"], buffer)
 
     def _transfer(self, args: Args) -> None:
         buffer, command = args["buffer"], args["command"]
         if command == "MAP_BUFFER" and args.get("flags") == "WRITE" and args["size"]:
             self._add(
-                f"map buffer {buffer} with CL_MAP_WRITE_INVALIDATE_REGION if all of the region is written: "
+                f"map {THE_BUFFER} with CL_MAP_WRITE_INVALIDATE_REGION if all of the region is written: "
                 "nothing is read then",
                 args["size"],
+                buffer,
             )
         self._unused_write.pop(args.get("source", 0), None)
         if command in ("WRITE_BUFFER", "COPY_HOST_PTR"):
             earlier = self._unused_write.get(buffer)
             if earlier is not None and earlier["size"] == args["size"]:
-                self._add(
-                    f"buffer {buffer} is written again before anything used it: leave the first write out", args["size"]
-                )
+                words = f"{THE_BUFFER} is written again before anything used it: leave the first write out"
+                self._add(words, args["size"], buffer)
             self._unused_write[buffer] = args
         else:
             self._unused_write.pop(buffer, None)
@@ -354,10 +375,17 @@ def as_text(report: Report) -> str:
     lines += _copies_in_words(report.copies)
     lines += ["", "to avoid"]
     for advice in report.advice:
-        lines.append(f"  {advice.words}: {times(advice.copies, 'copy')} of {in_words(advice.bytes)} saved")
+        lines.append(f"  {advice.words}: {saved(advice)}")
     if not report.advice:
         lines.append("  nothing")
     return "\n".join(lines) + "\n"
+
+
+def saved(advice: Advice) -> str:
+    """What following it saves."""
+    if advice.copies == 1:
+        return f"1 copy of {in_words(advice.bytes)} saved"
+    return f"{advice.copies} copies saved, {in_words(advice.bytes)} in all"
 
 
 def _skipped(count: int) -> str:
