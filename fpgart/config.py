@@ -79,6 +79,11 @@ def switch(text: str) -> bool:
     return text != "0"
 
 
+def presence(text: str) -> bool:
+    """On whatever the value is, as the original reads it."""
+    return True
+
+
 def count(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 128:
@@ -181,4 +186,10 @@ SIMULATOR_DEVICES = Option(
 )
 NULL_ADDRESS = Option(
     "CL_ALLOW_GLOBAL_MEM_AT_NULL_ADDRESS_INTELFPGA", switch, False, "Whether a buffer may begin at address 0: 0 or 1."
+)
+NO_MAPPING = Option(
+    "TI_OCL_DSP_NOMAP",
+    presence,
+    False,
+    "Set to anything: 66AK2x boards have only the memory of the low 2 GiB, which is never mapped.",
 )

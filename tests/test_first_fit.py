@@ -10,13 +10,13 @@ from fpgart.board.first_fit import GRANULARITY, FirstFit, round_up
 BEGIN, END = 1024, 64 * 1024
 
 
-def naive(live: dict[int, int], size: int, first: int) -> int | None:
+def naive(live: dict[int, int], size: int, first: int, alignment: int = 1) -> int | None:
     """Walk the live ranges in address order and take the first gap."""
-    candidate = max(first, BEGIN)
+    candidate = round_up(max(first, BEGIN), alignment)
     for begin in sorted(live):
         if begin >= candidate + size:
             break
-        candidate = max(candidate, begin + live[begin])
+        candidate = round_up(max(candidate, begin + live[begin]), alignment)
     return candidate if candidate + size <= END else None
 
 
@@ -38,9 +38,16 @@ class FirstFitMachine(RuleBasedStateMachine):
     def allocate_from(self, size: int, first: int) -> int:
         return self._allocate(size, first)
 
+    @rule(target=blocks, size=st.integers(1, 9000), alignment=st.sampled_from([1, 2, 4, 16]).map(lambda k: k * 1024))
+    def allocate_aligned(self, size: int, alignment: int) -> int:
+        expected = naive(self.live, round_up(size), 0, alignment)
+        return self._check(size, expected, self.allocator.allocate_aligned(size, alignment))
+
     def _allocate(self, size: int, first: int | None) -> int:
         expected = naive(self.live, round_up(size), first or 0)
-        got = self.allocator.allocate(size, first)
+        return self._check(size, expected, self.allocator.allocate(size, first))
+
+    def _check(self, size: int, expected: int | None, got: int | None) -> int:
         assert got == expected
         if got is None:
             return 0

@@ -10,96 +10,41 @@ is in an element of our own: <fpgart vendor="..." full_duplex="0|1" unified_memo
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-from xml.parsers import expat
 
 from fpgart.board.description import AllocationType, BoardDescription, GlobalMemory, Interface
 from fpgart.board.device_address import BOARD_MASK
+from fpgart.board.xml_elements import BoardSpecError as BoardSpecError
+from fpgart.board.xml_elements import Element, walk
 
 MOST_MEMORIES = 32
 ALLOCATION_TYPES = {"host": AllocationType.HOST, "shared": AllocationType.SHARED, "device": AllocationType.DEVICE}
 
 
-class BoardSpecError(Exception):
-    """A description that makes no board; the sentence has file, line and field."""
-
-
-class _Element:
-    """An element's attributes, and words for what is wrong with them."""
-
-    def __init__(self, file: str, line: int, name: str, attributes: dict[str, str]) -> None:
-        self.file, self.line, self.name, self.attributes = file, line, name, attributes
-
-    def error(self, field: str, words: str) -> BoardSpecError:
-        return BoardSpecError(f"{self.file}:{self.line}: {self.name} {field}: {words}")
-
-    def text(self, field: str) -> str:
-        if not self.attributes.get(field, "").strip():
-            raise self.error(field, "is missing")
-        return self.attributes[field].strip()
-
-    def number(self, field: str, default: int | None = None) -> int:
-        if default is not None and field not in self.attributes:
-            return default
-        text = self.text(field)
-        try:
-            value = int(text, 16 if text.lower().startswith("0x") else 10)
-        except ValueError:
-            raise self.error(field, f"'{text}' is no number") from None
-        if not 0 <= value < 1 << 64:
-            raise self.error(field, f"{text} is out of range")
-        return value
-
-    def flag(self, field: str) -> bool:
-        return bool(self.number(field, 0))
-
-
 class _Reader:
     """Collects the elements that matter while the file is read."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.board: _Element | None = None
-        self.ours: _Element | None = None
-        self.memories: list[tuple[_Element, list[_Element]]] = []
-        self._open: list[str] = []
-        self._parser = expat.ParserCreate()
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.StartDoctypeDeclHandler = self._doctype
+    def __init__(self) -> None:
+        self.board: Element | None = None
+        self.ours: Element | None = None
+        self.memories: list[tuple[Element, list[Element]]] = []
 
-    def read(self, data: bytes) -> None:
-        try:
-            self._parser.Parse(data, True)
-        except expat.ExpatError as error:
-            raise BoardSpecError(f"{self.file}:{error.lineno}: {expat.ErrorString(error.code)}") from None
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        element = _Element(self.file, self._parser.CurrentLineNumber, name, attributes)
-        if not self._open:
+    def visit(self, element: Element, around: Sequence[str]) -> None:
+        if not around:
             self.board = element
-        elif name == "fpgart":
+        elif element.name == "fpgart":
             self.ours = element
-        elif name == "global_mem":
+        elif element.name == "global_mem":
             self.memories.append((element, []))
-        elif name == "interface" and self._open[-1] == "global_mem":
+        elif element.name == "interface" and around[-1] == "global_mem":
             self.memories[-1][1].append(element)
-        self._open.append(name)
-
-    def _end(self, name: str) -> None:
-        self._open.pop()
-
-    def _doctype(self, *declared: Any) -> None:
-        raise BoardSpecError(
-            f"{self.file}:{self._parser.CurrentLineNumber}: a document type (and so entities) is not accepted here"
-        )
 
 
 def parse(data: bytes, file: str) -> BoardDescription:
     """The board that `data` describes; raises BoardSpecError."""
-    reader = _Reader(file)
-    reader.read(data)
+    reader = _Reader()
+    walk(data, file, reader.visit)
     board = reader.board
     if board is None or board.name != "board":
         raise BoardSpecError(f"{file}: the outermost element is '{board.name if board else ''}', not 'board'")
@@ -118,7 +63,7 @@ def parse(data: bytes, file: str) -> BoardDescription:
         raise described[first][0].error("default", "buffers cannot be in a memory for host or shared allocations only")
     memories = [memory for _, memory in described]
     memories.insert(0, memories.pop(first))
-    ours = reader.ours or _Element(file, board.line, "fpgart", {})
+    ours = reader.ours or Element(file, board.line, "fpgart", {})
     return BoardDescription(
         name,
         ours.attributes.get("vendor", "fpgart"),
@@ -139,7 +84,7 @@ def read(path: Path) -> BoardDescription:
     return parse(data, str(file))
 
 
-def _memory(element: _Element, parts: list[_Element]) -> GlobalMemory:
+def _memory(element: Element, parts: list[Element]) -> GlobalMemory:
     name = element.text("name")
     if not parts:
         raise element.error("interface", f"memory '{name}' has none, so it has no addresses")
@@ -162,7 +107,7 @@ def _memory(element: _Element, parts: list[_Element]) -> GlobalMemory:
     )
 
 
-def _interface(element: _Element) -> Interface:
+def _interface(element: Element) -> Interface:
     size, address = element.number("size"), element.number("address")
     if not size or size % 1024:
         raise element.error("size", f"{size:#x} is no multiple of 1024 bytes")
@@ -178,7 +123,7 @@ def _interface(element: _Element) -> Interface:
     )
 
 
-def _allocation_types(element: _Element) -> AllocationType:
+def _allocation_types(element: Element) -> AllocationType:
     found = AllocationType.NONE
     for word in element.attributes.get("allocation_type", "").replace(",", " ").split():
         if word not in ALLOCATION_TYPES:
@@ -187,7 +132,7 @@ def _allocation_types(element: _Element) -> AllocationType:
     return found
 
 
-def _check_apart(described: list[tuple[_Element, GlobalMemory]]) -> None:
+def _check_apart(described: list[tuple[Element, GlobalMemory]]) -> None:
     names: set[str] = set()
     for element, memory in described:
         if memory.name in names:

@@ -127,12 +127,29 @@ class FirstFit:
             return None
         if first is not None and hole < first:
             start = first
+        self._cut(hole, start, size)
+        return start
+
+    def allocate_aligned(self, size: int, alignment: int) -> int | None:
+        """The lowest multiple of `alignment`, itself one of 1 KiB, where `size` bytes fit; None if there is none."""
+        size = round_up(size)
+        hole = self._address(self._holes.first(size // GRANULARITY))
+        while hole is not None:
+            start = round_up(hole, alignment)
+            if start + size <= hole + self._sizes[hole]:
+                self._cut(hole, start, size)
+                return start
+            after = (hole - self.begin) // GRANULARITY + 1
+            hole = self._address(self._holes.first(size // GRANULARITY, after))
+        return None
+
+    def _cut(self, hole: int, start: int, size: int) -> None:
+        """Take a range out of the hole that it lies in."""
         length = self._close(hole)
         if start > hole:
             self._open(hole, start - hole)
         if start + size < hole + length:
             self._open(start + size, hole + length - start - size)
-        return start
 
     def free(self, address: int, size: int) -> None:
         """Give a range back; it must be one that allocate() returned."""

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who has which part of a 66AK2x's DDR3, read from a small XML file.
+
+The outermost element is `keystone` (name, vendor). In it, in any order, are ranges, their last byte included:
+
+- `linux`, `reserved` and `cmem` (from, to): physical memory between 8:0000:0000 and 9:FFFF:FFFF that Linux has, that
+  the runtime keeps for itself, and that OpenCL hands out. What no element names is not there;
+- `fixed` (from, to): the block of the DSP's address space that always shows the memory it shows at boot;
+- `destination` (from, to), once or more: blocks in which memory from elsewhere is mapped while a kernel runs.
+
+Where no `cmem` lies above the low 2 GiB, the DSP sees all of it, nothing is mapped, and `fixed` and `destination` may
+be left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from fpgart import config
+from fpgart.board.description import BoardDescription, GlobalMemory
+from fpgart.board.keystone.addresses import PAGE, Block, DspAddress, Extent, PhysicalAddress, in_words
+from fpgart.board.xml_elements import BoardSpecError, Element, walk
+
+ROOT = "keystone"
+FOLDER = Path(__file__).parent / "boards"
+DDR = Extent(PhysicalAddress(0x8_0000_0000), 8 << 30)
+LOW = Extent(DDR.begin, 2 << 30)
+"""What a DSP core sees of the DDR3 when it boots."""
+WINDOW = Block(DspAddress(0x8000_0000), 2 << 30)
+"""Where it sees it."""
+
+PHYSICAL = re.compile(r"[0-9a-fA-F]{1,2}:[0-9a-fA-F]{4}:[0-9a-fA-F]{4}")
+DSP = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{4}")
+Range = TypeVar("Range", Extent, Block)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A board's memory map. `cmem` is in order of addresses, and what touches is one extent.
+
+    `text` is the file that it was read from.
+    """
+
+    name: str
+    vendor: str
+    linux: tuple[Extent, ...]
+    reserved: tuple[Extent, ...]
+    cmem: tuple[Extent, ...]
+    fixed: Block | None = None
+    destinations: tuple[Block, ...] = ()
+    text: str = field(default="", repr=False, compare=False)
+
+    @property
+    def maps(self) -> bool:
+        """Whether OpenCL has memory that the DSP sees only while it is mapped."""
+        return any(extent.end > LOW.end for extent in self.cmem)
+
+    @property
+    def fixed_heaps(self) -> tuple[Extent, ...]:
+        """OpenCL's memory that the DSP sees at all times."""
+        return self._heaps()[0]
+
+    @property
+    def mapped_heaps(self) -> tuple[Extent, ...]:
+        """OpenCL's memory that has to be mapped; no buffer reaches from one heap into another."""
+        return self._heaps()[1]
+
+    def _heaps(self) -> tuple[tuple[Extent, ...], tuple[Extent, ...]]:
+        if not self.maps or self.fixed is None:
+            return self.cmem, ()
+        fixed = Extent(physical_at_boot(self.fixed.begin), self.fixed.size)
+        inside = [_between(extent, fixed.begin, fixed.end) for extent in self.cmem]
+        below = [_between(extent, DDR.begin, fixed.begin) for extent in self.cmem]
+        above = [_between(extent, fixed.end, DDR.end) for extent in self.cmem]
+        return tuple(e for e in inside if e.size), tuple(e for e in below + above if e.size)
+
+    def without_mapping(self) -> Partition:
+        """The same board restricted to the low 2 GiB, as TI_OCL_DSP_NOMAP asks for it."""
+        low = (_between(extent, LOW.begin, LOW.end) for extent in self.cmem)
+        return replace(self, cmem=tuple(extent for extent in low if extent.size), destinations=())
+
+    def description(self) -> BoardDescription:
+        """The board as the runtime sees boards: one memory per heap, the fixed ones first."""
+        named = [*_named("fixed", self.fixed_heaps), *_named("mapped", self.mapped_heaps)]
+        memories = tuple(GlobalMemory(name, extent.begin, extent.end) for name, extent in named)
+        return BoardDescription(self.name, self.vendor, memories, text=self.text)
+
+
+def dsp_at_boot(address: int) -> DspAddress:
+    """Where the DSP sees an address of the low 2 GiB unless something else is mapped there.
+
+    Raises ValueError for other addresses.
+    """
+    if not LOW.begin <= address < LOW.end:
+        raise ValueError(f"{PhysicalAddress(address)} is not within {LOW}")
+    return DspAddress(WINDOW.begin + address - LOW.begin)
+
+
+def physical_at_boot(address: int) -> PhysicalAddress:
+    """What the DSP sees at an address from 8000:0000 unless something else is mapped there."""
+    return PhysicalAddress(LOW.begin + address - WINDOW.begin)
+
+
+def shipped() -> list[str]:
+    """Names of the boards that come with the driver."""
+    return sorted(path.stem for path in FOLDER.glob("*.xml"))
+
+
+def describe(name: str) -> Partition:
+    """A board by its name or by the path of its file, restricted to the low 2 GiB if TI_OCL_DSP_NOMAP is set.
+
+    Raises OptionError for a name that is not known, BoardSpecError for a file that describes no board.
+    """
+    if "/" in name or name.endswith(".xml"):
+        partition = read(Path(name))
+    elif name in shipped():
+        partition = read(FOLDER / f"{name}.xml")
+    else:
+        raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor a file's path")
+    return partition.without_mapping() if config.NO_MAPPING.value else partition
+
+
+def read(path: Path) -> Partition:
+    """The board of a file; raises BoardSpecError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BoardSpecError(f"{path}: {error.strerror}") from None
+    return parse(data, str(path))
+
+
+def parse(data: bytes, file: str) -> Partition:
+    """The board that `data` describes; raises BoardSpecError."""
+    found: list[Element] = []
+    walk(data, file, lambda element, around: found.append(element) if len(around) < 2 else None)
+    root = found.pop(0)
+    if root.name != ROOT:
+        raise BoardSpecError(f"{file}: the outermost element is '{root.name}', not '{ROOT}'")
+    memory = [(element, _extent(element)) for element in found if element.name in ("linux", "reserved", "cmem")]
+    blocks = [(element, _block(element)) for element in found if element.name in ("fixed", "destination")]
+    _check_apart(memory)
+    _check_apart(blocks)
+    fixed = [element for element, _ in blocks if element.name == "fixed"]
+    if len(fixed) > 1:
+        raise fixed[1].error("from", "there is another fixed block")
+    partition = Partition(
+        root.text("name"),
+        root.attributes.get("vendor", "fpgart"),
+        _of("linux", memory),
+        _of("reserved", memory),
+        _joined(_of("cmem", memory)),
+        next(iter(_of("fixed", blocks)), None),
+        _of("destination", blocks),
+        text=data.decode(errors="replace"),
+    )
+    _check_usable(root, fixed[0] if fixed else None, partition)
+    return partition
+
+
+def _check_usable(root: Element, fixed: Element | None, partition: Partition) -> None:
+    if not partition.cmem:
+        raise root.error("cmem", "there is none, so OpenCL has no memory")
+    if not partition.maps:
+        return
+    if not partition.destinations:
+        raise root.error("destination", f"there is none, so cmem above {PhysicalAddress(LOW.end - 1)} is out of reach")
+    if fixed is None:
+        raise root.error("fixed", "there is none, and programs have to be in memory that stays where it is")
+    if not partition.fixed_heaps:
+        raise fixed.error("from", "no cmem is in this block, and programs have to be in one that stays where it is")
+
+
+def _extent(element: Element) -> Extent:
+    begin, end = (
+        _address(element, "from", PHYSICAL, "8:2000:0000"),
+        _address(element, "to", PHYSICAL, "8:1FFF:FFFF") + 1,
+    )
+    _check_range(element, begin, end, DDR, PhysicalAddress)
+    return Extent(PhysicalAddress(begin), end - begin)
+
+
+def _block(element: Element) -> Block:
+    begin, end = _address(element, "from", DSP, "A000:0000"), _address(element, "to", DSP, "BFFF:FFFF") + 1
+    _check_range(element, begin, end, WINDOW, DspAddress)
+    return Block(DspAddress(begin), end - begin)
+
+
+def _address(element: Element, attribute: str, form: re.Pattern[str], example: str) -> int:
+    text = element.text(attribute)
+    if not form.fullmatch(text):
+        raise element.error(attribute, f"'{text}' is no address such as {example}")
+    return int(text.replace(":", ""), 16)
+
+
+def _check_range(
+    element: Element, begin: int, end: int, within: Extent | Block, kind: type[PhysicalAddress] | type[DspAddress]
+) -> None:
+    if begin % PAGE:
+        raise element.error("from", f"{kind(begin)} is no multiple of {in_words(PAGE)}")
+    if end % PAGE:
+        raise element.error("to", f"{kind(end - 1)} is not the last byte of {in_words(PAGE)}")
+    if end <= begin:
+        raise element.error("to", f"{kind(end - 1)} lies before {kind(begin)}")
+    if begin < within.begin or end > within.end:
+        raise element.error("from" if begin < within.begin else "to", f"this is not within {within}")
+
+
+def _check_apart(found: Sequence[tuple[Element, Range]]) -> None:
+    ordered = sorted(found, key=lambda pair: pair[1].begin)
+    for (_, before), (element, after) in itertools.pairwise(ordered):
+        if after.begin < before.end:
+            raise element.error("from", f"this overlaps {before}")
+
+
+def _of(name: str, found: Iterable[tuple[Element, Range]]) -> tuple[Range, ...]:
+    """The ranges of the elements with a name, in order of addresses."""
+    return tuple(sorted((part for element, part in found if element.name == name), key=lambda part: part.begin))
+
+
+def _joined(extents: Iterable[Extent]) -> tuple[Extent, ...]:
+    joined: list[Extent] = []
+    for extent in extents:
+        if joined and joined[-1].end == extent.begin:
+            joined[-1] = Extent(joined[-1].begin, joined[-1].size + extent.size)
+        else:
+            joined.append(extent)
+    return tuple(joined)
+
+
+def _between(extent: Extent, begin: int, end: int) -> Extent:
+    """The part of an extent in a range; empty if there is none."""
+    begin = max(begin, extent.begin)
+    return Extent(PhysicalAddress(begin), max(0, min(end, extent.end) - begin))
+
+
+def _named(name: str, heaps: tuple[Extent, ...]) -> list[tuple[str, Extent]]:
+    if len(heaps) == 1:
+        return [(name, heaps[0])]
+    return [(f"{name}{number}", extent) for number, extent in enumerate(heaps, 1)]

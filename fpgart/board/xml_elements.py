@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the readers of boards' description files share: elements that can say what is wrong with them, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from xml.parsers import expat
+
+
+class BoardSpecError(Exception):
+    """A description that makes no board; the sentence has file, line and field."""
+
+
+class Element:
+    """An element's attributes, and words for what is wrong with them."""
+
+    def __init__(self, file: str, line: int, name: str, attributes: dict[str, str]) -> None:
+        self.file, self.line, self.name, self.attributes = file, line, name, attributes
+
+    def error(self, field: str, words: str) -> BoardSpecError:
+        return BoardSpecError(f"{self.file}:{self.line}: {self.name} {field}: {words}")
+
+    def text(self, field: str) -> str:
+        if not self.attributes.get(field, "").strip():
+            raise self.error(field, "is missing")
+        return self.attributes[field].strip()
+
+    def number(self, field: str, default: int | None = None) -> int:
+        if default is not None and field not in self.attributes:
+            return default
+        text = self.text(field)
+        try:
+            value = int(text, 16 if text.lower().startswith("0x") else 10)
+        except ValueError:
+            raise self.error(field, f"'{text}' is no number") from None
+        if not 0 <= value < 1 << 64:
+            raise self.error(field, f"{text} is out of range")
+        return value
+
+    def flag(self, field: str) -> bool:
+        return bool(self.number(field, 0))
+
+
+def walk(data: bytes, file: str, visit: Callable[[Element, Sequence[str]], None]) -> None:
+    """Call `visit` for every element, in order, with the names of the elements around it.
+
+    Raises BoardSpecError for what is no well-formed XML, and for document types, so that there are no entity bombs.
+    """
+    parser = expat.ParserCreate()
+    around: list[str] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        visit(Element(file, parser.CurrentLineNumber, name, attributes), around)
+        around.append(name)
+
+    def end(name: str) -> None:
+        around.pop()
+
+    def doctype(*declared: Any) -> None:
+        raise BoardSpecError(
+            f"{file}:{parser.CurrentLineNumber}: a document type (and so entities) is not accepted here"
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise BoardSpecError(f"{file}:{error.lineno}: {expat.ErrorString(error.code)}") from None

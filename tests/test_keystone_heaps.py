@@ -1,0 +1,173 @@
+"""Which heap of a 66AK2x takes what (board/keystone/heaps.py)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_keystone_partition import SPLIT, parsed, shipped
+
+from fpgart.board.keystone.addresses import PhysicalAddress, power_of_two_from
+from fpgart.board.keystone.heaps import KeystoneHeaps
+from fpgart.board.keystone.mpax import Need, plan
+from fpgart.board.memory_system import MemorySystem, Region
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+FIXED, MAPPED = 0, 1
+
+
+def k2h() -> KeystoneHeaps:
+    return KeystoneHeaps(shipped("k2h"))
+
+
+def leave_fixed(heaps: KeystoneHeaps, size: int) -> None:
+    """Fill the fixed heap with programs until `size` bytes are free."""
+    assert heaps.allocate_program(heaps.free_bytes(FIXED) - size) is not None
+    assert heaps.free_bytes(FIXED) == size
+
+
+def heap_of(heaps: KeystoneHeaps, size: int) -> int | None:
+    region = heaps.allocate(size)
+    return None if region is None else region.memory
+
+
+def test_the_runtime_can_use_the_heaps_as_any_boards_memory() -> None:
+    system: MemorySystem = k2h()
+    assert system.memory_for("") is None
+    assert [system.name_of(index) for index in (FIXED, MAPPED)] == ["fixed", "mapped"]
+    assert system.memory_for("mapped") == MAPPED
+    with pytest.raises(KeyError):
+        system.memory_for("DDR")
+    assert not system.banks_can_be_chosen(None)
+
+
+def test_programs_go_to_the_fixed_heap_until_it_is_full() -> None:
+    heaps = k2h()
+    program = heaps.allocate_program(100 * MIB)
+    assert program == Region(FIXED, 0x8_2500_0000, 100 * MIB)
+    leave_fixed(heaps, 4 * KIB)
+    assert heaps.allocate_program(4 * KIB + 1) is None
+    assert heaps.allocate_program(4 * KIB) is not None
+    assert heaps.allocate_program(1) is None
+
+
+@pytest.mark.parametrize(
+    ("size", "free", "heap"),
+    [
+        (16 * KIB, 432 * MIB, FIXED),
+        (16 * KIB, 64 * MIB - KIB, FIXED),
+        (16 * KIB, 16 * KIB, FIXED),
+        (16 * KIB, 15 * KIB, MAPPED),
+        (1, KIB, FIXED),
+        (1, 0, MAPPED),
+        (16 * KIB + 1, 64 * MIB, FIXED),
+        (16 * KIB + 1, 64 * MIB - KIB, MAPPED),
+        (16 * MIB, 432 * MIB, FIXED),
+        (16 * MIB, 64 * MIB, FIXED),
+        (16 * MIB, 64 * MIB - KIB, MAPPED),
+        (16 * MIB + 1, 432 * MIB, MAPPED),
+        (16 * MIB + 1, 64 * MIB, MAPPED),
+    ],
+)
+def test_the_thresholds(size: int, free: int, heap: int) -> None:
+    heaps = k2h()
+    if free < 432 * MIB:
+        leave_fixed(heaps, free)
+    assert heap_of(heaps, size) == heap
+
+
+def test_medium_buffers_stay_out_of_the_last_64_mib_of_the_fixed_heap() -> None:
+    heaps = k2h()
+    placed = [heap_of(heaps, 16 * MIB) for _ in range(30)]
+    assert placed == [FIXED] * 24 + [MAPPED] * 6
+    assert heaps.free_bytes(FIXED) == 48 * MIB
+
+
+def test_large_buffers_never_go_to_the_fixed_heap() -> None:
+    heaps = k2h()
+    assert heap_of(heaps, 6 * GIB) == MAPPED
+    assert heap_of(heaps, 17 * MIB) is None
+    assert heap_of(heaps, 16 * MIB) == FIXED
+
+
+def test_where_nothing_is_mapped_everything_is_fixed() -> None:
+    heaps = KeystoneHeaps(shipped("k2h_low"))
+    assert [*heaps.mapped] == []
+    assert heap_of(heaps, 1487 * MIB) == FIXED
+    assert heap_of(heaps, MIB) == FIXED
+    assert heap_of(heaps, 1) is None
+
+
+def test_restricted_to_the_low_memory_large_buffers_are_fixed() -> None:
+    heaps = KeystoneHeaps(shipped("k2h").without_mapping())
+    assert heap_of(heaps, 400 * MIB) == FIXED
+    assert heap_of(heaps, 33 * MIB) is None
+
+
+def test_no_buffer_spans_two_mapped_heaps() -> None:
+    heaps = KeystoneHeaps(parsed(SPLIT))
+    assert [*heaps.fixed] == [0]
+    assert [*heaps.mapped] == [1, 2]
+    assert heaps.allocate(5 * GIB + 1) is None
+    assert heap_of(heaps, 3 * GIB) == 2
+    assert heap_of(heaps, GIB) == 1
+    assert heap_of(heaps, 2 * GIB + 1) is None
+    assert heap_of(heaps, 2 * GIB) == 2
+
+
+def test_buffers_in_mapped_heaps_are_aligned_to_their_size() -> None:
+    heaps = k2h()
+    placed = [heaps.allocate(size * MIB) for size in (17, 600, 20, 128, 100)]
+    found = [(region.address - 0x8_8000_0000) // MIB for region in placed if region is not None]
+    assert found == [0, 1024, 32, 128, 256]
+
+
+def test_no_alignment_is_larger_than_the_largest_region() -> None:
+    heaps = k2h()
+    assert heaps.allocate(17 * MIB) == Region(MAPPED, 0x8_8000_0000, 17 * MIB)
+    assert heaps.allocate(3 * GIB) == Region(MAPPED, 0x8_C000_0000, 3 * GIB)
+
+
+def test_three_buffers_of_2_gib_fit_in_the_mapped_heap() -> None:
+    heaps = k2h()
+    assert [heap_of(heaps, 2 * GIB) for _ in range(4)] == [MAPPED, MAPPED, MAPPED, None]
+
+
+@given(st.lists(st.integers(1, 16 << 10), min_size=1, max_size=6))
+def test_every_buffer_of_a_mapped_heap_can_be_shown_by_one_region(sizes: list[int]) -> None:
+    partition = shipped("k2h")
+    heaps = KeystoneHeaps(partition)
+    for size in sizes:
+        region = heaps.allocate(size * 64 * KIB, MAPPED)
+        assert region is not None
+        assert region.address % min(GIB, power_of_two_from(region.size)) == 0
+        need = Need(PhysicalAddress(region.address), region.size)
+        assert len(plan([need], partition.destinations).regions) == 1
+
+
+@given(st.lists(st.tuples(st.integers(1, 64 << 10), st.booleans()), max_size=12), st.sampled_from([0, 1, 2]))
+def test_the_largest_allocation_is_what_fits_and_no_more(steps: list[tuple[int, bool]], memory: int) -> None:
+    heaps = KeystoneHeaps(parsed(SPLIT))
+    live: list[Region] = []
+    for size, frees in steps:
+        if frees and live:
+            heaps.free(live.pop(0))
+        elif (region := heaps.allocate(size * 32 * KIB, memory)) is not None:
+            live.append(region)
+    largest = heaps.largest_allocation(memory)
+    assert heaps.allocate(largest + KIB, memory) is None
+    if largest:
+        assert heaps.allocate(largest, memory) is not None
+
+
+def test_free_space_is_told_per_heap() -> None:
+    heaps = k2h()
+    assert (heaps.size(FIXED), heaps.size(MAPPED)) == (432 * MIB, 6 * GIB)
+    assert [heaps.largest_allocation(index) for index in (FIXED, MAPPED)] == [432 * MIB, 6 * GIB]
+    first = heaps.allocate(17 * MIB)
+    assert first is not None
+    assert heaps.free_bytes(MAPPED) == 6 * GIB - 17 * MIB
+    assert heaps.holes(MAPPED) == [(0x8_8000_0000 + 17 * MIB, 6 * GIB - 17 * MIB)]
+    assert heaps.largest_allocation(MAPPED) == 5 * GIB
+    heaps.free(first)
+    assert heaps.largest_allocation(MAPPED) == 6 * GIB

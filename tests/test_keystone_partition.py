@@ -1,0 +1,211 @@
+"""Memory maps of 66AK2x boards (board/keystone/partition.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fpgart import config
+from fpgart.board.board_spec import BoardSpecError
+from fpgart.board.keystone import partition
+from fpgart.board.keystone.addresses import Block, DspAddress, Extent, PhysicalAddress
+from fpgart.board.keystone.partition import Partition, dsp_at_boot, physical_at_boot
+from fpgart.config import OptionError
+
+MIB, GIB = 1 << 20, 1 << 30
+
+
+def shipped(name: str) -> Partition:
+    return partition.read(partition.FOLDER / f"{name}.xml")
+
+
+def parsed(text: str) -> Partition:
+    return partition.parse(text.encode(), "k.xml")
+
+
+def total(extents: tuple[Extent, ...]) -> int:
+    return sum(extent.size for extent in extents)
+
+
+def test_every_file_in_the_package_describes_the_board_of_its_name() -> None:
+    assert partition.shipped() == ["k2h", "k2h_low"]
+    for name in partition.shipped():
+        assert shipped(name).name == name
+
+
+def test_k2h_is_the_documents_example() -> None:
+    board = shipped("k2h")
+    assert total(board.linux) == 3 * GIB // 2
+    assert total(board.cmem) + total(board.reserved) == 13 * GIB // 2
+    assert total(board.reserved) == 80 * MIB
+    assert board.fixed == Block(DspAddress(0xA000_0000), 512 * MIB)
+    assert [heap.size for heap in board.fixed_heaps] == [432 * MIB]
+    assert board.mapped_heaps == (Extent(PhysicalAddress(0x8_8000_0000), 6 * GIB),)
+    assert [block.size for block in board.destinations] == [512 * MIB, GIB]
+
+
+def test_k2h_low_has_1488_mib_and_maps_nothing() -> None:
+    board = shipped("k2h_low")
+    assert not board.maps
+    assert [heap.size for heap in board.fixed_heaps] == [1488 * MIB]
+    assert board.mapped_heaps == ()
+
+
+def test_without_mapping_only_the_low_memory_is_left() -> None:
+    board = shipped("k2h").without_mapping()
+    assert not board.maps
+    assert [heap.size for heap in board.fixed_heaps] == [432 * MIB]
+    assert (board.mapped_heaps, board.destinations) == ((), ())
+
+
+SPLIT = """<keystone name="split">
+  <linux from="8:0000:0000" to="8:1FFF:FFFF"/>
+  <reserved from="8:2000:0000" to="8:22FF:FFFF"/>
+  <cmem from="8:2300:0000" to="8:7FFF:FFFF"/>
+  <linux from="8:8000:0000" to="8:BFFF:FFFF"/>
+  <cmem from="8:C000:0000" to="9:FFFF:FFFF"/>
+  <fixed from="A000:0000" to="BFFF:FFFF"/>
+  <destination from="8000:0000" to="9FFF:FFFF"/>
+  <destination from="C000:0000" to="FFFF:FFFF"/>
+</keystone>"""
+
+
+def test_cmem_in_several_places_gives_several_mapped_heaps() -> None:
+    board = parsed(SPLIT)
+    assert [heap.size for heap in board.fixed_heaps] == [464 * MIB]
+    assert board.mapped_heaps == (
+        Extent(PhysicalAddress(0x8_4000_0000), GIB),
+        Extent(PhysicalAddress(0x8_C000_0000), 5 * GIB),
+    )
+
+
+def test_without_mapping_low_memory_outside_of_the_fixed_block_is_seen_too() -> None:
+    assert [heap.size for heap in parsed(SPLIT).without_mapping().fixed_heaps] == [1488 * MIB]
+
+
+def test_cmem_that_touches_is_one_heap() -> None:
+    board = parsed(SPLIT.replace('linux from="8:8', 'cmem from="8:8'))
+    assert [heap.size for heap in board.mapped_heaps] == [7 * GIB]
+
+
+def test_the_description_has_one_memory_per_heap() -> None:
+    description = parsed(SPLIT).description()
+    assert [(memory.name, memory.begin, memory.size) for memory in description.memories] == [
+        ("fixed", 0x8_2300_0000, 464 * MIB),
+        ("mapped1", 0x8_4000_0000, GIB),
+        ("mapped2", 0x8_C000_0000, 5 * GIB),
+    ]
+    assert description.global_size == 6 * GIB + 464 * MIB
+    assert description.largest_allocation == 5 * GIB
+    assert [memory.name for memory in shipped("k2h").description().memories] == ["fixed", "mapped"]
+
+
+def test_addresses_are_written_as_in_the_document() -> None:
+    assert str(PhysicalAddress(0x8_A000_0000)) == "8:A000:0000"
+    assert str(DspAddress(0xA000_0000)) == "A000:0000"
+    assert str(Extent(PhysicalAddress(0x8_0000_0000), 8 * GIB)) == "8:0000:0000 to 9:FFFF:FFFF"
+    assert str(Block(DspAddress(0xA000_0000), 512 * MIB)) == "A000:0000 to BFFF:FFFF"
+
+
+def test_at_boot_the_dsp_sees_the_low_memory_from_8000_0000() -> None:
+    assert dsp_at_boot(0x8_2500_0000) == 0xA500_0000
+    assert physical_at_boot(0xA500_0000) == 0x8_2500_0000
+    for beyond in (0x7_FFFF_FFFF, 0x8_8000_0000):
+        with pytest.raises(ValueError, match="is not within 8:0000:0000 to 8:7FFF:FFFF"):
+            dsp_at_boot(beyond)
+
+
+LOW = '<cmem from="8:2000:0000" to="8:3FFF:FFFF"/>'
+HIGH = '<cmem from="8:8000:0000" to="8:FFFF:FFFF"/>'
+FIXED = '<fixed from="A000:0000" to="BFFF:FFFF"/>'
+DESTINATION = '<destination from="C000:0000" to="FFFF:FFFF"/>'
+
+WRONG = [
+    ("", "k.xml:1: no element found"),
+    ("<board/>", "k.xml: the outermost element is 'board', not 'keystone'"),
+    (f"<keystone>{LOW}</keystone>", "k.xml:1: keystone name: is missing"),
+    ('<keystone name="k"/>', "k.xml:1: keystone cmem: there is none, so OpenCL has no memory"),
+    ('<keystone name="k">\n<cmem from="8:2000:0000"/></keystone>', "k.xml:2: cmem to: is missing"),
+    (
+        f'<keystone name="k">\n{LOW.replace("8:2000:0000", "2000")}</keystone>',
+        "k.xml:2: cmem from: '2000' is no address",
+    ),
+    (
+        f'<keystone name="k">{LOW}\n{FIXED.replace("A000", "8:A000")}</keystone>',
+        "k.xml:2: fixed from: '8:A000:0000' is no address such as A000:0000",
+    ),
+    (
+        f'<keystone name="k">\n{LOW.replace("8:2000:0000", "8:2000:0400")}</keystone>',
+        "k.xml:2: cmem from: 8:2000:0400 is no multiple of 4 KiB",
+    ),
+    (
+        f'<keystone name="k">\n{LOW.replace("8:3FFF:FFFF", "8:3FFF:FFFE")}</keystone>',
+        "k.xml:2: cmem to: 8:3FFF:FFFE is not the last byte of 4 KiB",
+    ),
+    (
+        f'<keystone name="k">\n{LOW.replace("8:3FFF:FFFF", "8:1FFF:FFFF")}</keystone>',
+        "k.xml:2: cmem to: 8:1FFF:FFFF lies before 8:2000:0000",
+    ),
+    (
+        f'<keystone name="k">\n{LOW.replace("8:3FFF:FFFF", "A:3FFF:FFFF")}</keystone>',
+        "k.xml:2: cmem to: this is not within 8:0000:0000 to 9:FFFF:FFFF",
+    ),
+    (
+        f'<keystone name="k">{LOW}\n{FIXED.replace("A000", "7000")}</keystone>',
+        "k.xml:2: fixed from: this is not within 8000:0000 to FFFF:FFFF",
+    ),
+    (
+        f'<keystone name="k">{LOW}\n<linux from="8:3000:0000" to="8:4FFF:FFFF"/></keystone>',
+        "k.xml:2: linux from: this overlaps 8:2000:0000 to 8:3FFF:FFFF",
+    ),
+    (
+        f'<keystone name="k">{LOW}{FIXED}\n<destination from="8000:0000" to="AFFF:FFFF"/></keystone>',
+        "fixed from: this overlaps 8000:0000 to AFFF:FFFF",
+    ),
+    (
+        f'<keystone name="k">{LOW}{FIXED}\n{FIXED.replace("A", "C").replace("B", "D")}</keystone>',
+        "k.xml:2: fixed from: there is another fixed block",
+    ),
+    (
+        f'<keystone name="k">{LOW}{HIGH}{FIXED}</keystone>',
+        "k.xml:1: keystone destination: there is none, so cmem above 8:7FFF:FFFF is out of reach",
+    ),
+    (f'<keystone name="k">{LOW}{HIGH}{DESTINATION}</keystone>', "k.xml:1: keystone fixed: there is none"),
+    (
+        f'<keystone name="k">{HIGH}\n{FIXED}{DESTINATION}</keystone>',
+        "k.xml:2: fixed from: no cmem is in this block",
+    ),
+    (f'<!DOCTYPE k><keystone name="k">{LOW}</keystone>', "k.xml:1: a document type (and so entities) is not accepted"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), WRONG, ids=[words[:60] for _, words in WRONG])
+def test_a_wrong_file_is_told_with_line_and_field(text: str, words: str) -> None:
+    with pytest.raises(BoardSpecError) as caught:
+        parsed(text)
+    assert words in str(caught.value)
+
+
+def test_a_board_of_ones_own_is_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.xml"
+    file.write_text(SPLIT)
+    assert partition.describe(str(file)) == partition.read(file) == parsed(SPLIT)
+    with pytest.raises(BoardSpecError, match=r"no_such\.xml: No such file"):
+        partition.read(tmp_path / "no_such.xml")
+
+
+def test_a_name_that_is_not_known_is_told_with_those_that_are() -> None:
+    with pytest.raises(OptionError, match="FPGART_BOARD=k3: not one of k2h, k2h_low, nor a file's path"):
+        partition.describe("k3")
+
+
+@pytest.mark.parametrize("value", ["1", "0", "no"])
+def test_ti_ocl_dsp_nomap_restricts_whatever_its_value(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    assert partition.describe("k2h").maps
+    monkeypatch.setenv("TI_OCL_DSP_NOMAP", value)
+    config.NO_MAPPING.forget()
+    try:
+        assert partition.describe("k2h") == shipped("k2h").without_mapping()
+    finally:
+        config.NO_MAPPING.forget()
