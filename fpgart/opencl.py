@@ -645,6 +645,29 @@ CL_CONTEXT_COMPILER_MODE_SPLIT_KERNEL_INTELFPGA: Final = 5
 CL_DEVICE_EXCEPTION_ECC_CORRECTABLE_INTEL: Final = 1
 CL_DEVICE_EXCEPTION_ECC_NON_CORRECTABLE_INTEL: Final = 2
 
+# cl_device_info, all cl_ulong: bytes of on-chip memory, and of heaps whose buffers are mapped
+CL_DEVICE_MSMC_MEM_SIZE_TI: Final = 0x4060
+CL_DEVICE_GLOBAL_EXT1_MEM_SIZE_TI: Final = 0x4061
+CL_DEVICE_GLOBAL_EXT2_MEM_SIZE_TI: Final = 0x4062
+
+# cl_device_info, all cl_ulong: bytes of the largest buffer that there is room for at the moment
+CL_DEVICE_GLOBAL_MEM_MAX_ALLOC_TI: Final = 0x4063
+CL_DEVICE_GLOBAL_EXT1_MEM_MAX_ALLOC_TI: Final = 0x4064
+CL_DEVICE_GLOBAL_EXT2_MEM_MAX_ALLOC_TI: Final = 0x4065
+CL_DEVICE_MSMC_MEM_MAX_ALLOC_TI: Final = 0x4066
+CL_DEVICE_LOCAL_MEM_MAX_ALLOC_TI: Final = 0x4067
+
+# cl_mem_flags: a buffer in on-chip memory (cl_ti_msmc_buffers)
+CL_MEM_USE_MSMC_TI: Final = 1 << 20
+
+# cl_command_queue_properties
+CL_QUEUE_KERNEL_TIMEOUT_COMPUTE_UNIT_TI: Final = 1 << 20
+
+# Statuses of events whose kernel ended itself or was ended
+CL_ERROR_KERNEL_ABORT_TI: Final = -7101
+CL_ERROR_KERNEL_EXIT_TI: Final = -7102
+CL_ERROR_KERNEL_TIMEOUT_TI: Final = -7103
+
 NAMES_OF_STATUS: Final[dict[int, str]] = {
     -1: "CL_DEVICE_NOT_FOUND",
     -2: "CL_DEVICE_NOT_AVAILABLE",
@@ -713,4 +736,7 @@ NAMES_OF_STATUS: Final[dict[int, str]] = {
     -1058: "CL_INVALID_PARTITION_COUNT_EXT",
     -1059: "CL_INVALID_PARTITION_NAME_EXT",
     -1121: "CL_CONTEXT_TERMINATED_KHR",
+    -7101: "CL_ERROR_KERNEL_ABORT_TI",
+    -7102: "CL_ERROR_KERNEL_EXIT_TI",
+    -7103: "CL_ERROR_KERNEL_TIMEOUT_TI",
 }

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADERS = ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h")
+HEADERS = ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h", "cl_ext_ti.h")
 TARGET = ROOT / "fpgart" / "opencl.py"
 DEFINE = re.compile(r"^#define (CL_\w+) (\S.*)$")
 COMMENT = re.compile(r"^/\* (.*) \*/$")

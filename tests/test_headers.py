@@ -99,7 +99,7 @@ def test_no_function_of_opencl_3_is_missing() -> None:
 
 
 def test_the_headers_are_usable_by_themselves(tmp_path: Path) -> None:
-    for name in ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h", "cl_icd.h", "opencl.h"):
+    for name in ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h", "cl_ext_ti.h", "cl_icd.h", "opencl.h"):
         for language, standard in (("c", "c99"), ("c++", "c++11")):
             subprocess.run(
                 [
