@@ -142,6 +142,15 @@ def test_what_two_arguments_share_is_shown_once() -> None:
     assert (second - first, third - first) == (256 * MIB, 0)
 
 
+def test_buffers_in_one_page_share_its_region() -> None:
+    base = PhysicalAddress(UPPER)
+    halves = [Need(base, 2048), Need(PhysicalAddress(base + 2048), 2048)]
+    page = [Block(DspAddress(0x8000_0000), PAGE)]
+    assert planned(halves, page, 1).addresses == (0x8000_0000, 0x8000_0800)
+    across = [Need(PhysicalAddress(base + 1024), 4096), Need(PhysicalAddress(base + 5120), 3072)]
+    assert planned(across, [Block(DspAddress(0x8000_0000), 2 * PAGE)], 2).addresses == (0x8000_0400, 0x8000_1400)
+
+
 def test_no_needs_take_no_regions() -> None:
     assert plan([], DESTINATIONS) == Plan((), ())
     assert plan([], ()) == Plan((), ())
@@ -273,6 +282,24 @@ def test_a_plan_is_found_exactly_when_there_is_one(wanted: list[Span], gaps: lis
     else:
         check(needed, blocks, regions, found)
         assert exists(wanted, destinations, regions)
+
+
+byte_spans = st.lists(
+    st.tuples(st.integers(0, 6144 * MIB - 1), st.one_of(st.integers(1, 64 * MIB), st.integers(1, 16 * 1024))),
+    max_size=20,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(byte_spans)
+def test_buffers_may_begin_and_end_anywhere(wanted: list[Span]) -> None:
+    needed = [Need(PhysicalAddress(UPPER + begin), size) for begin, size in wanted]
+    shown: list[Need] = []
+    for need in needed:  # as many as can be shown together
+        if fits([*shown, need], DESTINATIONS):
+            shown.append(need)
+    assert len(shown) >= min(len(needed), 3)
+    planned(shown)
 
 
 # Size and time

@@ -79,7 +79,7 @@ class _Piece(NamedTuple):
     step: int
     regions: int
 
-    def covers(self, other: _Piece) -> bool:
+    def yields_to(self, other: _Piece) -> bool:
         """Whether this is of no use, because `other` shows less and can go wherever this one can."""
         return (
             other.begin >= self.begin
@@ -128,6 +128,15 @@ def _merged(needs: Sequence[Need]) -> list[tuple[int, int]]:
     return [(begin // PAGE * PAGE, round_up(end, PAGE)) for begin, end in merged]
 
 
+def _pages(wanted: list[tuple[int, int]]) -> int:
+    """Bytes of the pages that are needed; two neighbours may have one in common."""
+    total = reached = 0
+    for begin, end in wanted:
+        total += end - max(begin, reached)
+        reached = end
+    return total
+
+
 def _ranges(destinations: Sequence[Block]) -> list[tuple[int, int]]:
     return [(block.begin, block.end) for block in destinations]
 
@@ -158,9 +167,11 @@ def _search(
 ) -> list[tuple[_Piece, int]] | None:
     """Pieces that show everything, each with its place in the core's address space."""
     blocks = _ranges(destinations)
+    room = sum(end - begin for begin, end in blocks)
+    if _pages(wanted) > room:
+        return None
     choices = _choices(wanted, blocks, regions, chains)
     least = _least(choices, regions)
-    room = sum(end - begin for begin, end in blocks)
     order = itertools.count()
     waiting: list[tuple[int, int, int, int, int, tuple[_Piece, ...]]] = []
     hopeless: set[tuple[tuple[int, int, int], ...]] = set()
@@ -269,7 +280,7 @@ def _add_chains(
             if count <= regions and step in (before.largest, after.largest):
                 piece = _Piece(middle - before.size, before.size + after.size, step, count)
                 same_run = found.setdefault((before.reached, after.reached), [])
-                if not any(piece.covers(other) for other in same_run) and _place((piece,), blocks):
+                if not any(piece.yields_to(other) for other in same_run) and _has_place(piece, blocks):
                     same_run.append(piece)
         step >>= 1
     for (first, last), pieces in found.items():
@@ -338,6 +349,11 @@ def _largest_region(block: tuple[int, int]) -> int:
 
 
 # Placing
+
+
+def _has_place(piece: _Piece, blocks: list[tuple[int, int]]) -> bool:
+    """Whether some block is large enough for a piece alone."""
+    return any(begin + (piece.begin - begin) % piece.step + piece.size <= end for begin, end in blocks)
 
 
 def _place(pieces: tuple[_Piece, ...], blocks: list[tuple[int, int]]) -> list[int] | None:
