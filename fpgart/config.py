@@ -133,6 +133,12 @@ EXIT_TIMEOUT = Option(
     "FPGART_EXIT_TIMEOUT", seconds, 5.0, "Seconds that the end of the process waits for work in flight."
 )
 TRACE = Option("FPGART_TRACE", str, "", "File for a trace of calls, transfers and memory; Perfetto opens it.")
+FAULTS = Option(
+    "FPGART_FAULTS",
+    str,
+    "",
+    "Calls of the board that fail, take longer or hang, as in write:fail:nth=3 (docs/faults.md).",
+)
 WARM_MEMORY = Option(
     "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."
 )

@@ -26,6 +26,7 @@ class Notices:
         "buffer_created",
         "buffer_destroyed",
         "call_failed",
+        "fault_injected",
         "migrated",
         "operation_began",
         "operation_ended",
@@ -41,6 +42,8 @@ class Notices:
         """(number): the last reference to it is gone."""
         self.call_failed: tuple[Listener, ...] = ()
         """(call, status, words): a call of the host gives an error, on the calling thread."""
+        self.fault_injected: tuple[Listener, ...] = ()
+        """(device's number, call, rule, begin_ns): a call of a board has the fault that was asked for."""
         self.block_reserved: tuple[Listener, ...] = ()
         """(block): a range of a board's memory was claimed."""
         self.block_freed: tuple[Listener, ...] = ()

@@ -15,6 +15,7 @@ from fpgart.api.context import property_pairs
 from fpgart.api.entry import Command, Mapped, WaitList, bytes_at, cast, entry
 from fpgart.api.handles import find, references
 from fpgart.errors import (
+    CLError,
     InvalidBufferSize,
     InvalidContext,
     InvalidHostPtr,
@@ -506,7 +507,14 @@ def enqueue_map_buffer(
         operation = MapInPlace(device, buffer, block, keep=not invalidates or size < buffer.owner.size)
     else:
         operation = MapBuffer(device, buffer, pointer, (offset, size, map_flags))
-    return pointer, command_queue.run(cl.CL_COMMAND_MAP_BUFFER, operation, bool(blocking_map), wait_list)
+    try:
+        return pointer, command_queue.run(cl.CL_COMMAND_MAP_BUFFER, operation, bool(blocking_map), wait_list)
+    except CLError:  # the host gets no pointer that it could unmap
+        buffer.void_mapping(pointer, (offset, size, map_flags))
+        buffer.unmap(pointer)
+        if block is not None:
+            buffer.leave_mapping(block)
+        raise
 
 
 @entry("clEnqueueUnmapMemObject")

@@ -22,6 +22,7 @@ from fpgart.runtime.platform import Board, Identity, Platform
 from fpgart.runtime.scheduler import Scheduler
 
 if TYPE_CHECKING:
+    from fpgart.board.faults import Faults
     from fpgart.watch.trace import Trace
 
 IDENTITIES = {
@@ -85,13 +86,14 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     scheduler = Scheduler(guard_collector=not owns)
     platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace), None, scheduler)
     start_summary(platform, at_end)
+    faults = start_faults(platform, owns)
     handles.publish(platform)
     for device in platform.devices:
         handles.publish(device)
     platform.engine_grew = lib.fpgart_close_at_exit
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
-    ffi.def_extern(name="fpgart_shut_down")(lambda: shut_down(platform, at_end))
+    ffi.def_extern(name="fpgart_shut_down")(lambda: shut_down(platform, at_end, faults))
     for chapter in (*CHAPTERS, "absent"):
         import_module(f"fpgart.api.{chapter}")
     from fpgart.api.absent import refuse_the_rest
@@ -118,6 +120,24 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     return trace
 
 
+def start_faults(platform: Platform, owns: bool) -> Faults | None:
+    """The faults that FPGART_FAULTS asks for; hosts in Python (`owns` False) may ask for more."""
+    text = config.FAULTS.value
+    if owns and not text:
+        return None
+    from fpgart.board.fault_rules import FaultSyntaxError
+    from fpgart.board.faults import FAULTS
+
+    for device in platform.devices:
+        FAULTS.attach(device)
+    try:
+        if text:
+            FAULTS.add(text)
+    except FaultSyntaxError as error:
+        raise config.OptionError(f"FPGART_FAULTS: {error}") from None
+    return FAULTS
+
+
 def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
     """As start_trace(), for FPGART_SUMMARY."""
     target = config.SUMMARY.value
@@ -129,8 +149,10 @@ def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
         at_end.append(lambda: summary.write(platform, target))
 
 
-def shut_down(platform: Platform, at_end: list[Callable[[], None]]) -> None:
+def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> None:
     """The end of the process: nothing more starts, what runs may end, reports are written."""
+    if faults is not None:
+        faults.end()
     if not platform.scheduler.close(config.EXIT_TIMEOUT.value):
         log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")
     for finish in at_end:

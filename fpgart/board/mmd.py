@@ -25,7 +25,8 @@ class Mmd(Protocol):
     """What a board offers to the runtime, in the terms of aocl_mmd.h.
 
     Board addresses are those of the board's memory map, without device id. Host addresses are
-    addresses of this process. All sizes are in bytes; all calls block until the bytes have moved.
+    addresses of this process. All sizes are in bytes; all calls block until the bytes have moved. Those that
+    move bytes or program raise BoardError when the board fails.
     """
 
     @property
@@ -51,8 +52,8 @@ class Mmd(Protocol):
     def copy(self, source: int, destination: int, size: int) -> None:
         """aocl_mmd_copy: within the board."""
 
-    def program(self, image: bytes) -> None:
-        """aocl_mmd_program: load another binary; memory keeps its contents."""
+    def program(self, image: bytes, *, preserve: bool = True) -> None:
+        """aocl_mmd_program: load another binary; with `preserve` memory keeps its contents."""
 
     def host_alloc(self, size: int, alignment: int) -> int:
         """aocl_mmd_host_alloc: host memory that the board may use; 0 when there is none."""

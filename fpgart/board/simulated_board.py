@@ -98,7 +98,7 @@ class SimulatedBoard:
         lib.copy_bytes(self.aperture(destination), self.aperture(source), size)
         self._copied.add(size)
 
-    def program(self, image: bytes) -> None:
+    def program(self, image: bytes, *, preserve: bool = True) -> None:
         if config.PROGRAM_SECONDS.value:
             time.sleep(config.PROGRAM_SECONDS.value)
         self.traffic["program"].add(len(image))

@@ -35,11 +35,20 @@ def cli() -> None:
 @click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
 @click.option("--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, or a driver's path.")
 @click.option("--trace", metavar="FILE", help="Write what happens there; see `fpgart report` and Perfetto.")
+@click.option(
+    "--faults", metavar="SPEC", help="Calls of the board that fail, such as write:fail:nth=3 (docs/faults.md)."
+)
 @click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
 @click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def run(
-    board: str | None, engine: str | None, trace: str | None, summary: bool, log: bool, program: tuple[str, ...]
+    board: str | None,
+    engine: str | None,
+    trace: str | None,
+    faults: str | None,
+    summary: bool,
+    log: bool,
+    program: tuple[str, ...],
 ) -> None:
     """Run PROGRAM with this driver as its only OpenCL platform.
 
@@ -48,14 +57,27 @@ def run(
 
         fpgart run --board a10_ref,a10_ref -- python train.py --epochs 3
     """
+    if faults:
+        check_faults(faults)
     wanted = {
         "FPGART_BOARD": board,
         "FPGART_ENGINE": engine,
         "FPGART_TRACE": trace,
+        "FPGART_FAULTS": faults,
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
     }
     running.replace_process(program, {name: value for name, value in wanted.items() if value})
+
+
+def check_faults(text: str) -> None:
+    """Raises OptionError for a text that asks for no faults."""
+    from fpgart.board.fault_rules import FaultSyntaxError, parse
+
+    try:
+        parse(text)
+    except FaultSyntaxError as error:
+        raise OptionError(f"--faults: {error}") from None
 
 
 @cli.command()

@@ -259,6 +259,11 @@ class Buffer:
                     del self.blocks[key]
                     block.release()
 
+    def drop_left_over(self) -> None:
+        """As drop_unused(), when a migration failed: a block without contents may be where they are soon written."""
+        if self.home is not None or self.on_host:
+            self.drop_unused()
+
     # Contents; offsets count from the buffer's own begin
 
     def write_from(self, host: int, offset: int, size: int) -> None:
@@ -316,6 +321,13 @@ class Buffer:
             del self.mappings[pointer]
         self.map_count -= 1
         return region
+
+    def void_mapping(self, pointer: int, region: tuple[int, int, int]) -> None:
+        """The contents did not get to a mapping: unmapping it writes nothing back, and may come first."""
+        regions = (self.mappings or {}).get(pointer, [])
+        if region in regions:
+            regions.remove(region)
+            regions.append((region[0], region[1], 0))
 
     def reserve_for_mapping(self, device: Device) -> Block | None:
         """A block that the host can use in place, kept until leave_mapping(); None where there is no such memory."""

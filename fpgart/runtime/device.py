@@ -97,6 +97,8 @@ class Device:
         """The blocks that are taken, by board address."""
         self.pll_settings: tuple[int, ...] = ()
         self._exceptions: tuple[int, Callable[[int], None]] | None = None
+        self.before_kernel: Callable[[str], None] | None = None
+        """Called with the name of a kernel that is about to run; may raise BoardError."""
         self._opened = False
         self.kernels_run = 0
         self.kernel_ns = 0
@@ -127,6 +129,17 @@ class Device:
     def when_exception(self, mask: int, callback: Callable[[int], None]) -> None:
         """Call back for exceptions of the board (ECC) whose bit is in `mask`; replaces an earlier callback."""
         self._exceptions = mask, callback
+
+    def exception(self, kind: int) -> None:
+        """The board reports an exception, by its bit: tell the host if it listens."""
+        if self._exceptions is not None:
+            mask, callback = self._exceptions
+            if kind & mask:
+                callback(kind)
+
+    def bytes_in_use(self) -> int:
+        """Bytes of the board's memory that blocks have."""
+        return sum(block.region.size for block in list(self.live.values()))
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """A block in a memory (None: the default one for this size); None when nothing is free there."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 from fpgart import opencl as cl
+from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, pack_arguments
 from fpgart.errors import (
     CLError,
@@ -288,6 +289,12 @@ class LaunchKernel:
         for _, buffer in self.buffers:
             buffer.owner.drop_unused()
 
+    def drop_places(self) -> None:
+        """The launch fails while it is run: give back the blocks that it alone wanted."""
+        self._leave_places()
+        for _, buffer in self.buffers:
+            buffer.owner.drop_left_over()
+
     # The scheduler's side; its lock is held
 
     def claim(self) -> bool:
@@ -355,7 +362,11 @@ class LaunchKernel:
 
     def run(self) -> Operation | None:
         if self.stage is Stage.PROGRAM:
-            return self._program()
+            try:
+                return self._program()
+            except (BoardError, CLError):
+                self.drop_places()
+                raise
         if self.stage is Stage.MIGRATE:
             return MigrateForLaunch(self)
         if NOTICES.migrated:
@@ -413,6 +424,8 @@ class LaunchKernel:
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
             packed[index] = (POINTER, 8, block.pointer + buffer.origin)
         device = self.device
+        if device.before_kernel is not None:
+            device.before_kernel(self.kernel.name)
         if self.usm is not None:
             self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'")
         begin = monotonic_ns()
@@ -452,9 +465,13 @@ class MigrateForLaunch(Migration):
         self.launch = launch
 
     def run(self) -> Operation | None:
-        for (index, _), (buffer, block) in zip(self.launch.buffers, self.moves, strict=True):
-            if buffer.owner.home is not block:
-                buffer.migrate(block, self.launch.reason(index))
+        try:
+            for (index, _), (buffer, block) in zip(self.launch.buffers, self.moves, strict=True):
+                if buffer.owner.home is not block:
+                    buffer.migrate(block, self.launch.reason(index))
+        except (BoardError, CLError):
+            self.launch.drop_places()
+            raise
         return self.launch
 
     def release(self, following: Operation | None) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from fpgart.board.mmd import BoardError
 from fpgart.runtime.buffer import HostStore
 from fpgart.runtime.device import Block, Device, Direction
 from fpgart.runtime.event import Event, Operation
@@ -20,26 +21,43 @@ def load_onto(device: Device, program: Program) -> None:
     """Program the board; its memory keeps its contents.
 
     A binary that interleaves the banks otherwise would scatter them: the blocks are then saved in the
-    host's memory and written back.
+    host's memory and written back. So they are when the board cannot be programmed with its contents kept.
+    Raises BoardError when it cannot be programmed at all, OutOfHostMemory.
     """
     interleaving = program.interleaving or device.interleaving
     saved = save(device) if interleaving != device.interleaving else []
-    device.mmd.program(program.image())
+    try:
+        device.mmd.program(program.image())
+    except BoardError:
+        saved = saved or save(device)
+        device.loaded = ""
+        device.mmd.program(program.image(), preserve=False)
     device.loaded = program.identity
     device.interleaving = interleaving
     device.knows_memories = True
-    for block, store in saved:
-        device.mmd.write(store.address, block.address, block.region.size)
+    restore(saved)
 
 
 def save(device: Device) -> list[tuple[Block, HostStore]]:
-    """A copy of every block of the device, in the host's memory. Raises OutOfHostMemory."""
+    """A copy of every block of the device, in the host's memory. Raises OutOfHostMemory, BoardError."""
     saved = []
     for block in list(device.live.values()):
         store = HostStore(block.region.size)
         device.mmd.read(block.address, store.address, block.region.size)
         saved.append((block, store))
     return saved
+
+
+def restore(saved: list[tuple[Block, HostStore]]) -> None:
+    """Write what save() saved back, all that can be. Raises the first BoardError."""
+    failures: list[BoardError] = []
+    for block, store in saved:
+        try:
+            block.device.mmd.write(store.address, block.address, block.region.size)
+        except BoardError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
 
 
 class ProgramDevice:

@@ -24,6 +24,7 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING
 
 from fpgart import log
+from fpgart.board.mmd import BoardError
 from fpgart.errors import (
     CLError,
     ExecStatusErrorForEventsInWaitList,
@@ -469,7 +470,8 @@ class Scheduler:
         status, following = COMPLETE, None
         try:
             following = operation.run()
-        except CLError as error:
+        except (CLError, BoardError) as failure:
+            error = failure if isinstance(failure, CLError) else OutOfResources(str(failure))
             status = error.status
             log.error(error)
             event.context.notify(error)

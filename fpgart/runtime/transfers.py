@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fpgart._native import ffi, lib
-from fpgart.errors import MemObjectAllocationFailure
+from fpgart.board.mmd import BoardError
+from fpgart.errors import CLError, MemObjectAllocationFailure
 from fpgart.runtime.buffer import Buffer, HostStore
 from fpgart.runtime.device import Block, Device, Direction
 from fpgart.runtime.event import Event, Operation
@@ -219,7 +220,11 @@ class MapBuffer(WriteBuffer):
         self.flags = region[2]
 
     def run(self) -> None:
-        self.buffer.map_in(self.host, self.offset, self.size, self.flags)
+        try:
+            self.buffer.map_in(self.host, self.offset, self.size, self.flags)
+        except (BoardError, CLError):
+            self.buffer.void_mapping(self.host, (self.offset, self.size, self.flags))
+            raise
 
 
 class UnmapBuffer(MapBuffer):
@@ -294,6 +299,15 @@ class MigrateToDevice(Migration):
                 buffer.owner.drop_unused()
             raise
         super().__init__(device, moves, "clEnqueueMigrateMemObjects", keep=keep)
+
+    def run(self) -> Operation | None:
+        try:
+            return super().run()
+        except (BoardError, CLError):
+            self._leave(self.moves)
+            for buffer, _ in self.moves:
+                buffer.owner.drop_left_over()
+            raise
 
     def _leave(self, moves: list[tuple[Buffer, Block]]) -> None:
         for _, block in moves:

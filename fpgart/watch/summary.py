@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from time import monotonic_ns
 
+from fpgart.board.faults import FAULTS
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.platform import Platform
 from fpgart.watch.words import in_words
@@ -53,6 +54,8 @@ class Summary:
         lines = ["what moved where"]
         for device in platform.devices:
             lines += self._device_lines(device)
+        for fault in FAULTS.active:
+            lines.append(f"fault '{fault.rule.text}': {fault.injected} of {fault.seen} calls")
         if self._more:
             lines.append(f"and {self._more} more buffers")
         lines.append(f"time from loading to the end: {(monotonic_ns() - platform.started_ns) / 1e6:.1f} ms")

@@ -10,6 +10,7 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 - cat "device": a device operation, with its command, buffer, kernel, ND-range, or a migration's reason.
 - cat "buffer": create or release of a buffer.
 - cat "usm": allocate or free of unified shared memory, migrate of a shared range.
+- cat "fault": a fault that was asked for, as long as it delayed the call, args device, call.
 """
 
 from __future__ import annotations
@@ -275,6 +276,13 @@ class Trace:
             args["operation"] = operation
         self.emit("mmd", f"aocl_mmd_{name}", begin, monotonic_ns() - begin, args)
 
+    def fault_injected(self, device: int, call: str, rule: str, begin: int) -> None:
+        args: dict[str, Any] = {"device": device, "call": call}
+        operation, _ = _operation.get()
+        if operation:
+            args["operation"] = operation
+        self.emit("fault", rule, begin, monotonic_ns() - begin, args)
+
     # Device operations
 
     def operation_began(self, event: Event, operation: Operation) -> None:
@@ -392,9 +400,9 @@ class TracedMmd:
         self._mmd.copy(source, destination, size)
         self._trace.mmd_call("copy", self._device, begin, size, address=destination, source_address=source)
 
-    def program(self, image: bytes) -> None:
+    def program(self, image: bytes, *, preserve: bool = True) -> None:
         begin = monotonic_ns()
-        self._mmd.program(image)
+        self._mmd.program(image, preserve=preserve)
         self._trace.mmd_call("program", self._device, begin, len(image))
 
     def host_alloc(self, size: int, alignment: int) -> int:

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The language of FPGART_FAULTS: which calls of a board fail, take longer or report an error, and when.
+
+    write:fail:nth=3; read,copy:delay=5ms:every=10; kernel:hang:name=vadd:limit=2s; seed=7
+
+Clauses are divided by semicolons. A clause is a seed, or calls, what happens to them, and conditions (docs/faults.md).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fpgart import config
+
+T = TypeVar("T")
+DEFAULT_LIMIT_S = 10.0
+
+
+class FaultSyntaxError(ValueError):
+    """A text that asks for no faults; the sentence says what is wrong and what would be right."""
+
+
+class Call(enum.Enum):
+    """What faults can be asked for: calls of the MMD, claiming board memory, running a kernel."""
+
+    OPEN = "open"
+    WRITE = "write"
+    READ = "read"
+    COPY = "copy"
+    PROGRAM = "program"
+    HOST_ALLOC = "host_alloc"
+    SHARED_ALLOC = "shared_alloc"
+    ALLOC = "alloc"
+    KERNEL = "kernel"
+
+
+class Action(enum.Enum):
+    """What happens to a call."""
+
+    FAIL = "fail"
+    DELAY = "delay"
+    ECC = "ecc"
+    HANG = "hang"
+
+
+class Ecc(enum.IntEnum):
+    """Errors in a board's memory; the numbers are the exceptions' bits (cl_ext_intelfpga.h)."""
+
+    CORRECTABLE = 1
+    NON_CORRECTABLE = 2
+
+
+TRANSFERS = frozenset({Call.WRITE, Call.READ, Call.COPY})
+ALLOCATIONS = frozenset({Call.HOST_ALLOC, Call.SHARED_ALLOC, Call.ALLOC})
+POSSIBLE: dict[Action, frozenset[Call]] = {
+    Action.FAIL: frozenset(Call),
+    Action.DELAY: frozenset(Call) - {Call.ALLOC},
+    Action.ECC: TRANSFERS | {Call.KERNEL},
+    Action.HANG: frozenset({Call.KERNEL}),
+}
+"""Which calls an action makes sense for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One clause: to which calls what happens when. 0, "" and None stand for conditions that are not there.
+
+    `nth`, `every` and `fraction` choose among the calls that meet the other conditions.
+    """
+
+    text: str
+    calls: frozenset[Call]
+    action: Action
+    delay: float = 0.0
+    """Seconds."""
+    ecc: Ecc | None = None
+    limit: float = DEFAULT_LIMIT_S
+    """Seconds after which a kernel that hangs is given up."""
+    device: int | None = None
+    name: str = ""
+    """The kernel's."""
+    size: int = 0
+    """At least that many bytes."""
+    total: int = 0
+    """Bytes in use on the device, above which there is no memory."""
+    nth: int = 0
+    every: int = 0
+    fraction: float = 0.0
+    times: int = 0
+    """How often at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a text asks for."""
+
+    rules: tuple[Rule, ...] = ()
+    seed: int = 0
+
+
+def parse(text: str) -> Plan:
+    """Read FPGART_FAULTS' language. Raises FaultSyntaxError."""
+    rules: list[Rule] = []
+    seeds: list[int] = []
+    for clause in filter(None, map(str.strip, text.split(";"))):
+        key, equals, value = clause.partition("=")
+        if equals and key.strip() == "seed":
+            seeds.append(_read(clause, "seed", _number, value.strip()))
+        else:
+            rules.append(_rule(clause))
+    if len(seeds) > 1:
+        raise FaultSyntaxError("the seed is given twice")
+    if not rules:
+        raise FaultSyntaxError("no fault is asked for; for example write:fail:nth=3")
+    return Plan(tuple(rules), seeds[0] if seeds else 0)
+
+
+# The values of conditions
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("a number from 0 is wanted")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    value = _number(text) if text.isascii() and text.isdigit() else 0
+    if not value:
+        raise ValueError("a number from 1 is wanted")
+    return value
+
+
+def _bytes(text: str) -> int:
+    if not (value := config.size(text)):
+        raise ValueError("a number of bytes above 0 is wanted")
+    return value
+
+
+def _fraction(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise ValueError("a number above 0 and up to 1 is wanted, such as 0.01")
+    return value
+
+
+def _duration(text: str) -> float:
+    """Seconds."""
+    units = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+    number = text.rstrip("mus")
+    try:
+        value = float(number) * units[text[len(number) :]]
+    except (KeyError, ValueError):
+        value = -1.0
+    if not 0 <= value < 1e6:
+        raise ValueError("a time is wanted, such as 50us, 5ms or 2s")
+    return value
+
+
+def _name(text: str) -> str:
+    if not text:
+        raise ValueError("a kernel's name is wanted")
+    return text
+
+
+def _ecc(text: str) -> Ecc:
+    names = {kind.name.lower(): kind for kind in Ecc}
+    if text not in names:
+        raise ValueError(f"one of {', '.join(names)} is wanted")
+    return names[text]
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """How a condition is read, and what it is for."""
+
+    read: Callable[[str], object]
+    calls: Collection[Call] = frozenset(Call)
+    actions: Collection[Action] = frozenset(Action)
+
+
+CONDITIONS = {
+    "nth": _Condition(_count),
+    "every": _Condition(_count),
+    "fraction": _Condition(_fraction),
+    "times": _Condition(_count),
+    "device": _Condition(_number),
+    "size": _Condition(_bytes, TRANSFERS | ALLOCATIONS),
+    "total": _Condition(_bytes, frozenset({Call.ALLOC})),
+    "name": _Condition(_name, frozenset({Call.KERNEL})),
+    "limit": _Condition(_duration, actions=frozenset({Action.HANG})),
+}
+VALUES: dict[Action, Callable[[str], object]] = {Action.DELAY: _duration, Action.ECC: _ecc}
+CHOOSERS = ("nth", "every", "fraction")
+
+
+def _read(clause: str, key: str, read: Callable[[str], T], value: str) -> T:
+    """A condition's value. Raises FaultSyntaxError."""
+    try:
+        return read(value)
+    except ValueError as error:
+        raise FaultSyntaxError(f"'{clause}': {key}={value}: {error}") from None
+
+
+def _rule(clause: str) -> Rule:
+    parts = [part.strip() for part in clause.split(":")]
+    calls = frozenset(_call(clause, name.strip()) for name in parts[0].split(","))
+    if len(parts) < 2:
+        raise FaultSyntaxError(f"'{clause}': what shall happen? One of {_listed(Action)}, as in {parts[0]}:fail")
+    action, values = _action(clause, parts[1], calls)
+    for part in parts[2:]:
+        key, value = _condition(clause, part, calls, action)
+        if key in values:
+            raise FaultSyntaxError(f"'{clause}': {key} is given twice")
+        values[key] = value
+    chosen = [key for key in CHOOSERS if key in values]
+    if len(chosen) > 1:
+        raise FaultSyntaxError(f"'{clause}': {' and '.join(chosen)} contradict each other")
+    return Rule(clause, calls, action, **values)  # type: ignore[arg-type]
+
+
+def _listed(names: type[enum.Enum]) -> str:
+    return ", ".join(str(each.value) for each in names)
+
+
+def _call(clause: str, name: str) -> Call:
+    try:
+        return Call(name)
+    except ValueError:
+        raise FaultSyntaxError(f"'{clause}': no call '{name}'; there are {_listed(Call)}") from None
+
+
+def _action(clause: str, part: str, calls: frozenset[Call]) -> tuple[Action, dict[str, object]]:
+    word, equals, value = (text.strip() for text in part.partition("="))
+    try:
+        action = Action(word)
+    except ValueError:
+        raise FaultSyntaxError(
+            f"'{clause}': '{word}' is nothing that can happen; there are {_listed(Action)}"
+        ) from None
+    for call in Call:
+        if call in calls - POSSIBLE[action]:
+            raise FaultSyntaxError(f"'{clause}': {word} is not possible for {call.value}")
+    if action not in VALUES:
+        if equals:
+            raise FaultSyntaxError(f"'{clause}': {word} takes no value")
+        return action, {}
+    return action, {word: _read(clause, word, VALUES[action], value)}
+
+
+def _condition(clause: str, part: str, calls: frozenset[Call], action: Action) -> tuple[str, object]:
+    key, _, value = (text.strip() for text in part.partition("="))
+    condition = CONDITIONS.get(key)
+    if condition is None:
+        raise FaultSyntaxError(f"'{clause}': no condition '{key}'; there are {', '.join(CONDITIONS)}")
+    for call in Call:
+        if call in calls and call not in condition.calls:
+            raise FaultSyntaxError(f"'{clause}': {call.value} has no {key}")
+    if action not in condition.actions:
+        raise FaultSyntaxError(f"'{clause}': {action.value} has no {key}")
+    return key, _read(clause, key, condition.read, value)

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults on request: calls of a board that fail, take longer, or report errors of its memory (docs/faults.md).
+
+While there are rules, each device's Mmd and MemorySystem are wrapped; without rules nothing is, and nothing costs.
+A call that is made to fail is not made at all: no byte moves, nothing is claimed, no kernel runs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Protocol
+
+from fpgart import log
+from fpgart._native import ffi
+from fpgart.board.description import BoardDescription
+from fpgart.board.fault_rules import Action, Call, Ecc, Rule, parse
+from fpgart.board.memory_system import MemorySystem, Region
+from fpgart.board.mmd import BoardError, Mmd, Traffic
+from fpgart.notices import NOTICES
+
+if TYPE_CHECKING:
+    from random import Random
+
+TWO_BITS = 0b11
+
+
+class Faultable(Protocol):
+    """What the runtime's devices offer."""
+
+    id: int
+    mmd: Mmd
+    memories: MemorySystem
+    before_kernel: Callable[[str], None] | None
+    """Called with a kernel's name before it runs; may raise BoardError."""
+
+    def bytes_in_use(self) -> int:
+        """Bytes of the board's memory that are claimed."""
+
+    def exception(self, kind: int) -> None:
+        """Tell the host of an exception of the board, by its bit."""
+
+
+class Fault:
+    """A rule in force. `seen`: the calls that it is about, so far; `injected`: those of them that it changed."""
+
+    __slots__ = ("_random", "injected", "rule", "seen")
+
+    def __init__(self, rule: Rule, random: Random) -> None:
+        """`random`: its own, so that what it does to its n-th call depends on nothing else."""
+        self.rule = rule
+        self.seen = 0
+        self.injected = 0
+        self._random = random
+
+    def __repr__(self) -> str:
+        return f"<Fault {self.rule.text!r}: {self.injected} of {self.seen}>"
+
+    def is_about(self, call: Call, device: int, size: int, name: str, total: int) -> bool:
+        rule = self.rule
+        return (
+            call in rule.calls
+            and rule.device in (None, device)
+            and size >= rule.size
+            and rule.name in ("", name)
+            and (not rule.total or total > rule.total)
+        )
+
+    def strikes(self) -> bool:
+        """Count one more call that it is about; whether it changes this one. Not for several threads at once."""
+        rule = self.rule
+        self.seen += 1
+        if rule.times and self.injected >= rule.times:
+            return False
+        if rule.nth:
+            chosen = self.seen == rule.nth
+        elif rule.every:
+            chosen = self.seen % rule.every == 0
+        else:
+            chosen = not rule.fraction or self._random.random() < rule.fraction
+        self.injected += chosen
+        return chosen
+
+    def draw(self) -> float:
+        """From 0 up to 1."""
+        return self._random.random()
+
+
+@dataclass(frozen=True, slots=True)
+class EccError:
+    """An ECC error: its kind, and where in the bytes that moved, from 0 up to 1."""
+
+    kind: Ecc
+    place: float
+
+
+class Faults:
+    """The faults in force on some devices. Any thread may call."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # what Python's collector destroys meanwhile may come here, too
+        self._faults: tuple[Fault, ...] = ()
+        self._devices: list[Faultable] = []
+        self._wrapped: list[tuple[Faultable, Mmd, MemorySystem]] = []
+        self._over = threading.Event()
+        self._injected = 0
+
+    @property
+    def active(self) -> tuple[Fault, ...]:
+        return self._faults
+
+    @property
+    def injected(self) -> int:
+        """Calls that were changed since the last clear()."""
+        return self._injected
+
+    def attach(self, device: Faultable) -> None:
+        """Let faults happen on a device."""
+        with self._lock:
+            self._devices.append(device)
+            if self._faults:
+                self._wrap(device)
+
+    def add(self, text: str) -> tuple[Fault, ...]:
+        """Put the rules of a text in force besides those that are. Raises FaultSyntaxError."""
+        from random import Random  # not for those who ask for no faults
+
+        plan = parse(text)
+        made = tuple(Fault(rule, Random(f"{plan.seed} {index}")) for index, rule in enumerate(plan.rules))
+        with self._lock:
+            if not self._faults:
+                for device in self._devices:
+                    self._wrap(device)
+            self._faults += made
+        return made
+
+    def remove(self, faults: tuple[Fault, ...]) -> None:
+        """Put some out of force. Delays and hangs under way come to their end at once."""
+        with self._lock:
+            self._faults = tuple(fault for fault in self._faults if fault not in faults)
+            self._over.set()
+            self._over = threading.Event()
+            if not self._faults:
+                self._unwrap()
+
+    def clear(self) -> None:
+        """Put all out of force, and begin to count anew."""
+        self.remove(self._faults)
+        self._injected = 0
+
+    def end(self) -> None:
+        """The process ends: no delay or hang is waited for from now on."""
+        with self._lock:
+            self._over.set()
+
+    def _wrap(self, device: Faultable) -> None:
+        mmd, memories = device.mmd, device.memories
+        self._wrapped.append((device, mmd, memories))
+        device.mmd = FaultyMmd(mmd, device, self)
+        device.memories = FaultyMemories(memories, device, self)
+        device.before_kernel = partial(self._before_kernel, device)
+
+    def _unwrap(self) -> None:
+        for device, mmd, memories in self._wrapped:
+            device.mmd, device.memories, device.before_kernel = mmd, memories, None
+        self._wrapped.clear()
+
+    # Calls
+
+    def strike(self, call: Call, device: Faultable, size: int = 0, name: str = "") -> tuple[EccError, ...]:
+        """Do what the rules say about a call that is about to be made.
+
+        Returns the errors in memory that the call shall have. Raises BoardError for one that fails.
+        """
+        total = size + device.bytes_in_use() if call is Call.ALLOC else 0
+        with self._lock:
+            about = [fault for fault in self._faults if fault.is_about(call, device.id, size, name, total)]
+            struck = [fault for fault in about if fault.strikes()]
+            self._injected += len(struck)
+            errors = tuple(EccError(f.rule.ecc, f.draw()) for f in struck if f.rule.ecc is not None)
+            over = self._over
+        for fault in struck:
+            self._apply(fault.rule, call, device, name, over)
+        return errors
+
+    def _apply(self, rule: Rule, call: Call, device: Faultable, name: str, over: threading.Event) -> None:
+        begin = monotonic_ns()
+        log.note(f"fault '{rule.text}': {in_words(call, name)} on device {device.id}")
+        if rule.action is Action.DELAY:
+            over.wait(rule.delay)
+        elif rule.action is Action.HANG:
+            over.wait(rule.limit)
+        for listener in NOTICES.fault_injected:
+            listener(device.id, call.value, rule.text, begin)
+        if rule.action is Action.HANG:
+            raise BoardError(
+                f"{in_words(call, name)} hung on device {device.id} and was given up after {rule.limit:g} s, "
+                f"as the fault '{rule.text}' asks for"
+            )
+        if rule.action is Action.FAIL:
+            raise BoardError(
+                f"{in_words(call, name)} failed on device {device.id}, as the fault '{rule.text}' asks for"
+            )
+
+    def _before_kernel(self, device: Faultable, name: str) -> None:
+        for error in self.strike(Call.KERNEL, device, name=name):
+            device.exception(error.kind)
+
+
+def in_words(call: Call, name: str) -> str:
+    """What was called."""
+    if call is Call.KERNEL:
+        return f"kernel '{name}'"
+    return "claiming memory" if call is Call.ALLOC else f"aocl_mmd_{call.value}"
+
+
+class FaultyMmd:
+    """An Mmd whose calls have the faults that were asked for."""
+
+    def __init__(self, mmd: Mmd, device: Faultable, faults: Faults) -> None:
+        self._mmd = mmd
+        self._device = device
+        self._faults = faults
+        self.close, self.aperture, self.free = mmd.close, mmd.aperture, mmd.free
+        self.in_use, self.unused = mmd.in_use, mmd.unused
+
+    @property
+    def description(self) -> BoardDescription:
+        return self._mmd.description
+
+    @property
+    def traffic(self) -> dict[str, Traffic]:
+        return self._mmd.traffic
+
+    def open(self) -> None:
+        self._strike(Call.OPEN)
+        self._mmd.open()
+
+    def write(self, host: int, board: int, size: int) -> None:
+        errors = self._strike(Call.WRITE, size)
+        self._mmd.write(host, board, size)
+        if errors:
+            self._tell(errors, self._mmd.aperture(board), size)
+
+    def read(self, board: int, host: int, size: int) -> None:
+        errors = self._strike(Call.READ, size)
+        self._mmd.read(board, host, size)
+        if errors:
+            self._tell(errors, host, size)
+
+    def copy(self, source: int, destination: int, size: int) -> None:
+        errors = self._strike(Call.COPY, size)
+        self._mmd.copy(source, destination, size)
+        if errors:
+            self._tell(errors, self._mmd.aperture(destination), size)
+
+    def program(self, image: bytes, *, preserve: bool = True) -> None:
+        self._strike(Call.PROGRAM)
+        self._mmd.program(image, preserve=preserve)
+
+    def host_alloc(self, size: int, alignment: int) -> int:
+        return self._mmd.host_alloc(size, alignment) if self._has_memory(Call.HOST_ALLOC, size) else 0
+
+    def shared_alloc(self, size: int, alignment: int) -> int:
+        return self._mmd.shared_alloc(size, alignment) if self._has_memory(Call.SHARED_ALLOC, size) else 0
+
+    def _strike(self, call: Call, size: int = 0) -> tuple[EccError, ...]:
+        return self._faults.strike(call, self._device, size)
+
+    def _has_memory(self, call: Call, size: int) -> bool:
+        """False where the call has to fail: it has no other way to say so."""
+        try:
+            self._strike(call, size)
+        except BoardError:
+            return False
+        return True
+
+    def _tell(self, errors: tuple[EccError, ...], begin: int, size: int) -> None:
+        """Tell the host of errors in `size` bytes at `begin`; those that are not correctable change two bits."""
+        for error in errors:
+            if error.kind is Ecc.NON_CORRECTABLE:
+                ffi.cast("unsigned char *", begin)[int(error.place * size)] ^= TWO_BITS
+            self._device.exception(error.kind)
+
+
+class FaultyMemories:
+    """A MemorySystem that has no room where it was asked to have none."""
+
+    def __init__(self, memories: MemorySystem, device: Faultable, faults: Faults) -> None:
+        self._memories = memories
+        self._device = device
+        self._faults = faults
+        self.free, self.memory_for, self.name_of = memories.free, memories.memory_for, memories.name_of
+        self.bank_of, self.banks_can_be_chosen = memories.bank_of, memories.banks_can_be_chosen
+
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+        try:
+            self._faults.strike(Call.ALLOC, self._device, size)
+        except BoardError:
+            return None
+        return self._memories.allocate(size, memory, bank)
+
+
+FAULTS = Faults()
+"""Those of the process's platform."""
