@@ -152,10 +152,10 @@ def _fraction(text: str) -> float:
 
 def _duration(text: str) -> float:
     """Seconds."""
-    units = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+    units = {"us": 1e6, "ms": 1e3, "s": 1.0}
     number = text.rstrip("mus")
     try:
-        value = float(number) * units[text[len(number) :]]
+        value = float(number) / units[text[len(number) :]]
     except (KeyError, ValueError):
         value = -1.0
     if not 0 <= value < 1e6:

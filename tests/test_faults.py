@@ -1,0 +1,737 @@
+"""Faults on request: the language, which calls are hit, and what a host sees of them (docs/faults.md)."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from machine import Machine
+
+import fpgart.faults
+from fpgart import opencl as cl
+from fpgart.board.fault_rules import Action, Call, Ecc, FaultSyntaxError, Plan, Rule, parse
+from fpgart.board.faults import FAULTS
+from fpgart.errors import CLError, DeviceNotAvailable, MemObjectAllocationFailure, OutOfHostMemory, OutOfResources
+from fpgart.runtime import svm, usm
+from fpgart.runtime.buffer import CHUNK, Buffer
+from fpgart.runtime.context import Context
+from fpgart.runtime.transfers import CopyBuffer, FillBuffer, MapBuffer, MigrateToDevice, MigrateToHost, UnmapBuffer
+
+ROOT = Path(__file__).resolve().parent.parent
+MIB = 1 << 20
+SIZE = 4096
+DATA = bytes(range(256)) * 16
+OTHER = DATA[::-1]
+Boards = Callable[..., Machine]
+W, R, C = Call.WRITE, Call.READ, Call.COPY
+
+# The language
+
+RULES = [
+    ("write:fail", Rule("write:fail", frozenset({W}), Action.FAIL)),
+    ("read, copy:fail:nth=3", Rule("read, copy:fail:nth=3", frozenset({R, C}), Action.FAIL, nth=3)),
+    ("read:delay=5ms:every=10", Rule("read:delay=5ms:every=10", frozenset({R}), Action.DELAY, delay=0.005, every=10)),
+    ("copy:delay=50us", Rule("copy:delay=50us", frozenset({C}), Action.DELAY, delay=50e-6)),
+    ("write:fail:fraction=0.25:times=2:device=1:size=64K", Rule(
+        "write:fail:fraction=0.25:times=2:device=1:size=64K", frozenset({W}), Action.FAIL,
+        fraction=0.25, times=2, device=1, size=65536)),
+    ("read:ecc=correctable", Rule("read:ecc=correctable", frozenset({R}), Action.ECC, ecc=Ecc.CORRECTABLE)),
+    ("kernel:hang:name=vadd:limit=2s", Rule(
+        "kernel:hang:name=vadd:limit=2s", frozenset({Call.KERNEL}), Action.HANG, name="vadd", limit=2.0)),
+    ("alloc:fail:total=1G", Rule("alloc:fail:total=1G", frozenset({Call.ALLOC}), Action.FAIL, total=1 << 30)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "rule"), RULES)
+def test_a_clause_says_calls_action_and_conditions(text: str, rule: Rule) -> None:
+    assert parse(text) == Plan((rule,), 0)
+
+
+def test_clauses_are_divided_by_semicolons_and_one_may_be_the_seed() -> None:
+    plan = parse(" write:fail ; ;seed=7; read : fail ")
+    assert [rule.text for rule in plan.rules] == ["write:fail", "read : fail"]
+    assert plan.seed == 7
+
+
+WRONG = [
+    ("", "no fault is asked for"),
+    ("seed=1", "no fault is asked for"),
+    ("write:fail;seed=1;seed=2", "the seed is given twice"),
+    ("write:fail;seed=x", "'seed=x': seed=x: a number from 0"),
+    ("write", "'write': what shall happen\\? One of fail, delay, ecc, hang"),
+    ("wriet:fail", "no call 'wriet'; there are open, write, read"),
+    ("write,:fail", "no call ''"),
+    ("write:fial", "'fial' is nothing that can happen; there are fail"),
+    ("write:fail=1", "fail takes no value"),
+    ("write:delay", "delay=: a time is wanted"),
+    ("write:delay=5", "delay=5: a time is wanted, such as"),
+    ("write:delay=-1s", "a time is wanted"),
+    ("write:ecc", "one of correctable, non_correctable is wanted"),
+    ("program:ecc=correctable", "ecc is not possible for program"),
+    ("write:hang", "hang is not possible for write"),
+    ("alloc:delay=1s", "delay is not possible for alloc"),
+    ("write:fail:nht=3", "no condition 'nht'; there are nth, every"),
+    ("write:fail:nth=0", "nth=0: a number from 1"),
+    ("write:fail:nth", "nth=: a number from 1"),
+    ("write:fail:nth=1:nth=2", "nth is given twice"),
+    ("write:fail:nth=1:every=2", "nth and every contradict each other"),
+    ("write:fail:fraction=2", "above 0 and up to 1"),
+    ("write:fail:fraction=x", "above 0 and up to 1"),
+    ("write:fail:size=big", "a number of bytes"),
+    ("write:fail:size=0", "a number of bytes above 0"),
+    ("write:fail:total=1G", "write has no total"),
+    ("read,kernel:fail:size=1", "kernel has no size"),
+    ("write:fail:name=k", "write has no name"),
+    ("kernel:fail:name=", "a kernel's name"),
+    ("kernel:fail:limit=1s", "fail has no limit"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), WRONG)
+def test_what_makes_no_sense_is_told_in_words(text: str, words: str) -> None:
+    with pytest.raises(FaultSyntaxError, match=words):
+        parse(text)
+
+
+# Which calls are hit
+
+
+class Bench:
+    """A machine whose devices can have faults, and buffers with known contents."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.device = machine.device
+        for device in machine.devices:
+            FAULTS.attach(device)
+
+    def buffer(self, data: bytes = DATA, **wishes: Any) -> Buffer:
+        made = self.machine.buffer(len(data), **wishes)
+        self.machine.write(made, data)
+        return made
+
+    def run(self, command: int, operation: Any, device: int = 0) -> None:
+        self.machine.queues[device].run(command, operation, blocking=True)
+
+    def status(self, work: Callable[[], object]) -> int:
+        try:
+            work()
+        except CLError as error:
+            return error.status
+        return 0
+
+
+@pytest.fixture
+def bench(boards: Boards) -> Iterator[Callable[..., Bench]]:
+    attached = len(FAULTS._devices)
+    yield lambda *names: Bench(boards(*(names or ("a10_ref",))))
+    fpgart.faults.clear()
+    del FAULTS._devices[attached:]
+
+
+CHOICES = [
+    ("write:fail", "xxxxxxxxxx"),
+    ("write:fail:nth=3", "..x......."),
+    ("write:fail:every=4", "...x...x.."),
+    ("write:fail:times=2", "xx........"),
+    ("write:fail:every=3:times=2", "..x..x...."),
+    ("write:fail:device=0:nth=2", ".x........"),
+    ("write:fail:device=1", ".........."),
+    ("write:fail:size=64", "xxxxxxxxxx"),
+    ("write:fail:size=65", ".........."),
+    ("read,write:fail:nth=5", "....x....."),
+    ("write:fail:nth=2;write:fail:nth=5", ".x..x....."),
+]
+
+
+@pytest.mark.parametrize(("text", "hits"), CHOICES)
+def test_conditions_choose_among_the_calls(bench: Callable[..., Bench], text: str, hits: str) -> None:
+    made = bench()
+    buffer = made.machine.buffer(64)
+    with fpgart.faults.injecting(text) as faults:
+        found = [made.status(lambda: made.machine.write(buffer, DATA[:64])) for _ in hits]
+        assert found == [cl.CL_OUT_OF_RESOURCES if hit == "x" else 0 for hit in hits]
+        assert sum(fault.injected for fault in faults) == fpgart.faults.injected() == hits.count("x")
+
+
+def pattern(made: Bench, text: str, count: int = 200) -> str:
+    buffer = made.machine.buffer(64)
+    with fpgart.faults.injecting(text):
+        return "".join(".x"[made.status(lambda: made.machine.write(buffer, DATA[:64])) != 0] for _ in range(count))
+
+
+def test_a_fraction_is_about_that_many_and_its_seed_makes_it_repeat(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    first = pattern(made, "write:fail:fraction=0.3;seed=1")
+    assert 30 < first.count("x") < 90
+    assert pattern(made, "write:fail:fraction=0.3;seed=1") == first
+    assert pattern(made, "write:fail:fraction=0.3;seed=2") != first
+
+
+def test_what_a_rule_hits_does_not_depend_on_other_rules(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    alone = pattern(made, "write:fail:fraction=0.3;seed=1")
+    assert pattern(made, "write:fail:fraction=0.3;read:fail:fraction=0.5;write:delay=1us:fraction=0.5;seed=1") == alone
+
+
+def test_without_faults_nothing_is_wrapped(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    mmd, memories = made.device.mmd, made.device.memories
+    with fpgart.faults.injecting("write:fail"), fpgart.faults.injecting("read:fail"):
+        assert made.device.mmd is not mmd
+    assert made.device.mmd is mmd
+    assert made.device.memories is memories
+    assert made.device.before_kernel is None
+
+
+def test_clear_ends_all_faults_and_counts_anew(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    buffer = made.buffer()
+    fpgart.faults.add("read:fail")
+    assert made.status(lambda: made.machine.read(buffer)) == cl.CL_OUT_OF_RESOURCES
+    fpgart.faults.clear()
+    assert fpgart.faults.injected() == 0
+    assert fpgart.faults.active() == ()
+    assert made.machine.read(buffer) == DATA
+
+
+def test_a_device_that_comes_later_has_the_faults_that_are_in_force(bench: Callable[..., Bench]) -> None:
+    with fpgart.faults.injecting("write:fail"):
+        made = bench()
+        assert made.status(made.buffer) == cl.CL_OUT_OF_RESOURCES
+
+
+# What fails, and with which status
+
+
+def copy(made: Bench, source: Buffer, target: Buffer, size: int = SIZE) -> None:
+    made.run(cl.CL_COMMAND_COPY_BUFFER, CopyBuffer(made.device, source, target, [(0, 0, size)]))
+
+
+def fill(made: Bench, buffer: Buffer) -> None:
+    made.run(cl.CL_COMMAND_FILL_BUFFER, FillBuffer(made.device, buffer, 0, SIZE, b"ab"))
+
+
+COMMANDS: list[tuple[str, Callable[[Bench, Buffer, Buffer], object]]] = [
+    ("write:fail", lambda b, x, y: b.machine.write(x, OTHER)),
+    ("read:fail", lambda b, x, y: b.machine.read(x)),
+    ("copy:fail", copy),
+    ("write:fail", lambda b, x, y: fill(b, x)),
+    (
+        "read:fail",
+        lambda b, x, y: b.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, MigrateToHost(b.device, [x], True)),
+    ),
+    (
+        "read:fail",
+        lambda b, x, y: b.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, MigrateToDevice(b.machine.devices[1], [x], True), 1),
+    ),
+    (
+        "write:fail:device=1",
+        lambda b, x, y: b.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, MigrateToDevice(b.machine.devices[1], [x], True), 1),
+    ),
+    (
+        "alloc:fail",
+        lambda b, x, y: MigrateToDevice(b.machine.devices[1], [x, y], True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "command"), COMMANDS)
+def test_a_command_whose_call_fails_changes_nothing_and_works_the_next_time(
+    bench: Callable[..., Bench], text: str, command: Callable[[Bench, Buffer, Buffer], object]
+) -> None:
+    made = bench("a10_ref", "usm_s10")
+    x, y, z = made.buffer(), made.buffer(OTHER), made.buffer(OTHER)
+    in_use = [device.bytes_in_use() for device in made.machine.devices]
+    with fpgart.faults.injecting(text) as faults:
+        expected = cl.CL_MEM_OBJECT_ALLOCATION_FAILURE if text == "alloc:fail" else cl.CL_OUT_OF_RESOURCES
+        assert made.status(lambda: command(made, x, y)) == expected
+        assert faults[0].injected == 1
+    assert [device.bytes_in_use() for device in made.machine.devices] == in_use
+    assert [made.machine.read(buffer) for buffer in (x, y, z)] == [DATA, OTHER, OTHER]
+    assert made.status(lambda: command(made, x, y)) == 0
+
+
+def test_a_failing_piece_of_a_copy_between_boards_ends_the_copy(bench: Callable[..., Bench]) -> None:
+    made = bench("a10_ref", "usm_s10")
+    data = bytes(range(251)) * (4 * CHUNK // 251 + 1)
+    source, target = made.buffer(data), made.machine.buffer(len(data))
+    made.machine.bind(target, 1)
+    for text in ("read:fail:nth=2", "write:fail:nth=3", "write:fail:nth=5"):
+        with fpgart.faults.injecting(text):
+            assert made.status(lambda: copy(made, source, target, len(data))) == cl.CL_OUT_OF_RESOURCES
+    copy(made, source, target, len(data))
+    assert made.machine.read(target) == data
+
+
+def test_the_words_name_the_fault(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    told: list[str] = []
+    made.machine.context._notify = lambda error: told.append(str(error))
+    buffer = made.buffer()
+    with fpgart.faults.injecting("read:fail"):
+        made.status(lambda: made.machine.read(buffer))
+    assert told == ["aocl_mmd_read failed on device 0, as the fault 'read:fail' asks for"]
+
+
+def test_what_could_not_be_mapped_is_not_written_back(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    buffer = made.buffer()
+    region = (0, SIZE, cl.CL_MAP_READ | cl.CL_MAP_WRITE)
+    pointer = buffer.map(*region)
+    with fpgart.faults.injecting("read:fail"):
+        mapping = MapBuffer(made.device, buffer, pointer, region)
+        assert made.status(lambda: made.run(cl.CL_COMMAND_MAP_BUFFER, mapping)) == cl.CL_OUT_OF_RESOURCES
+    unmapping = UnmapBuffer(made.device, buffer, pointer, buffer.unmap(pointer))
+    made.run(cl.CL_COMMAND_UNMAP_MEM_OBJECT, unmapping)
+    assert made.machine.read(buffer) == DATA
+
+
+def test_board_memory_can_run_out_at_a_size(bench: Callable[..., Bench]) -> None:
+    made = bench("usm_s10")
+    small, big = made.machine.buffer(MIB - 1), made.machine.buffer(MIB)
+    with fpgart.faults.injecting("alloc:fail:size=1M"):
+        made.machine.bind(small)
+        with pytest.raises(MemObjectAllocationFailure):
+            made.machine.bind(big)
+        with pytest.raises(OutOfResources):
+            usm.allocate_device(made.machine.context, made.device, MIB)
+    made.machine.bind(big)
+
+
+def test_board_memory_can_be_smaller_in_all(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    made.machine.bind(first := made.machine.buffer(MIB))
+    with fpgart.faults.injecting("alloc:fail:total=2M"):
+        second, third = made.machine.buffer(MIB), made.machine.buffer(1)
+        made.machine.bind(second)
+        with pytest.raises(MemObjectAllocationFailure):
+            made.machine.bind(third)
+        del first
+        made.machine.context.reap()
+        made.machine.bind(third)
+
+
+def test_memory_of_the_host_can_run_out(bench: Callable[..., Bench]) -> None:
+    made = bench("usm_s10")
+    context = made.machine.context
+    with fpgart.faults.injecting("host_alloc:fail:nth=1;shared_alloc:fail:nth=1;host_alloc:fail:nth=3"):
+        with pytest.raises(OutOfHostMemory):
+            usm.allocate_host(context, SIZE, 0)
+        usm.free(context, usm.allocate_host(context, SIZE, 0).pointer)
+        assert svm.allocate(context, SIZE, 0) == 0
+        with pytest.raises(OutOfHostMemory):
+            usm.allocate_shared(context, made.device, SIZE, 0)
+        usm.free(context, usm.allocate_shared(context, made.device, SIZE, 0).pointer)
+
+
+def test_a_board_that_cannot_be_opened_is_not_available(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    machine.device._opened = False
+    with fpgart.faults.injecting("open:fail:nth=1"):
+        FAULTS.attach(machine.device)
+        with pytest.raises(DeviceNotAvailable, match="aocl_mmd_open failed"):
+            Context(machine.platform, machine.devices)
+        Context(machine.platform, machine.devices)
+    FAULTS._devices.remove(machine.device)
+
+
+# Programming and kernels
+
+
+def increment(*addresses: int) -> None:
+    for address in addresses:
+        ctypes.c_ubyte.from_address(address).value += 1
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The calls that are about to be made while there are faults, in their order."""
+    told: list[str] = []
+    strike = FAULTS.strike
+
+    def listening(call: Call, *arguments: Any, **more: Any) -> Any:
+        told.append(call.value)
+        return strike(call, *arguments, **more)
+
+    monkeypatch.setattr(FAULTS, "strike", listening)
+    return told
+
+
+def test_a_board_that_cannot_keep_its_memory_is_programmed_with_the_contents_saved(
+    bench: Callable[..., Bench], tried: list[str]
+) -> None:
+    made = bench()
+    x, y = made.buffer(), made.buffer(OTHER)
+    kernel = made.machine.kernel(increment, "")
+    kernel.set_buffer(0, x)
+    with fpgart.faults.injecting("program:fail:nth=1"):
+        made.machine.run(kernel)
+    assert tried == ["program", "read", "read", "program", "write", "write", "kernel"]
+    assert made.machine.read(x) == b"\x01" + DATA[1:]
+    assert made.machine.read(y) == OTHER
+
+
+PROGRAM_FAULTS = ["program:fail", "program:fail:nth=1;read:fail:nth=2", "program:fail:nth=1;write:fail:nth=1"]
+
+
+@pytest.mark.parametrize("text", PROGRAM_FAULTS)
+def test_a_board_that_cannot_be_programmed_fails_the_launch_and_keeps_all_buffers(
+    bench: Callable[..., Bench], text: str
+) -> None:
+    made = bench()
+    x, y = made.buffer(), made.buffer(OTHER)
+    kernel = made.machine.kernel(increment, "")
+    kernel.set_buffer(0, x)
+    with fpgart.faults.injecting(text):
+        event = made.machine.enqueue(kernel)
+        made.machine.queue.finish()
+        assert event.status == cl.CL_OUT_OF_RESOURCES
+    assert [made.machine.read(buffer) for buffer in (x, y)] == [DATA, OTHER]
+    made.machine.run(kernel)
+    assert made.machine.read(x) == b"\x01" + DATA[1:]
+
+
+KERNEL_FAULTS = [
+    # faults, status of a launch that needs its buffer moved
+    ("kernel:fail:name=k", cl.CL_OUT_OF_RESOURCES),
+    ("kernel:fail:name=other", 0),
+    ("kernel:hang:limit=20ms", cl.CL_OUT_OF_RESOURCES),
+    ("kernel:delay=20ms", 0),
+    ("copy:fail", cl.CL_OUT_OF_RESOURCES),
+]
+
+
+@pytest.mark.parametrize(("text", "status"), KERNEL_FAULTS)
+def test_a_launch_that_fails_leaves_its_buffers_as_they_were(
+    bench: Callable[..., Bench], text: str, status: int
+) -> None:
+    made = bench("hetero")
+    x, y = made.buffer(), made.buffer(OTHER)
+    kernel = made.machine.kernel(increment, "HBM")
+    kernel.set_buffer(0, x)
+    with fpgart.faults.injecting(text):
+        event = made.machine.enqueue(kernel)
+        made.machine.queue.finish()
+        assert event.status == status
+    assert made.machine.read(x) == (b"\x01" if status == 0 else DATA[:1]) + DATA[1:]
+    assert made.machine.read(y) == OTHER
+    del event
+    made.machine.context.reap()
+    assert made.device.bytes_in_use() == 2 * SIZE
+    made.machine.run(kernel)
+
+
+def test_what_follows_a_failed_command_in_its_queue_runs_and_what_waits_for_it_fails(
+    bench: Callable[..., Bench],
+) -> None:
+    made = bench()
+    x = made.buffer()
+    kernel = made.machine.kernel(increment, "")
+    kernel.set_buffer(0, x)
+    queue = made.machine.queue
+    with fpgart.faults.injecting("kernel:fail:nth=1"):
+        failing = made.machine.enqueue(kernel)
+        waiting = queue.enqueue(cl.CL_COMMAND_MARKER, None, (failing,))
+        following = made.machine.enqueue(kernel)
+        queue.finish()
+    assert [failing.status, waiting.status, following.status] == [cl.CL_OUT_OF_RESOURCES, -14, 0]
+
+
+def until_a_kernel_hangs() -> None:
+    deadline = time.monotonic() + 30
+    while fpgart.faults.injected() == 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_a_hung_kernel_keeps_other_queues_and_transfers_going(bench: Callable[..., Bench]) -> None:
+    made = bench("a10_ref", "usm_s10")
+    x, y = made.buffer(), made.buffer(OTHER)
+    kernel = made.machine.kernel(increment, "")
+    kernel.set_buffer(0, x)
+    fpgart.faults.add("kernel:hang:limit=600s:device=0")
+    hung = made.machine.enqueue(kernel, 0)
+    made.machine.queues[0].flush()
+    until_a_kernel_hangs()
+    made.machine.write(y, DATA, device=1)
+    assert made.machine.read(y, device=1) == DATA
+    assert hung.status == 1
+    fpgart.faults.clear()  # ends it at once
+    made.machine.queues[0].finish()
+    assert hung.status == cl.CL_OUT_OF_RESOURCES
+
+
+def test_the_end_of_the_process_does_not_wait_for_a_hung_kernel(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    kernel, buffer = made.machine.kernel(increment, ""), made.buffer()
+    kernel.set_buffer(0, buffer)
+    fpgart.faults.add("kernel:hang:limit=600s")
+    made.machine.enqueue(kernel)
+    made.machine.queue.flush()
+    until_a_kernel_hangs()
+    FAULTS.end()
+    begin = time.monotonic()
+    assert made.machine.scheduler.close(60)
+    assert time.monotonic() - begin < 30
+
+
+def test_a_delay_takes_its_time_and_changes_nothing(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    buffer = made.buffer()
+    with fpgart.faults.injecting("read:delay=50ms:nth=1"):
+        begin = time.monotonic()
+        assert made.machine.read(buffer) == DATA
+        assert time.monotonic() - begin >= 0.05
+
+
+# ECC
+
+
+@pytest.mark.parametrize(("mask", "heard"), [(1, [1]), (2, [2]), (3, [1, 2]), (0, [])])
+def test_the_host_is_told_of_the_exceptions_that_it_listens_to(
+    bench: Callable[..., Bench], mask: int, heard: list[int]
+) -> None:
+    made = bench()
+    buffer = made.buffer()
+    told: list[int] = []
+    made.device.when_exception(mask, told.append)
+    with fpgart.faults.injecting("read:ecc=correctable:nth=1;read:ecc=non_correctable:nth=2"):
+        for _ in range(3):
+            made.machine.read(buffer)
+    assert told == heard
+
+
+def wrong_bits(data: bytes, right: bytes = DATA) -> list[int]:
+    return [(a ^ b).bit_count() for a, b in zip(data, right, strict=True) if a != b]
+
+
+def test_correctable_errors_are_corrected_and_others_change_two_bits_of_what_was_moved(
+    bench: Callable[..., Bench],
+) -> None:
+    made = bench()
+    x, y = made.buffer(), made.machine.buffer(SIZE)
+    made.machine.bind(y)
+    with fpgart.faults.injecting("read:ecc=correctable"):
+        assert made.machine.read(x) == DATA
+    with fpgart.faults.injecting("read:ecc=non_correctable;seed=3"):
+        first = made.machine.read(x)
+        assert wrong_bits(first) == [2]
+    with fpgart.faults.injecting("read:ecc=non_correctable;seed=3"):
+        assert made.machine.read(x) == first
+    assert made.machine.read(x) == DATA
+    with fpgart.faults.injecting("copy:ecc=non_correctable"):
+        copy(made, x, y)
+    assert wrong_bits(made.machine.read(y)) == [2]
+    assert made.machine.read(x) == DATA
+    with fpgart.faults.injecting("write:ecc=non_correctable"):
+        made.machine.write(x, DATA)
+    assert wrong_bits(made.machine.read(x)) == [2]
+
+
+def test_a_kernel_can_meet_an_exception(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    told: list[int] = []
+    made.device.when_exception(3, told.append)
+    kernel, buffer = made.machine.kernel(increment, ""), made.buffer()
+    kernel.set_buffer(0, buffer)
+    with fpgart.faults.injecting("kernel:ecc=non_correctable"):
+        made.machine.run(kernel)
+    assert told == [2]
+
+
+def test_faults_from_many_threads_are_counted_one_by_one(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    buffers = [made.machine.buffer(64) for _ in range(4)]
+    failures: list[int] = []
+
+    def write(buffer: Buffer) -> None:
+        for _ in range(100):
+            failures.append(made.status(lambda: made.machine.write(buffer, DATA[:64])))
+
+    with fpgart.faults.injecting("write:fail:every=5"):
+        threads = [threading.Thread(target=write, args=(buffer,)) for buffer in buffers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len([status for status in failures if status]) == fpgart.faults.injected() == 80
+
+
+# Hosts
+
+HOST = f"""
+import ctypes, sys
+sys.path.insert(0, {str(ROOT / "conformance")!r})
+import opencl_api as cl
+from opencl_api import Failed, Host, Loader, callback, handles, status_of
+SOURCE = "kernel void k(global int *x) {{ x[get_global_id(0)] += 1; }}"
+
+def status(work):
+    try:
+        work()
+    except Failed as failure:
+        return failure.status
+    return 0
+
+host = Host(Loader())
+look_up = host.cl.library.clGetExtensionFunctionAddressForPlatform
+look_up.restype = ctypes.c_void_p
+
+def extension(name, *arguments, returns=ctypes.c_int32):
+    address = look_up(ctypes.c_void_p(host.platform), name.encode())
+    passed = [host.cl._passed(argument) for argument in arguments]
+    return ctypes.CFUNCTYPE(returns, *map(type, passed))(address)(*passed)
+
+def allocate(name, *owner):
+    # the status of an allocation of unified shared memory
+    code = ctypes.c_int32(1)
+    made = extension(name, host.context, *owner, None, 64, 0, ctypes.pointer(code), returns=ctypes.c_void_p)
+    assert bool(made) == (code.value == 0)
+    return code.value
+"""
+
+
+def command(*words: object) -> subprocess.CompletedProcess[str]:
+    full = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
+    return subprocess.run(full, capture_output=True, text=True, timeout=120, cwd=ROOT)
+
+
+def host(faults: str, body: str, *options: object) -> subprocess.CompletedProcess[str]:
+    result = command("run", "--faults", faults, *options, "--", sys.executable, "-c", HOST + body)
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+WRITE = 'status(lambda: host.write(buffer, b"12345678"))'
+MAP = """
+buffer = host.buffer(64, 1 | cl.CL_MEM_COPY_HOST_PTR, ctypes.create_string_buffer(b"a" * 64, 64))
+mapped = (host.queue, buffer, 1, cl.CL_MAP_READ | cl.CL_MAP_WRITE, 0, 64, 0, None, None)
+print(status(lambda: host.cl.make("clEnqueueMapBuffer", *mapped)))
+print(host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_MAP_COUNT))
+print(host.read(buffer, 1).decode())
+"""
+STATUSES = [
+    # faults, a host, what it prints
+    ("write:fail:nth=1", f"buffer = host.buffer(64)\nfor _ in range(2): print({WRITE})", "-5 0"),
+    ("alloc:fail:nth=1", f"buffer = host.buffer(64)\nfor _ in range(2): print({WRITE})", "-4 0"),
+    ("read:fail:nth=1", "for _ in range(2): print(status(lambda: host.read(host.buffer(64), 8)))", "-5 0"),
+    (
+        "write:fail:nth=1",
+        "for _ in range(2): print(status(lambda: host.buffer(8, 1 | cl.CL_MEM_COPY_HOST_PTR, b'12345678')))",
+        "-5 0",
+    ),
+    ("read:fail:nth=1", MAP, "-5 0 a"),
+    (
+        "alloc:fail:nth=1",
+        "k = host.kernel(SOURCE, 'k', host.buffer(64))\nfor _ in range(2): print(status(lambda: host.launch(k, 16)))",
+        "-4 0",
+    ),
+    (
+        "host_alloc:fail:nth=1;shared_alloc:fail:nth=2;alloc:fail:nth=1",
+        "for name, *owner in (['clHostMemAllocINTEL'], ['clSharedMemAllocINTEL', host.device], "
+        "['clDeviceMemAllocINTEL', host.device]):\n    print(*(allocate(name, *owner) for _ in range(3)))",
+        "-6 0 0 0 -6 0 -5 0 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("faults", "body", "printed"), STATUSES)
+def test_statuses_of_calls(faults: str, body: str, printed: str) -> None:
+    assert host(faults, body).stdout.split() == printed.split()
+
+
+def test_a_board_that_does_not_open_is_not_available_to_a_host() -> None:
+    result = command("run", "--log", "--faults", "open:fail", "--", sys.executable, "-c", HOST)
+    assert result.returncode != 0
+    assert "clCreateContext: CL_DEVICE_NOT_AVAILABLE: aocl_mmd_open failed on device 0" in result.stderr
+
+
+def test_events_of_failed_commands_say_so_and_finish_returns() -> None:
+    body = """
+buffer = host.buffer(64)
+made = host.kernel(SOURCE, "k", buffer)
+slots = [handles(0) for _ in range(4)]
+host.launch(made, 16, event=slots[0])
+host.cl.check("clEnqueueWriteBuffer", host.queue, buffer, 0, 0, 8, b"12345678", 0, None, slots[1])
+host.cl.check("clEnqueueMarkerWithWaitList", host.queue, 1, slots[1], slots[2])
+host.launch(made, 16, event=slots[3])
+host.finish()
+print(*(status_of(host, slot[0]) for slot in slots))
+print(status(lambda: host.cl.check("clWaitForEvents", 1, slots[0])))
+"""
+    result = host("kernel:hang:limit=50ms:nth=1;write:fail:nth=1", body, "--log")
+    assert result.stdout.split() == ["-5", "-5", "-14", "0", "-14"]
+    assert "kernel 'k' hung on device 0 and was given up after 0.05 s" in result.stderr
+
+
+def test_a_host_hears_of_ecc_errors_through_its_callback() -> None:
+    body = """
+told = []
+heard = callback(lambda kind, info, size, data: told.append((kind, info, size, data)),
+                 ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+assert extension("clSetDeviceExceptionCallbackIntelFPGA", 1, handles(host.device), 3, heard, ctypes.c_void_p(77)) == 0
+buffer = host.buffer(8)
+host.write(buffer, b"12345678")
+assert host.read(buffer, 8) == b"12345678"
+print(*told[0])
+assert host.read(buffer, 8) != b"12345678"
+print(*told[1])
+assert host.read(buffer, 8) == b"12345678" and len(told) == 2
+"""
+    result = host("read:ecc=correctable:nth=1;read:ecc=non_correctable:nth=2", body)
+    assert result.stdout.split() == ["1", "None", "0", "77", "2", "None", "0", "77"]
+
+
+def test_a_host_in_python_asks_for_faults_while_it_runs() -> None:
+    body = """
+import fpgart.faults
+buffer = host.buffer(8)
+write = lambda: host.write(buffer, b"12345678")
+print(status(write))
+with fpgart.faults.injecting("write:fail") as faults:
+    print(status(write), faults[0].injected)
+print(status(write), fpgart.faults.injected())
+"""
+    result = command("run", "--", sys.executable, "-c", HOST + body)
+    assert result.stdout.split() == ["0", "-5", "1", "0", "1"], result.stderr
+
+
+def test_traces_and_summaries_show_what_was_injected(tmp_path: Path) -> None:
+    trace = tmp_path / "t.json"
+    body = "buffer = host.buffer(8)\nprint(" + WRITE + ")\nprint(" + WRITE + ")"
+    result = host("write:delay=20ms:nth=1;write:fail:nth=2", body, "--trace", trace, "--summary")
+    events = [event for event in json.loads(trace.read_text()) if event.get("cat") == "fault"]
+    assert [(event["name"], event["args"]["call"]) for event in events] == [
+        ("write:delay=20ms:nth=1", "write"),
+        ("write:fail:nth=2", "write"),
+    ]
+    assert events[0]["dur"] >= 20_000
+    assert "fault 'write:fail:nth=2': 1 of 2 calls" in result.stderr
+    assert command("report", trace).returncode == 0
+
+
+@pytest.mark.parametrize("way", ["option", "variable"])
+def test_what_makes_no_sense_is_told_once(way: str) -> None:
+    words = ["--faults", "wriet:fail"] if way == "option" else []
+    program = ["env", "FPGART_FAULTS=wriet:fail"] if way == "variable" else []
+    body = "import pyopencl\nfor _ in range(2):\n    try: pyopencl.get_platforms()\n    except pyopencl.Error: pass"
+    result = command("run", *words, "--", *program, sys.executable, "-c", body)
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1
+    assert "FAULTS: 'wriet:fail': no call 'wriet'; there are" in lines[0].replace("--faults", "FPGART_FAULTS")
+
+
+def test_the_end_of_a_host_does_not_wait_for_a_hung_kernel() -> None:
+    body = 'host.launch(host.kernel(SOURCE, "k", host.buffer(64)), 16)\nhost.cl.check("clFlush", host.queue)'
+    begin = time.monotonic()
+    host("kernel:hang:limit=1000s", body)
+    assert time.monotonic() - begin < 60
