@@ -7,12 +7,15 @@ and no other command is worse off.
 from __future__ import annotations
 
 import ctypes
+import gc
 import random
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine import Machine, machine_of
 
@@ -203,27 +206,42 @@ class Player:
         self.machine.context.reap()
 
 
-@pytest.fixture(autouse=True)
-def no_faults_are_left() -> Iterator[None]:
-    yield
+@pytest.fixture
+def faulty() -> Iterator[Callable[..., AbstractContextManager[Machine]]]:
+    """A machine whose devices can have faults. The collector is off: nothing may wait for it to give memory back."""
+
+    @contextmanager
+    def made(*boards: str) -> Iterator[Machine]:
+        with contextmanager(machine_of)(*boards) as machine:
+            for device in machine.devices:
+                FAULTS.attach(device)
+            gc.disable()
+            try:
+                yield machine
+            finally:
+                gc.enable()
+                FAULTS._devices.clear()
+
+    yield made
     fpgart.faults.clear()
-    FAULTS._devices.clear()
 
 
-def in_time(work: Callable[[], None]) -> None:
-    """Do it on a thread of its own; fails if that does not come back."""
+def in_time(*works: Callable[[], None]) -> None:
+    """Do each on a thread of its own; fails if one does not come back."""
     failures: list[BaseException] = []
 
-    def guarded() -> None:
+    def guarded(work: Callable[[], None]) -> None:
         try:
             work()
         except BaseException as failure:
             failures.append(failure)
 
-    thread = threading.Thread(target=guarded, daemon=True)
-    thread.start()
-    thread.join(PATIENCE)
-    assert not thread.is_alive(), "it hangs"
+    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive(), "it hangs"
     if failures:
         raise failures[0]
 
@@ -240,44 +258,28 @@ clauses = st.sampled_from(sorted(ACTIONS)).flatmap(
 )
 
 
-@settings(max_examples=100, deadline=None)
+Faulty = Callable[..., AbstractContextManager[Machine]]
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32), rules=st.lists(clauses, min_size=1, max_size=4))
-def test_failed_commands_change_nothing_and_hold_nothing(seed: int, rules: list[str]) -> None:
-    for machine in machine_of("hetero", "a10_ref"):
-        for device in machine.devices:
-            FAULTS.attach(device)
+def test_failed_commands_change_nothing_and_hold_nothing(faulty: Faulty, seed: int, rules: list[str]) -> None:
+    with faulty("hetero", "a10_ref") as machine:
         player = Player(machine, seed)
         with fpgart.faults.injecting(f"{';'.join(rules)};seed={seed}"):
             in_time(lambda: player.play(STEPS))
         in_time(player.check)
         player.end()
         assert [device.bytes_in_use() for device in machine.devices] == [0, 0]
-        FAULTS._devices.clear()
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_threads_whose_commands_fail_do_not_disturb_each_other(seed: int) -> None:
+def test_threads_whose_commands_fail_do_not_disturb_each_other(faulty: Faulty, seed: int) -> None:
     spec = "read,write,copy,kernel,alloc:fail:fraction=0.1;program:fail:fraction=0.3;kernel:hang:limit=2ms:every=15"
-    for machine in machine_of("hetero", "a10_ref"):
-        for device in machine.devices:
-            FAULTS.attach(device)
+    with faulty("hetero", "a10_ref") as machine:
         players = [Player(machine, 100 * seed + number) for number in range(4)]
         with fpgart.faults.injecting(f"{spec};seed={seed}"):
-            failures: list[BaseException] = []
-
-            def play(player: Player) -> None:
-                try:
-                    player.play(STEPS)
-                except BaseException as failure:
-                    failures.append(failure)
-
-            threads = [threading.Thread(target=play, args=(player,), daemon=True) for player in players]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(PATIENCE)
-                assert not thread.is_alive(), "it hangs"
-            assert not failures, failures[0]
+            in_time(*(partial(player.play, STEPS) for player in players))
         assert all(player.failures for player in players)
         for player in players:
             in_time(player.check)

@@ -49,15 +49,15 @@ def save(device: Device) -> list[tuple[Block, HostStore]]:
 
 
 def restore(saved: list[tuple[Block, HostStore]]) -> None:
-    """Write what save() saved back, all that can be. Raises the first BoardError."""
-    failures: list[BoardError] = []
+    """Write what save() saved back, all that can be. Raises BoardError."""
+    words = ""
     for block, store in saved:
         try:
             block.device.mmd.write(store.address, block.address, block.region.size)
         except BoardError as error:
-            failures.append(error)
-    if failures:
-        raise failures[0]
+            words = words or str(error)
+    if words:
+        raise BoardError(words)
 
 
 class ProgramDevice:

@@ -470,11 +470,12 @@ class Scheduler:
         status, following = COMPLETE, None
         try:
             following = operation.run()
-        except (CLError, BoardError) as failure:
-            error = failure if isinstance(failure, CLError) else OutOfResources(str(failure))
+        except CLError as error:
             status = error.status
-            log.error(error)
-            event.context.notify(error)
+            _tell(event, error)
+        except BoardError as error:
+            status = OutOfResources.status
+            _tell(event, OutOfResources(str(error)))
         except BaseException:
             status = OutOfResources.status
             log.bug("a command failed")
@@ -537,6 +538,11 @@ class Scheduler:
             self._workers -= 1
         finally:
             self._release()
+
+
+def _tell(event: Event, error: CLError) -> None:
+    log.error(error)
+    event.context.notify(error)
 
 
 def _raise_failure(event: Event) -> None:
