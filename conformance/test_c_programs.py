@@ -215,6 +215,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "c++": ("clhpp",),
     "threads": ("threads",),
     "buffers": ("buffer_life",),
+    "retries": ("retries",),
 }
 # Those that start the driver, use it and end in different ways, to be tried in odd surroundings.
 STARTERS = ("example", "minimal", "nothing released")
@@ -253,6 +254,35 @@ def test_buffers_of_simulators_keep_their_contents(build: Build, driver: Path, d
         pytest.skip("other drivers have no simulator devices")
     simulators = {"CL_CONTEXT_MPSIM_DEVICE_INTELFPGA": "2"}
     run(build("buffer_life"), environment={**driver_environment, **simulators})
+
+
+FAULTS = [
+    # faults, fewest failed commands and exceptions that the host has to see
+    ("read,write,copy,kernel,alloc:fail:fraction=0.3;program:fail:nth=1;seed=5", 60, 0),
+    ("write,kernel:fail:every=2;read,copy:delay=1ms:every=7", 60, 0),
+    ("kernel:hang:limit=5ms:every=4;read:ecc=correctable:every=8", 10, 10),
+    ("read,write,copy,kernel:delay=200us:fraction=0.2", 0, 0),
+]
+
+
+@pytest.mark.parametrize("boards", ["usm_s10", "hetero"])
+@pytest.mark.parametrize(("faults", "failures", "exceptions"), FAULTS)
+def test_a_host_that_tries_again_gets_right_results_on_a_board_with_faults(
+    build: Build,
+    driver: Path,
+    driver_environment: Environment,
+    boards: str,
+    faults: str,
+    failures: int,
+    exceptions: int,
+) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("other drivers have no faults on request")
+    environment = {**driver_environment, "FPGART_BOARD": boards, "FPGART_FAULTS": faults}
+    told = run(build("retries"), environment=environment)
+    seen = [int(number) for number in re.findall(r"\d+", told)]
+    assert seen[0] >= failures
+    assert seen[1] >= exceptions
 
 
 @pytest.mark.parametrize(

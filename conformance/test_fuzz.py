@@ -21,3 +21,16 @@ def test_random_calls_from_four_threads_keep_every_byte_right(
         command += ["--after-release", "--usm"]
     result = subprocess.run(command, env=driver_environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("seed", [2, 1002])
+def test_faults_that_cost_only_time_leave_every_byte_right(
+    driver_library: str, driver_environment: dict[str, str], seed: int
+) -> None:
+    if "fpgart" not in Path(driver_library).name:
+        pytest.skip("other drivers have no faults on request")
+    delays = "read,write,copy,kernel:delay=300us:fraction=0.1;program:fail:nth=1;read:ecc=correctable:every=5"
+    environment = {**driver_environment, "FPGART_BOARD": "hetero", "FPGART_FAULTS": f"{delays};seed={seed}"}
+    command = [sys.executable, str(FUZZ), "--seed", str(seed), "--steps", "300"]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
