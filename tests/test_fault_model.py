@@ -220,7 +220,8 @@ def faulty() -> Iterator[Callable[..., AbstractContextManager[Machine]]]:
                 yield machine
             finally:
                 gc.enable()
-                FAULTS._devices.clear()
+                for device in machine.devices:
+                    FAULTS.detach(device)
 
     yield made
     fpgart.faults.clear()

@@ -131,10 +131,17 @@ class Bench:
 
 @pytest.fixture
 def bench(boards: Boards) -> Iterator[Callable[..., Bench]]:
-    attached = len(FAULTS._devices)
-    yield lambda *names: Bench(boards(*(names or ("a10_ref",))))
+    benches: list[Bench] = []
+
+    def made(*names: str) -> Bench:
+        benches.append(Bench(boards(*(names or ("a10_ref",)))))
+        return benches[-1]
+
+    yield made
     fpgart.faults.clear()
-    del FAULTS._devices[attached:]
+    for each in benches:
+        for device in each.machine.devices:
+            FAULTS.detach(device)
 
 
 CHOICES = [
@@ -336,12 +343,14 @@ def test_memory_of_the_host_can_run_out(bench: Callable[..., Bench]) -> None:
 def test_a_board_that_cannot_be_opened_is_not_available(boards: Boards) -> None:
     machine = boards("a10_ref")
     machine.device._opened = False
+    mmd = machine.device.mmd
     with fpgart.faults.injecting("open:fail:nth=1"):
         FAULTS.attach(machine.device)
         with pytest.raises(DeviceNotAvailable, match="aocl_mmd_open failed"):
             Context(machine.platform, machine.devices)
         Context(machine.platform, machine.devices)
-    FAULTS._devices.remove(machine.device)
+        FAULTS.detach(machine.device)
+        assert machine.device.mmd is mmd
 
 
 # Programming and kernels

@@ -124,6 +124,14 @@ class Faults:
             if self._faults:
                 self._wrap(device)
 
+    def detach(self, device: Faultable) -> None:
+        """None happen on it any more."""
+        with self._lock:
+            self._devices.remove(device)
+            for wrapped in [each for each in self._wrapped if each[0] is device]:
+                self._wrapped.remove(wrapped)
+                self._restore(*wrapped)
+
     def add(self, text: str) -> tuple[Fault, ...]:
         """Put the rules of a text in force besides those that are. Raises FaultSyntaxError."""
         from random import Random  # not for those who ask for no faults
@@ -164,9 +172,13 @@ class Faults:
         device.before_kernel = partial(self._before_kernel, device)
 
     def _unwrap(self) -> None:
-        for device, mmd, memories in self._wrapped:
-            device.mmd, device.memories, device.before_kernel = mmd, memories, None
+        for wrapped in self._wrapped:
+            self._restore(*wrapped)
         self._wrapped.clear()
+
+    @staticmethod
+    def _restore(device: Faultable, mmd: Mmd, memories: MemorySystem) -> None:
+        device.mmd, device.memories, device.before_kernel = mmd, memories, None
 
     # Calls
 
