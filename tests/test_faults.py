@@ -156,6 +156,7 @@ CHOICES = [
     ("write:fail:size=65", ".........."),
     ("read,write:fail:nth=5", "....x....."),
     ("write:fail:nth=2;write:fail:nth=5", ".x..x....."),
+    ("write:fail:every=2;write:delay=1us", ".x.x.x.x.x"),
 ]
 
 
@@ -166,7 +167,8 @@ def test_conditions_choose_among_the_calls(bench: Callable[..., Bench], text: st
     with fpgart.faults.injecting(text) as faults:
         found = [made.status(lambda: made.machine.write(buffer, DATA[:64])) for _ in hits]
         assert found == [cl.CL_OUT_OF_RESOURCES if hit == "x" else 0 for hit in hits]
-        assert sum(fault.injected for fault in faults) == fpgart.faults.injected() == hits.count("x")
+        assert sum(fault.injected for fault in faults) == fpgart.faults.injected()
+        assert sum(fault.injected for fault in faults if fault.rule.action is Action.FAIL) == hits.count("x")
 
 
 def pattern(made: Bench, text: str, count: int = 200) -> str:
@@ -186,7 +188,7 @@ def test_a_fraction_is_about_that_many_and_its_seed_makes_it_repeat(bench: Calla
 def test_what_a_rule_hits_does_not_depend_on_other_rules(bench: Callable[..., Bench]) -> None:
     made = bench()
     alone = pattern(made, "write:fail:fraction=0.3;seed=1")
-    assert pattern(made, "write:fail:fraction=0.3;read:fail:fraction=0.5;write:delay=1us:fraction=0.5;seed=1") == alone
+    assert pattern(made, "read:fail:fraction=0.5;write:delay=1us:fraction=0.5;write:fail:fraction=0.3;seed=1") == alone
 
 
 def test_without_faults_nothing_is_wrapped(bench: Callable[..., Bench]) -> None:
@@ -325,6 +327,26 @@ def test_board_memory_can_be_smaller_in_all(bench: Callable[..., Bench]) -> None
         del first
         made.machine.context.reap()
         made.machine.bind(third)
+
+
+def test_copies_of_unified_shared_memory_fail_as_transfers_do(bench: Callable[..., Bench]) -> None:
+    made = bench("usm_s10")
+    context = made.machine.context
+    first, second = (usm.allocate_device(context, made.device, SIZE).pointer for _ in range(2))
+    host = ctypes.create_string_buffer(DATA, SIZE)
+    away = ctypes.addressof(host)
+
+    def move(to: int, source: int) -> int:
+        places = usm.Place(context, to, SIZE), usm.Place(context, source, SIZE)
+        operation = usm.UsmCopy(made.device, places, SIZE)
+        return made.status(lambda: made.run(cl.CL_COMMAND_MEMCPY_INTEL, operation))
+
+    with fpgart.faults.injecting("write,copy,read:fail:every=2"):
+        moves = [(first, away), (second, first), (second, first), (away, second), (away, second)]
+        assert [move(*pair) for pair in moves] == [0, -5, 0, -5, 0]
+    assert host.raw == DATA
+    for pointer in (first, second):
+        usm.free(context, pointer)
 
 
 def test_memory_of_the_host_can_run_out(bench: Callable[..., Bench]) -> None:
@@ -658,6 +680,36 @@ def test_statuses_of_calls(faults: str, body: str, printed: str) -> None:
     assert host(faults, body).stdout.split() == printed.split()
 
 
+BEHIND_A_FAILED_EVENT = """
+failed = host.cl.make("clCreateUserEvent", host.context)
+host.cl.check("clSetUserEventStatus", failed, -1 & 0xFFFFFFFF)
+buffer = host.buffer(64)
+mapped = (host.queue, buffer, 1, cl.CL_MAP_WRITE, 0, 64, 1, handles(failed), None)
+print(status(lambda: host.cl.make("clEnqueueMapBuffer", *mapped)))
+print(host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_MAP_COUNT))
+host.cl.check("clReleaseMemObject", buffer)
+"""
+
+
+@pytest.mark.parametrize("board", ["usm_s10", "soc_a10"])
+def test_a_blocking_map_that_fails_maps_nothing(board: str) -> None:
+    result = command("run", "--board", board, "--", sys.executable, "-c", HOST + BEHIND_A_FAILED_EVENT)
+    assert result.stdout.split() == ["-14", "0"], result.stderr
+
+
+def test_a_board_that_cannot_be_programmed_eagerly_fails_the_creation_of_the_program(tmp_path: Path) -> None:
+    source = tmp_path / "k.cl"
+    source.write_text("kernel void k(global int *x) { x[0] = 1; }")
+    assert command("aoc", source, "-board=a10_ref").returncode == 0
+    body = f"""
+data = open({str(source.with_suffix(".aocx"))!r}, "rb").read()
+kept = ctypes.create_string_buffer(data, len(data))
+arguments = (host.context, 1, handles(host.device), handles(len(data)), handles(ctypes.addressof(kept)), None)
+print(*(status(lambda: host.cl.make("clCreateProgramWithBinary", *arguments)) for _ in range(2)))
+"""
+    assert host("program:fail:times=2", body, "--board", "a10_ref").stdout.split() == ["-5", "0"]
+
+
 def test_a_board_that_does_not_open_is_not_available_to_a_host() -> None:
     result = command("run", "--log", "--faults", "open:fail", "--", sys.executable, "-c", HOST)
     assert result.returncode != 0
@@ -737,6 +789,11 @@ def test_what_makes_no_sense_is_told_once(way: str) -> None:
     lines = result.stderr.splitlines()
     assert len(lines) == 1
     assert "FAULTS: 'wriet:fail': no call 'wriet'; there are" in lines[0].replace("--faults", "FPGART_FAULTS")
+
+
+def test_a_device_that_is_not_there_is_told() -> None:
+    result = host("read:fail:device=3", "print(1)")
+    assert result.stderr == "fpgart: FPGART_FAULTS: 'read:fail:device=3': there is no device 3\n"
 
 
 def test_the_end_of_a_host_does_not_wait_for_a_hung_kernel() -> None:

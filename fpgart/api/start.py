@@ -131,10 +131,13 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
     for device in platform.devices:
         FAULTS.attach(device)
     try:
-        if text:
-            FAULTS.add(text)
+        asked = FAULTS.add(text) if text else ()
     except FaultSyntaxError as error:
         raise config.OptionError(f"FPGART_FAULTS: {error}") from None
+    for fault in asked:
+        wanted = fault.rule.device
+        if wanted is not None and wanted >= len(platform.devices):
+            log.warning(f"FPGART_FAULTS: '{fault.rule.text}': there is no device {wanted}")
     return FAULTS
 
 

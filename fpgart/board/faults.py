@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from random import Random
 
 TWO_BITS = 0b11
+ENDING = (Action.FAIL, Action.HANG)
+"""What comes last when several faults meet."""
 
 
 class Faultable(Protocol):
@@ -137,7 +139,7 @@ class Faults:
         from random import Random  # not for those who ask for no faults
 
         plan = parse(text)
-        made = tuple(Fault(rule, Random(f"{plan.seed} {index}")) for index, rule in enumerate(plan.rules))
+        made = tuple(Fault(rule, Random(f"{plan.seed} {rule.text}")) for rule in plan.rules)
         with self._lock:
             if not self._faults:
                 for device in self._devices:
@@ -194,7 +196,7 @@ class Faults:
             self._injected += len(struck)
             errors = tuple(EccError(f.rule.ecc, f.draw()) for f in struck if f.rule.ecc is not None)
             over = self._over
-        for fault in struck:
+        for fault in sorted(struck, key=lambda fault: fault.rule.action in ENDING):
             self._apply(fault.rule, call, device, name, over)
         return errors
 
