@@ -123,7 +123,8 @@ def build_native(into: Path, work: Path) -> Path:
     """Compile fpgart/_native, the extension module below the driver."""
     from cffi import FFI
 
-    sources = [ROOT / "fpgart/board/copies.c", ROOT / "fpgart/engine/calls.c", ROOT / "fpgart/engine/signals.c"]
+    parts = ("board/copies.c", "engine/calls.c", "engine/channels.c", "engine/signals.c")
+    sources = [ROOT / "fpgart" / part for part in parts]
     ffi = FFI()
     for source in sources:
         ffi.cdef(source.with_suffix(".h").read_text().split("/* cffi */")[1])

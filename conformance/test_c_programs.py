@@ -320,6 +320,60 @@ def test_a_compiled_program_runs_on_the_board_it_was_compiled_for(
     run(build("aocx_host"), program, environment={**environment, "FPGART_BOARD": other}, status=1)
 
 
+CHANNEL_PARTS = ("producer_and_consumer", "systolic_pipeline", "host_pipes", "variables", "pipe_objects")
+
+
+def needs_channels(driver: Path) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("other drivers have no channels")
+    if "intel" in os.environ.get("FPGART_ENGINE", ""):
+        pytest.skip("channels need PoCL as engine")
+
+
+@pytest.mark.parametrize("part", CHANNEL_PARTS)
+@pytest.mark.parametrize("mode", ["ignoredepth", "strict"])
+def test_kernels_talk_through_channels_and_pipes(
+    build: Build, driver: Path, driver_environment: Environment, part: str, mode: str
+) -> None:
+    needs_channels(driver)
+    run(build("channels"), part, environment={**driver_environment, "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": mode})
+
+
+@pytest.mark.parametrize(("mode", "depth"), [("ignoredepth", "8192"), ("default", "2"), ("strict", "2")])
+def test_channels_are_as_deep_as_the_mode_says(
+    build: Build, driver: Path, driver_environment: Environment, mode: str, depth: str
+) -> None:
+    needs_channels(driver)
+    environment = {**driver_environment, "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": mode}
+    assert run(build("channels"), "depth", environment=environment).split() == [depth, "ok"]
+
+
+def test_a_deadlock_is_an_error_that_names_kernels_and_channels(
+    build: Build, driver: Path, driver_environment: Environment, tmp_path: Path
+) -> None:
+    needs_channels(driver)
+    log = tmp_path / "log"
+    environment = {**driver_environment, "FPGART_DEADLOCK_SECONDS": "0.3", "FPGART_LOG": str(log)}
+    run(build("channels"), "feedback", environment=environment)
+    words = log.read_text()
+    assert "kernel 'ping' waits to read from 'back', which is empty" in words
+    assert "kernel 'pong' waits to read from 'there', which is empty" in words
+
+
+@pytest.mark.parametrize("board", ["a10_ref", "usm_s10", "hetero"])
+def test_compiled_channel_programs_run(
+    build: Build, driver: Path, driver_environment: Environment, tmp_path: Path, board: str
+) -> None:
+    needs_channels(driver)
+    source, program = tmp_path / "channels.cl", tmp_path / "channels.aocx"
+    host = build("channels")
+    source.write_text(run(host, "source", environment=driver_environment))
+    environment = {**driver_environment, "FPGART_BOARD": board, "PYTHONPATH": str(HERE.parent)}
+    run(sys.executable, "-m", "fpgart.cli", "aoc", source, "-o", program, f"-board={board}", environment=environment)
+    for part in ("systolic_pipeline", "pipe_objects"):
+        run(host, part, program, environment=environment)
+
+
 # Sentences of the extension's specification that do not hold on Intel's CPU runtime 2026 (docs/fidelity.md).
 INTEL_TOLERATED = 10
 

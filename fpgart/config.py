@@ -169,11 +169,29 @@ COMPILER_MODE = Option(
 LIBRARY_ROOT = Option(
     "CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA", str, "", "Folder of the program library (aocl_program_library)."
 )
+CHANNEL_DEPTH = Option(
+    "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE",
+    one_of("ignoredepth", "default", "strict"),
+    "ignoredepth",
+    "How deep channels are: ignoredepth (as is fast), default (as the source says, else as is fast) or strict.",
+)
+DEADLOCK_SECONDS = Option(
+    "FPGART_DEADLOCK_SECONDS",
+    seconds,
+    10.0,
+    "Seconds after which kernels that wait for each other while the host waits for them are given up; 0: never.",
+)
 EAGER = Option(
     "AOCL_EAGERLY_LOAD_FIRST_BINARY", switch, True, "Whether the first .aocx of a device is loaded at once: 0 or 1."
 )
 TRACK_LEAKS = Option(
     "ACL_TRACK_LEAKS", switch, False, "Whether objects that are alive at the end are told on stderr: 0 or 1."
+)
+PROFILING = Option(
+    "ACL_RUNTIME_PROFILING_ACTIVE",
+    switch,
+    False,
+    "Whether kernels are counted for profile.mon (clGetProfile...): 0 or 1.",
 )
 EMULATOR_DEVICES = Option(
     "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."

@@ -259,6 +259,14 @@ class InvalidPipeSize(CLError):
     status = cl.CL_INVALID_PIPE_SIZE
 
 
+class PipeFull(CLError):
+    status = cl.CL_PIPE_FULL
+
+
+class PipeEmpty(CLError):
+    status = cl.CL_PIPE_EMPTY
+
+
 class InvalidDeviceQueue(CLError):
     status = cl.CL_INVALID_DEVICE_QUEUE
 

@@ -42,6 +42,7 @@ class PythonKernel:
     function: Function
     launched: bool = False
     wants_extents: bool = False
+    waits_for_others: bool = False
 
     def accepts(self, index: int, size: int) -> bool:
         return size == 4
@@ -53,7 +54,13 @@ class PythonKernel:
         return b""
 
     def launch(
-        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, extents: tuple[int, ...] = ()
+        self,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        extents: tuple[int, ...] = (),
+        network: object = None,
     ) -> None:
         values: list[int] = []
         for index in range(len(self.interface.arguments)):
@@ -76,6 +83,9 @@ class PythonProgram:
 
     def kernel(self, name: str) -> PythonKernel:
         return self.made
+
+    def network(self) -> None:
+        return None
 
 
 @dataclass

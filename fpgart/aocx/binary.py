@@ -11,8 +11,9 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from struct import Struct
+from typing import Any
 
-from fpgart.engine.interface import ArgumentInterface, KernelInterface
+from fpgart.engine.interface import ArgumentInterface, KernelInterface, PipeArgument
 from fpgart.errors import InvalidBinary
 
 SIGNATURE = b"FPGART\x01\n"
@@ -55,7 +56,7 @@ class ProgramBinary:
         kernels = [
             KernelInterface(
                 kernel["name"],
-                tuple(ArgumentInterface(**argument) for argument in kernel["arguments"]),
+                tuple(_argument(argument) for argument in kernel["arguments"]),
                 kernel["attributes"],
                 tuple(kernel["required_work_group_size"]),
             )
@@ -68,3 +69,8 @@ class ProgramBinary:
             {kernel.name: kernel for kernel in kernels},
             body[LENGTH.size + length :],
         )
+
+
+def _argument(fields: dict[str, Any]) -> ArgumentInterface:
+    pipe = fields.pop("pipe", None)
+    return ArgumentInterface(**fields, pipe=PipeArgument(**pipe) if pipe else None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -25,13 +26,22 @@ from fpgart.aocx.system import (
     Argument,
     Autodiscovery,
     Category,
+    HostPipe,
     Interface,
     Kernel,
     Memory,
     TypeQualifier,
 )
 from fpgart.board.description import BoardDescription
-from fpgart.engine.interface import ArgumentInterface, BuildFailed, Engine, EngineKernel, KernelInterface, with_places
+from fpgart.engine.interface import (
+    ArgumentInterface,
+    BuildFailed,
+    Engine,
+    EngineKernel,
+    KernelInterface,
+    PipeArgument,
+    with_places,
+)
 from fpgart.engine.opencl_c import buffer_locations, kernel_attributes, size_of_type
 
 SOURCE_ENGINE = "OpenCL C"
@@ -89,7 +99,9 @@ def compile_source(source: str, board: BoardDescription, options: Options, engin
         _kernel(index, interface, built.kernel(name), attributes.get(name, {}))
         for index, (name, interface) in enumerate(sorted(interfaces.items()))
     )
-    system = Autodiscovery(NO_IDENTITY, board.name, memories_of(board), kernels)
+    system = Autodiscovery(
+        NO_IDENTITY, board.name, memories_of(board), kernels, host_pipes=_host_pipes(interfaces.values())
+    )
     _check_locations(system)
     image = ProgramBinary(
         SOURCE_ENGINE, cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE, options.text(), dict(sorted(interfaces.items())),
@@ -161,6 +173,8 @@ def _kernel(
 
 
 def _argument(index: int, argument: ArgumentInterface, engine_kernel: EngineKernel) -> Argument:
+    if argument.pipe is not None:
+        return _pipe(argument, argument.pipe)
     space = SPACES.get(argument.address_qualifier, AddressSpace.NONE)
     is_local = space is AddressSpace.LOCAL
     is_pointer = space is not AddressSpace.NONE
@@ -185,6 +199,29 @@ def _argument(index: int, argument: ArgumentInterface, engine_kernel: EngineKern
         name=argument.name,
         type_name=argument.type_name.replace(" ", ""),
         access=ACCESS.get(argument.access_qualifier, Access.NONE),
+    )
+
+
+def _pipe(argument: ArgumentInterface, pipe: PipeArgument) -> Argument:
+    return Argument(
+        AddressSpace.NONE,
+        Category.MEMORY,
+        POINTER_BYTES,
+        POINTER_BYTES,
+        qualifiers=TypeQualifier.PIPE,
+        host_channel=argument.name if pipe.host_accessible else "",
+        name=argument.name,
+        type_name=pipe.type_name.replace(" ", ""),
+        access=Access.WRITE_ONLY if pipe.writes else Access.READ_ONLY,
+    )
+
+
+def _host_pipes(interfaces: Iterable[KernelInterface]) -> tuple[HostPipe, ...]:
+    """The pipes between kernels and the host that the kernels' arguments declare."""
+    pipes = [(a.name, a.pipe) for i in interfaces for a in i.arguments if a.pipe is not None and a.pipe.host_accessible]
+    return tuple(
+        HostPipe(name, not pipe.writes, pipe.writes, size_of_type(pipe.type_name), max(pipe.depth, 1))
+        for name, pipe in pipes
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What boards do not have: images, samplers, pipes, sharing with graphics APIs.
+"""What boards do not have: images, samplers, sharing with graphics APIs.
 
 Handles are still checked first; a call that is right in itself gets the status that the specification
 names for a device without the feature.
@@ -78,16 +78,6 @@ def get_supported_image_formats(
 @entry("clGetImageInfo")
 def get_image_info(image: Buffer, param_name: int, size: int, value: int, size_ret: Any) -> None:
     raise InvalidMemObject("this memory object is no image")
-
-
-@entry("clGetPipeInfo")
-def get_pipe_info(pipe: Buffer, param_name: int, size: int, value: int, size_ret: Any) -> None:
-    raise InvalidMemObject("this memory object is no pipe")
-
-
-@entry("clCreatePipe")
-def create_pipe(context: Context, flags: int, packet_size: int, max_packets: int, properties: Any) -> Buffer:
-    raise InvalidOperation("the device has no pipes (CL_DEVICE_PIPE_SUPPORT)")
 
 
 @entry("clCreateSampler")

@@ -13,7 +13,8 @@ from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.context import property_pairs
 from fpgart.api.entry import Command, Mapped, WaitList, bytes_at, cast, entry
-from fpgart.api.handles import find, references
+from fpgart.api.handles import HELD, find, references
+from fpgart.api.pipe import MEM_INFO as PIPE_MEM_INFO
 from fpgart.errors import (
     CLError,
     InvalidBufferSize,
@@ -29,6 +30,7 @@ from fpgart.errors import (
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
 from fpgart.runtime.event import Operation
+from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.transfers import (
     Box,
@@ -198,9 +200,12 @@ def create_sub_buffer(buffer: Buffer, flags: int, buffer_create_type: int, buffe
 
 @entry("clGetMemObjectInfo")
 def get_mem_object_info(
-    memobj: Buffer, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+    memobj: int, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
-    info.answer(MEM_INFO, memobj, param_name, param_value_size, param_value, param_value_size_ret)
+    if HELD.get(memobj).__class__ is Pipe:
+        info.answer(PIPE_MEM_INFO, HELD[memobj], param_name, param_value_size, param_value, param_value_size_ret)
+    else:
+        info.answer(MEM_INFO, find(memobj, Buffer), param_name, param_value_size, param_value, param_value_size_ret)
 
 
 @entry("clSetMemObjectDestructorCallback")

@@ -11,15 +11,16 @@ from fpgart.api.device import device_list
 from fpgart.api.entry import Pointer, cast, entry, string_at
 from fpgart.api.handles import HELD, find
 from fpgart.api.platform import the_platform
-from fpgart.errors import InvalidDevice, InvalidOperation, InvalidValue
+from fpgart.errors import InvalidDevice, InvalidEvent, InvalidOperation, InvalidValue, OutOfResources
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
 from fpgart.runtime.device import Device
-from fpgart.runtime.event import Event
-from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.event import RUNNING, Event
+from fpgart.runtime.kernel import Kernel, LaunchKernel
 from fpgart.runtime.platform import Platform
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
+from fpgart.watch.profile import Profile
 
 TYPE_NAMES = {
     Context: "cl_context",
@@ -30,6 +31,8 @@ TYPE_NAMES = {
     Event: "cl_event",
 }
 PLL_NUMBERS = 9
+profile: Profile | None = None
+"""The counters of kernels, where ACL_RUNTIME_PROFILING_ACTIVE asks for them."""
 ECC_BITS = 3
 
 
@@ -95,3 +98,32 @@ def reset_kernels(context: Context, num_devices: int, device_list_: Any) -> None
     for index in range(num_devices):
         if find(int(device_list_[index]), Device) not in context.devices:
             raise InvalidDevice("a device is not of this context")
+
+
+def the_profile() -> Profile:
+    if profile is None:
+        raise OutOfResources("kernels are not counted: ACL_RUNTIME_PROFILING_ACTIVE is not set")
+    return profile
+
+
+@entry("clGetProfileInfoIntelFPGA")
+def get_profile_info(kernel_event: Event) -> None:
+    launch = kernel_event.operation
+    if kernel_event.status != RUNNING or not isinstance(launch, LaunchKernel) or kernel_event.queue is None:
+        raise InvalidEvent("the event is not that of a kernel that is running")
+    the_profile().write(launch.device.id, kernel_event.queue.number, [launch.kernel.name])
+
+
+@entry("clGetProfileDataDeviceIntelFPGA")
+def get_profile_data_device(
+    device_id: Device, program: Program, read_enqueue_kernels: int, read_auto_enqueued: int,
+    clear_counters_after_readback: int, size: int, value: int, size_ret: Any, errcode: Any,
+) -> None:  # fmt: skip
+    """Autorun kernels have no end, and so no counters."""
+    if device_id not in program.devices:
+        raise InvalidDevice("the program is not for this device")
+    counted = the_profile()
+    if read_enqueue_kernels:
+        counted.write(device_id.id, 0, program.interfaces(), clear=bool(clear_counters_after_readback))
+    if errcode:
+        errcode[0] = 0

@@ -20,6 +20,7 @@ from fpgart.runtime.context import Context
 from fpgart.runtime.device import Device
 from fpgart.runtime.event import Event
 from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.platform import Platform
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
@@ -32,6 +33,7 @@ KINDS: dict[type, tuple[int, type[errors.CLError]]] = {
     Context: (3, errors.InvalidContext),
     CommandQueue: (4, errors.InvalidCommandQueue),
     Buffer: (5, errors.InvalidMemObject),
+    Pipe: (5, errors.InvalidMemObject),
     Program: (6, errors.InvalidProgram),
     Kernel: (7, errors.InvalidKernel),
     Event: (8, errors.InvalidEvent),

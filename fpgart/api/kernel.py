@@ -30,6 +30,7 @@ from fpgart.errors import (
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Device
 from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.program import Program
 from fpgart.runtime.usm import Indirect
 
@@ -151,6 +152,9 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
             if handle:
                 buffer = HELD.get(handle)
                 if buffer.__class__ is not Buffer:
+                    if buffer.__class__ is Pipe:
+                        set_pipe(kernel, arg_index, buffer)
+                        return
                     if kernel.context.usm.find(handle) is not None:  # a pointer as the SYCL runtime passes it
                         kernel.set_pointer(arg_index, handle)
                         return
@@ -159,7 +163,18 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
             raise InvalidArgSize(f"{kernel.describe(arg_index)} takes a cl_mem, which has 8 bytes, not {arg_size}")
         if buffer is not None and buffer.context is not kernel.context:
             raise InvalidMemObject("the buffer is of another context")
+        if kernel.interface.arguments[arg_index].pipe is not None:
+            raise InvalidMemObject(f"{kernel.describe(arg_index)} needs a pipe")
         kernel.set_buffer(arg_index, buffer)
+
+
+def set_pipe(kernel: Kernel, index: int, pipe: Pipe) -> None:
+    if pipe.context is not kernel.context:
+        raise InvalidMemObject("the pipe is of another context")
+    declared = kernel.interface.arguments[index].pipe
+    if declared is not None:
+        pipe.check_packet(size_of_type(declared.type_name), kernel.describe(index))
+    kernel.set_pipe(index, pipe)
 
 
 def set_by_value(kernel: Kernel, index: int, size: int, value: int) -> None:

@@ -41,6 +41,7 @@ IDENTITIES = {
     "ti": Identity("TI KeyStone", "Texas Instruments, Inc.", "OpenCL 3.0 TI product version (fpgart)"),
 }
 CHAPTERS = (
+    "pipe",
     "platform",
     "device",
     "context",
@@ -99,6 +100,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     from fpgart.api.absent import refuse_the_rest
 
     refuse_the_rest(functions)
+    start_profile()
     if not owns:
         atexit.register(lib.fpgart_close)
 
@@ -152,10 +154,23 @@ def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
         at_end.append(lambda: summary.write(platform, target))
 
 
+def start_profile() -> None:
+    """Counters for profile.mon, where ACL_RUNTIME_PROFILING_ACTIVE asks for them."""
+    if config.PROFILING.value:
+        from fpgart.api import fpga
+        from fpgart.watch.profile import Profile
+
+        fpga.profile = Profile()
+        NOTICES.listen(fpga.profile)
+
+
 def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> None:
     """The end of the process: nothing more starts, what runs may end, reports are written."""
     if faults is not None:
         faults.end()
+    for device in platform.devices:
+        if device.network is not None:
+            device.network.stop()
     if not platform.scheduler.close(config.EXIT_TIMEOUT.value):
         log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")
     for finish in at_end:

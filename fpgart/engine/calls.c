@@ -59,6 +59,14 @@ uintptr_t driver_open(const char *path, char *words, size_t words_size)
     return (uintptr_t)library;
 }
 
+int driver_is_open(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    if (library != NULL)
+        dlclose(library);
+    return library != NULL;
+}
+
 int32_t driver_platforms(uintptr_t library, uint32_t count, uintptr_t *platforms, uint32_t *found)
 {
     clIcdGetPlatformIDsKHR_fn get = NULL;
@@ -104,8 +112,8 @@ static cl_int set_argument(const struct _cl_icd_dispatch *driver, cl_kernel kern
     }
 }
 
-int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                      uint32_t dimensions, const char *sizes, int has_local)
+static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                      uint32_t dimensions, const char *sizes, int has_local, pthread_mutex_t *lock)
 {
     const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
     const struct argument *argument = (const struct argument *)image;
@@ -113,7 +121,8 @@ int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
     cl_int status = CL_SUCCESS;
     int32_t place = 0;
     memcpy(size, sizes, sizeof size);
-    pthread_mutex_lock(&arguments_lock);
+    if (lock != NULL)
+        pthread_mutex_lock(lock);
     for (cl_uint i = 0; i < arguments && status == CL_SUCCESS; i++) {
         place = (int32_t)i;
         status = set_argument(driver, (cl_kernel)kernel, i, &argument[i], image);
@@ -124,10 +133,24 @@ int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
                                                 dimensions, size, size + 3,
                                                 has_local ? size + 6 : NULL, 0, NULL, NULL);
     }
-    pthread_mutex_unlock(&arguments_lock);
+    if (lock != NULL)
+        pthread_mutex_unlock(lock);
     if (status == CL_SUCCESS) {
         place = -2;
         status = driver->clFinish((cl_command_queue)queue);
     }
     return (int64_t)((uint64_t)(uint32_t)place << 32 | (uint32_t)status);
+}
+
+int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                      uint32_t dimensions, const char *sizes, int has_local)
+{
+    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, &arguments_lock);
+}
+
+int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
+                            const char *image, uint32_t dimensions, const char *sizes,
+                            int has_local)
+{
+    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, NULL);
 }

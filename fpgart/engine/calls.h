@@ -14,6 +14,7 @@ struct argument {
 /* Opens a driver by its own clIcdGetPlatformIDsKHR, never through a loader. 0 and words on failure.
  */
 uintptr_t driver_open(const char *path, char *words, size_t words_size);
+int driver_is_open(const char *path);
 int32_t driver_platforms(uintptr_t library, uint32_t count, uintptr_t *platforms, uint32_t *found);
 /* The address of an API function in the dispatch table of one of the driver's objects. */
 uintptr_t driver_function(uintptr_t object, const char *name);
@@ -22,5 +23,9 @@ uintptr_t driver_function(uintptr_t object, const char *name);
  * the high half says where it arose: -1 the enqueue, -2 the wait, else the argument's index. */
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                       uint32_t dimensions, const char *sizes, int has_local);
+/* As above, for a kernel object that no other thread uses. */
+int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
+                            const char *image, uint32_t dimensions, const char *sizes,
+                            int has_local);
 /* cffi */
 #endif

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fpgart import config, log
+from fpgart._native import lib
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_engine import OpenCLEngine
@@ -84,6 +85,15 @@ def let_threads_stay() -> None:
         os.environ.setdefault("POCL_AFFINITY", "1")
 
 
+def let_kernels_run_beside_each_other(path: Path) -> None:
+    """Have PoCL offer a device that runs kernels on our threads, which channels need.
+
+    Not where the host itself uses this PoCL, too: it would see one device more.
+    """
+    if path.name.startswith("libpocl") and not lib.driver_is_open(str(path).encode()):
+        os.environ.setdefault("POCL_DEVICES", "pthread basic")
+
+
 def choose_engine() -> Engine:
     """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does."""
     wanted = config.ENGINE.value
@@ -95,6 +105,7 @@ def choose_engine() -> Engine:
     for name, path in candidates(wanted):
         let_linker_be_found()
         let_threads_stay()
+        let_kernels_run_beside_each_other(path)
         try:
             return OpenCLEngine(name, path)
         except DriverError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,18 @@ def keeping_signal_handlers(path: Path | str) -> Iterator[None]:
         lib.signals_give_back(str(path).encode())
 
 
+ON_CALLER = ("basic", "cpu-minimal")
+"""PoCL's names for devices that run a kernel on the thread that enqueues it."""
+
+
 class Driver:
-    """Platform, device and context of another driver, and calls on its objects."""
+    """Platform, device and context of another driver, and calls on its objects.
+
+    `on_caller`: the same on that device of the driver which runs a kernel on the thread that enqueues it;
+    None if there is none.
+    """
+
+    on_caller: Driver | None = None
 
     def __init__(self, path: Path) -> None:
         """Open `path` (a driver's .so); raises DriverError where it has no CPU to offer."""
@@ -72,16 +83,28 @@ class Driver:
         self.path = path
         self.platform = int(platforms[0])
         self._functions: dict[str, Any] = {}
-        devices, count = ffi.new("uintptr_t[1]"), ffi.new("unsigned *")
+        found_devices = self._find_devices()
+        on_caller = [
+            d for d in found_devices if self.text("clGetDeviceInfo", d, cl.CL_DEVICE_NAME).startswith(ON_CALLER)
+        ]
+        others = [device for device in found_devices if device not in on_caller]
+        if others and on_caller:
+            self.on_caller = copy(self)
+            self.on_caller._take(on_caller[0])
+        self._take((others or on_caller)[0])
+
+    def _find_devices(self) -> list[int]:
+        devices, count = ffi.new("uintptr_t[8]"), ffi.new("unsigned *")
         for kind in (cl.CL_DEVICE_TYPE_CPU, cl.CL_DEVICE_TYPE_ALL):
-            status = self.function("clGetDeviceIDs")(self.platform, kind, 1, devices, count)
-            if status == cl.CL_SUCCESS:
-                break
-        else:
-            raise DriverError(f"{path} offers no device (status {status})")
-        self.device = int(devices[0])
-        self.devices = devices
-        self.context = self.create("clCreateContext", ffi.NULL, 1, devices, ffi.NULL, ffi.NULL)
+            status = self.function("clGetDeviceIDs")(self.platform, kind, 8, devices, count)
+            if status == cl.CL_SUCCESS and count[0]:
+                return [int(device) for device in devices[0 : min(count[0], 8)]]
+        raise DriverError(f"{self.path} offers no device (status {status})")
+
+    def _take(self, device: int) -> None:
+        self.device = device
+        self.devices = ffi.new("uintptr_t[]", [device])
+        self.context = self.create("clCreateContext", ffi.NULL, 1, self.devices, ffi.NULL, ffi.NULL)
 
     def function(self, name: str) -> Any:
         """An API function of the driver."""

@@ -6,16 +6,30 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 from struct import Struct
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fpgart.errors import BuildProgramFailure, CompilerNotAvailable
+
+if TYPE_CHECKING:
+    from fpgart.engine.network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class PipeArgument:
+    """What the declaration of a pipe argument says; `depth` in packets, 0 if it says nothing of that."""
+
+    type_name: str
+    writes: bool
+    blocking: bool
+    host_accessible: bool
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentInterface:
     """A kernel argument as the compiler sees it; the qualifiers are the CL_KERNEL_ARG_* values.
 
-    `buffer_location` names the memory that it has to be in, "" for the default one.
+    `buffer_location` names the memory that it has to be in, "" for the default one. `pipe` is for pipes.
     """
 
     name: str
@@ -24,6 +38,7 @@ class ArgumentInterface:
     access_qualifier: int
     type_qualifier: int
     buffer_location: str = ""
+    pipe: PipeArgument | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +108,8 @@ class EngineKernel(Protocol):
     launched: bool
     wants_extents: bool
     """Whether launch() is told how many bytes there are behind each pointer."""
+    waits_for_others: bool
+    """Whether it may wait for kernels that run beside it, so that it needs a thread of its own, and a network."""
 
     def accepts(self, index: int, size: int) -> bool:
         """Whether argument `index`, passed by value, has `size` bytes."""
@@ -104,7 +121,13 @@ class EngineKernel(Protocol):
         """The driver's answer to clGetKernelSubGroupInfo; raises CLError where it has none."""
 
     def launch(
-        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, extents: tuple[int, ...] = ()
+        self,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        extents: tuple[int, ...] = (),
+        network: Network | None = None,
     ) -> None:
         """Run to the end; raises CLError.
 
@@ -133,6 +156,12 @@ class BuiltProgram(Protocol):
 
     def specialize(self, id: int, value: bytes) -> None:
         """Set a specialisation constant; raises CLError."""
+
+    def network(self) -> Network | None:
+        """What its kernels share on a board that has just been programmed with it; None for nothing.
+
+        Its autorun kernels are running.
+        """
 
 
 class BuildFailed(Exception):
@@ -216,3 +245,6 @@ class Unbuildable:
 
     def specialize(self, id: int, value: bytes) -> None:
         raise CompilerNotAvailable(self.reason)
+
+    def network(self) -> None:
+        return None

@@ -24,12 +24,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from struct import Struct, unpack_from
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fpgart import config, log
 from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelInterface
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import OutOfResources
+
+if TYPE_CHECKING:
+    from fpgart.engine.network import Network
 
 GROUP = "fpgart.models"
 SIZES = Struct("9Q")
@@ -110,6 +113,7 @@ class ModelKernel:
     sizes: dict[int, int] = field(default_factory=dict)
     launched: bool = True
     wants_extents: bool = True
+    waits_for_others: bool = False
 
     def accepts(self, index: int, size: int) -> bool:
         known = self.sizes.get(index) or size_of_type(self.interface.arguments[index].type_name)
@@ -122,7 +126,13 @@ class ModelKernel:
         return b""
 
     def launch(
-        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, extents: tuple[int, ...] = ()
+        self,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        extents: tuple[int, ...] = (),
+        network: Network | None = None,
     ) -> None:
         """Run the model; its exceptions end the command with CL_OUT_OF_RESOURCES and a traceback in the log."""
         if self.model is None:
@@ -188,3 +198,6 @@ class ModelProgram:
 
     def specialize(self, id: int, value: bytes) -> None:
         raise OutOfResources("a real board's program has no specialisation constants")
+
+    def network(self) -> None:
+        return None

@@ -7,12 +7,16 @@ kernel argument through clSetKernelArgSVMPointer, so the driver never holds a bu
 
 from __future__ import annotations
 
+import itertools
+import json
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 from typing import Any
 
+from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.driver import Driver, keeping_signal_handlers
@@ -21,8 +25,12 @@ from fpgart.engine.interface import (
     BuildFailed,
     BuiltProgram,
     KernelInterface,
+    PipeArgument,
+    Unbuildable,
 )
-from fpgart.engine.opencl_c import size_of_type
+from fpgart.engine.lowering import DECLARE, TABLE, Lowered, LoweringError, has_channels, lower
+from fpgart.engine.network import DepthMode, GaveUp, Network, table
+from fpgart.engine.opencl_c import kernel_attributes, size_of_type
 from fpgart.errors import (
     CLError,
     InvalidBinary,
@@ -34,6 +42,13 @@ from fpgart.errors import (
 
 U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
 ARG_INFO = "-cl-kernel-arg-info"
+ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
+COMPUTE_ID_BITS = 20
+LOWERED = b"fpgart lowered\0"
+NEEDS_POCL = (
+    "They need PoCL as engine, and PoCL's device 'basic' besides 'pthread'. If this process uses PoCL as a platform, "
+    "too, start it with `fpgart run`, or set POCL_DEVICES='pthread basic'."
+)
 
 
 class OpenCLEngine:
@@ -61,18 +76,48 @@ class OpenCLEngine:
         return self.driver.query_or(b"", "clGetDeviceInfo", self.driver.device, query)
 
     def from_source(self, source: str) -> BuiltProgram:
-        text = ffi.new("char[]", source.encode(errors="surrogateescape"))
-        texts = ffi.new("char *[]", [text])
-        return Program(self, self.driver.create("clCreateProgramWithSource", self.driver.context, 1, texts, ffi.NULL))
+        try:
+            lowered = lower(source, table(TABLE)) if self.driver.on_caller else None
+            if lowered is None and not self.driver.on_caller and has_channels(source):
+                return Unbuildable(f"error: the program uses channels or pipes. {NEEDS_POCL}")
+        except LoweringError as error:
+            return Unbuildable(f"error: {error}")
+        if lowered is None:
+            return self._from_source(source, self.driver)
+        assert self.driver.on_caller is not None
+        return self._from_source(source, self.driver.on_caller, lowered)
+
+    def _from_source(self, source: str, driver: Driver, lowered: Lowered | None = None) -> Program:
+        text = (lowered.source if lowered else source).encode(errors="surrogateescape")
+        texts = ffi.new("char *[]", [c_text := ffi.new("char[]", text)])
+        made = driver.create("clCreateProgramWithSource", driver.context, 1, texts, ffi.NULL)
+        del c_text
+        return Program(self, driver, made, source, lowered)
+
+    def on_driver(self, program: Program, driver: Driver) -> Program:
+        """The same source for another device of the engine."""
+        return program if program.driver is driver else self._from_source(program.source, driver, program.lowered)
 
     def from_il(self, il: bytes) -> BuiltProgram:
         if not self.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
             raise InvalidOperation(f"the engine '{self.name}' takes no intermediate language")
         data = ffi.new("char[]", il)
-        return Program(self, self.driver.create("clCreateProgramWithIL", self.driver.context, data, len(il)))
+        made = self.driver.create("clCreateProgramWithIL", self.driver.context, data, len(il))
+        return Program(self, self.driver, made)
 
     def from_binary(self, binary: bytes) -> BuiltProgram:
-        driver = self.driver
+        driver, lowered = self.driver, None
+        if binary.startswith(LOWERED):
+            if driver.on_caller is None:
+                raise InvalidBinary(f"the binary uses channels or pipes. {NEEDS_POCL}")
+            driver = driver.on_caller
+            notes, _, binary = binary[len(LOWERED) :].partition(b"\0")
+            try:
+                lowered = Lowered.from_notes(json.loads(notes))
+            except (KeyError, ValueError):
+                raise InvalidBinary("the binary was made by another version of fpgart") from None
+            if lowered.table != table(lowered.table):
+                raise InvalidBinary("the binary has to be built anew: a place in memory that it uses is taken")
         data = ffi.new("char[]", binary)
         state = ffi.new("int *")
         try:
@@ -87,14 +132,16 @@ class OpenCLEngine:
             )
         except CLError as error:
             raise InvalidBinary(f"the engine '{self.name}' does not take this binary ({error.name})") from None
-        return Program(self, made)
+        return Program(self, driver, made, "", lowered)
 
     def link(self, options: str, programs: Sequence[BuiltProgram]) -> tuple[BuiltProgram, str]:
-        handles = [p.handle for p in programs if isinstance(p, Program)]
+        parts = [p for p in programs if isinstance(p, Program)]
+        if len({part.driver for part in parts}) > 1:
+            raise BuildFailed(LinkProgramFailure.status, "programs with and without channels cannot be linked")
         # PoCL forgets the kernels' arguments if it is not told so when linking; others know no such option.
-        status, program = self._link(with_argument_info(options), handles)
+        status, program = self._link(with_argument_info(options), parts)
         if status == InvalidLinkerOptions.status:
-            status, program = self._link(options, handles)
+            status, program = self._link(options, parts)
         log = program.log() if program else ""
         if status == LinkProgramFailure.status:
             raise BuildFailed(status, log)
@@ -102,9 +149,9 @@ class OpenCLEngine:
             raise error_of(status, f"the engine could not link: {log}")
         return program, log
 
-    def _link(self, options: str, programs: list[int]) -> tuple[int, Program | None]:
-        driver = self.driver
-        handles = ffi.new("uintptr_t[]", programs)
+    def _link(self, options: str, programs: list[Program]) -> tuple[int, Program | None]:
+        driver = programs[0].driver
+        handles = ffi.new("uintptr_t[]", [program.handle for program in programs])
         status = ffi.new("int *")
         with keeping_signal_handlers(self.path):
             made = int(
@@ -120,7 +167,8 @@ class OpenCLEngine:
                     status,
                 )
             )
-        return int(status[0]), Program(self, made) if made else None
+        joined = merged([p.lowered for p in programs if p.lowered])
+        return int(status[0]), Program(self, driver, made, "", joined) if made else None
 
 
 def with_argument_info(options: str) -> str:
@@ -128,35 +176,59 @@ def with_argument_info(options: str) -> str:
     return options if ARG_INFO in options.split() else f"{options} {ARG_INFO}".strip()
 
 
-class Program:
-    """A `BuiltProgram` of a driver."""
+def merged(parts: list[Lowered]) -> Lowered | None:
+    """What is known of the parts of a linked program."""
+    if not parts:
+        return None
+    found = Lowered("", table=parts[0].table)
+    for part in parts:
+        found.channels += part.channels
+        found.hosted += part.hosted
+        found.variables += part.variables
+        found.pipes |= part.pipes
+    return found
 
-    def __init__(self, engine: OpenCLEngine, handle: int) -> None:
+
+class Program:
+    """A `BuiltProgram` of a driver.
+
+    `lowered` is there for programs whose kernels run beside each other; those are on a device that runs them on
+    our threads.
+    """
+
+    def __init__(
+        self, engine: OpenCLEngine, driver: Driver, handle: int, source: str = "", lowered: Lowered | None = None
+    ) -> None:
         self.engine = engine
+        self.driver = driver
         self.handle = handle
+        self.source = source
+        self.lowered = lowered
+        self.options = ""
         self._kernels: dict[str, Kernel] = {}
         self._making = threading.Lock()
 
     def log(self) -> str:
-        driver = self.engine.driver
+        driver = self.driver
         return driver.text("clGetProgramBuildInfo", self.handle, driver.device, cl.CL_PROGRAM_BUILD_LOG)
 
     def build(self, options: str) -> str:
+        self.options = options
         text = ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape"))
-        return self._step("clBuildProgram", self.handle, 1, self.engine.driver.devices, text, ffi.NULL, ffi.NULL)
+        return self._step("clBuildProgram", self.handle, 1, self.driver.devices, text, ffi.NULL, ffi.NULL)
 
     def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
+        self.options = options
         names = [ffi.new("char[]", name.encode()) for name in headers]
+        parts = [self.engine.on_driver(p, self.driver) for p in headers.values() if isinstance(p, Program)]
         return self._step(
             "clCompileProgram",
             self.handle,
             1,
-            self.engine.driver.devices,
+            self.driver.devices,
             ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape")),
             len(names),
-            ffi.new("uintptr_t[]", [p.handle for p in headers.values() if isinstance(p, Program)]) or ffi.NULL
-            if names
-            else ffi.NULL,
+            ffi.new("uintptr_t[]", [part.handle for part in parts]) if parts else ffi.NULL,
             ffi.new("char *[]", names) if names else ffi.NULL,
             ffi.NULL,
             ffi.NULL,
@@ -164,39 +236,62 @@ class Program:
 
     def _step(self, name: str, *arguments: Any) -> str:
         with keeping_signal_handlers(self.engine.path):
-            status = int(self.engine.driver.function(name)(*arguments))
+            status = int(self.driver.function(name)(*arguments))
         log = self.log()
         if status != cl.CL_SUCCESS:
             raise BuildFailed(status, log)
         return log
 
     def kernels(self) -> dict[str, KernelInterface]:
-        names = self.engine.driver.text("clGetProgramInfo", self.handle, cl.CL_PROGRAM_KERNEL_NAMES)
-        return {name: self.kernel(name).interface for name in names.split(";") if name}
+        names = self.driver.text("clGetProgramInfo", self.handle, cl.CL_PROGRAM_KERNEL_NAMES)
+        return {name: self.kernel(name).interface for name in names.split(";") if name and name != DECLARE}
 
     def kernel(self, name: str) -> Kernel:
         with self._making:
             found = self._kernels.get(name)
             if found is None:
-                found = self._kernels[name] = Kernel(self, name)
+                kind = Kernel if self.lowered is None else ConcurrentKernel
+                found = self._kernels[name] = kind(self, name)
             return found
 
+    def network(self) -> Network | None:
+        if self.lowered is None:
+            return None
+        made = Network(DepthMode[config.CHANNEL_DEPTH.value.upper()], config.DEADLOCK_SECONDS.value, self)
+        if self.lowered.hosted or self.lowered.variables:
+            self.kernel(DECLARE).launch(b"", 1, ONE_TASK, True, network=made)
+        for name, attributes in kernel_attributes(self.source, self.options).items():
+            if "autorun" in attributes:
+                self._start_autorun(made, name, attributes.get("num_compute_units", (1,)))
+        return made
+
+    def _start_autorun(self, network: Network, name: str, units: tuple[int, ...]) -> None:
+        """An autorun kernel begins again whenever it ends; one thread for each of its compute units."""
+        kernel = self.kernel(name)
+        assert isinstance(kernel, ConcurrentKernel)
+        for place in itertools.product(*(range(count) for count in units)):
+            compute_id = sum(number << COMPUTE_ID_BITS * dimension for dimension, number in enumerate(place))
+            threading.Thread(
+                target=kernel.run_forever, args=(network, compute_id), name=f"autorun {name}", daemon=True
+            ).start()
+
     def binary(self) -> bytes:
-        driver = self.engine.driver
+        driver = self.driver
         size = U64.unpack(driver.query("clGetProgramInfo", self.handle, cl.CL_PROGRAM_BINARY_SIZES)[:8])[0]
         data = ffi.new("char[]", max(size, 1))
         driver.call("clGetProgramInfo", self.handle, cl.CL_PROGRAM_BINARIES, 8, ffi.new("char *[]", [data]), ffi.NULL)
-        return bytes(ffi.buffer(data, size))
+        binary = bytes(ffi.buffer(data, size))
+        if self.lowered is not None:
+            return LOWERED + json.dumps(self.lowered.notes(), sort_keys=True).encode() + b"\0" + binary
+        return binary
 
     def specialize(self, id: int, value: bytes) -> None:
-        self.engine.driver.call(
-            "clSetProgramSpecializationConstant", self.handle, id, len(value), ffi.new("char[]", value)
-        )
+        self.driver.call("clSetProgramSpecializationConstant", self.handle, id, len(value), ffi.new("char[]", value))
 
     def __del__(self) -> None:
         for kernel in self._kernels.values():
-            self.engine.driver.function("clReleaseKernel")(kernel.handle)
-        self.engine.driver.function("clReleaseProgram")(self.handle)
+            kernel.release()
+        self.driver.function("clReleaseProgram")(self.handle)
 
 
 class Kernel:
@@ -207,15 +302,22 @@ class Kernel:
 
     def __init__(self, program: Program, name: str) -> None:
         self.engine = program.engine
-        self.handle = self.engine.driver.create("clCreateKernel", program.handle, ffi.new("char[]", name.encode()))
+        self.driver = program.driver
+        self.pipes = program.lowered.pipes.get(name, {}) if program.lowered else {}
+        self.handle = self.driver.create("clCreateKernel", program.handle, ffi.new("char[]", name.encode()))
         self._accepted: dict[int, int] = {}
         self.launched = False
         self.wants_extents = False
+        self.waits_for_others = False
         self.interface = self._read_interface(name)
         self._count = len(self.interface.arguments)
 
+    def release(self) -> None:
+        """Give the driver's objects back; nothing may run."""
+        self.driver.function("clReleaseKernel")(self.handle)
+
     def _read_interface(self, name: str) -> KernelInterface:
-        driver = self.engine.driver
+        driver = self.driver
         count = U32.unpack(driver.query("clGetKernelInfo", self.handle, cl.CL_KERNEL_NUM_ARGS))[0]
         required = driver.query_or(
             bytes(24),
@@ -232,14 +334,17 @@ class Kernel:
         )
 
     def _argument(self, index: int) -> ArgumentInterface:
-        driver = self.engine.driver
+        driver = self.driver
 
         def number(query: int, unit: Struct, default: int) -> int:
             answer = driver.query_or(b"", "clGetKernelArgInfo", self.handle, index, query)
             return int(unit.unpack(answer[: unit.size])[0]) if len(answer) >= unit.size else default
 
+        name = driver.text("clGetKernelArgInfo", self.handle, index, cl.CL_KERNEL_ARG_NAME)
+        if index in self.pipes:
+            return pipe_interface(name, self.pipes[index])
         return ArgumentInterface(
-            driver.text("clGetKernelArgInfo", self.handle, index, cl.CL_KERNEL_ARG_NAME),
+            name,
             driver.text("clGetKernelArgInfo", self.handle, index, cl.CL_KERNEL_ARG_TYPE_NAME),
             number(cl.CL_KERNEL_ARG_ADDRESS_QUALIFIER, U32, cl.CL_KERNEL_ARG_ADDRESS_PRIVATE),
             number(cl.CL_KERNEL_ARG_ACCESS_QUALIFIER, U32, cl.CL_KERNEL_ARG_ACCESS_NONE),
@@ -254,17 +359,17 @@ class Kernel:
             return False
         if not 0 < size <= 1 << 16:
             return False
-        status = self.engine.driver.function("clSetKernelArg")(self.handle, index, size, ffi.new("char[]", size))
+        status = self.driver.function("clSetKernelArg")(self.handle, index, size, ffi.new("char[]", size))
         if status == cl.CL_SUCCESS:
             self._accepted[index] = size
         return bool(status == cl.CL_SUCCESS)
 
     def work_group_info(self, query: int) -> bytes:
-        driver = self.engine.driver
+        driver = self.driver
         return driver.query("clGetKernelWorkGroupInfo", self.handle, driver.device, query)
 
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
-        driver = self.engine.driver
+        driver = self.driver
         value, size = ffi.new("char[]", max(length, 1)), ffi.new("size_t *")
         given = ffi.new("size_t[]", list(sizes)) if sizes else ffi.NULL
         driver.call(
@@ -281,7 +386,13 @@ class Kernel:
         return bytes(ffi.buffer(value, min(int(size[0]), length)))
 
     def launch(
-        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, extents: tuple[int, ...] = ()
+        self,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        extents: tuple[int, ...] = (),
+        network: Network | None = None,
     ) -> None:
         if self.launched:
             self._launch(image, dimensions, sizes, has_local)
@@ -290,8 +401,107 @@ class Kernel:
                 self._launch(image, dimensions, sizes, has_local)
 
     def _launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        result = lib.driver_launch(self.engine.queue(), self.handle, self._count, image, dimensions, sizes, has_local)
+        self._check(
+            lib.driver_launch(self.engine.queue(), self.handle, self._count, image, dimensions, sizes, has_local)
+        )
+
+    def _check(self, result: int) -> None:
         if result & 0xFFFFFFFF:
             status, place = int(ffi.cast("int32_t", result)), int(result) >> 32
             where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
             raise error_of(status, f"kernel '{self.interface.name}' failed on the engine, in {where}")
+
+
+@dataclass(slots=True)
+class Seat:
+    """What one launch needs for itself: a queue and a kernel object of the driver."""
+
+    queue: int
+    kernel: int
+
+
+class ConcurrentKernel(Kernel):
+    """A kernel that may wait for others: each launch runs on its own thread, with its own `Seat`."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        super().__init__(program, name)
+        self.waits_for_others = True
+        self.program_handle = program.handle
+        self._seats: list[Seat] = []
+
+    def _seat(self) -> Seat:
+        try:
+            return self._seats.pop()
+        except IndexError:
+            driver = self.driver
+            queue = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
+            name = ffi.new("char[]", self.interface.name.encode())
+            return Seat(queue, driver.create("clCreateKernel", self.program_handle, name))
+
+    def launch(
+        self,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        extents: tuple[int, ...] = (),
+        network: Network | None = None,
+    ) -> None:
+        assert network is not None
+        if self.launched:
+            self._run(network, image, dimensions, sizes, has_local)
+        else:
+            with keeping_signal_handlers(self.engine.path):
+                self._run(network, image, dimensions, sizes, has_local)
+
+    def _run(
+        self,
+        network: Network,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        compute_id: int = 0,
+        *,
+        autorun: bool = False,
+    ) -> None:
+        """Raises CLError; GaveUp when the kernel was made to leave, which costs its seat."""
+        seat = self._seat()
+        name = self.interface.name
+        c_name = ffi.new("char[]", name.encode())
+        result = lib.network_launch(
+            network.handle, c_name, compute_id, autorun, seat.queue, seat.kernel, self._count, image, dimensions, sizes,
+            has_local,
+        )  # fmt: skip
+        if int(result) >> 32 == lib.LAUNCH_GAVE_UP:
+            raise network.failure(name)
+        self._seats.append(seat)
+        self._check(result)
+
+    def run_forever(self, network: Network, compute_id: int) -> None:
+        """As an autorun kernel; returns when the network is stopped."""
+        try:
+            while not network.stopped:
+                self._run(network, b"", 1, ONE_TASK, True, compute_id, autorun=True)
+        except GaveUp:
+            return
+        except CLError as error:
+            log.warning(f"autorun kernel '{self.interface.name}' ended: {error}")
+
+    def release(self) -> None:
+        super().release()
+        for seat in self._seats:
+            self.driver.function("clReleaseKernel")(seat.kernel)
+            self.driver.function("clReleaseCommandQueue")(seat.queue)
+
+
+def pipe_interface(name: str, pipe: PipeArgument) -> ArgumentInterface:
+    """A pipe argument as the host sees it; the engine has a pointer there."""
+    return ArgumentInterface(
+        name,
+        pipe.type_name,
+        cl.CL_KERNEL_ARG_ADDRESS_GLOBAL,
+        cl.CL_KERNEL_ARG_ACCESS_WRITE_ONLY if pipe.writes else cl.CL_KERNEL_ARG_ACCESS_READ_ONLY,
+        cl.CL_KERNEL_ARG_TYPE_PIPE,
+        pipe=pipe,
+    )

@@ -15,6 +15,7 @@ from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
+    from fpgart.engine.network import Network
     from fpgart.runtime.platform import Platform
     from fpgart.runtime.scheduler import Scheduler
 
@@ -88,6 +89,8 @@ class Device:
         self.programming = False
         self.launches = 0
         self.loaded = ""
+        self.network: Network | None = None
+        """What the kernels of the binary that is loaded share, where they talk to each other."""
         self.full_duplex = mmd.description.full_duplex
         self.knows_memories = not simulator
         """False for a simulator until a binary is loaded: nothing can be placed on it before."""

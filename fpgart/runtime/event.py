@@ -31,6 +31,10 @@ class Operation(Protocol):
     device: Device
 
     @property
+    def needs_thread(self) -> bool:
+        """Whether it may wait for commands that come later: then a thread of its own runs it."""
+
+    @property
     def name(self) -> str:
         """What it is, for watchers: transfer, migration, program, kernel or host."""
 

@@ -27,6 +27,7 @@ from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device, Direction
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
+from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.programming import load_onto
 from fpgart.runtime.transfers import Migration
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmUse
@@ -34,8 +35,8 @@ from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmUse
 if TYPE_CHECKING:
     from fpgart.runtime.program import Program
 
-Argument = tuple[int, int, "bytes | int | ref[Buffer]"]
-BUFFER = -1  # besides the engine's kinds: a buffer whose address is known at launch
+Argument = tuple[int, int, "bytes | int | ref[Buffer] | Pipe"]
+BUFFER, PIPE = -1, -2  # besides the engine's kinds: what has its address at launch
 SIZES = Struct("9Q")
 
 
@@ -113,6 +114,14 @@ class Kernel:
             buffer.owner.hint = self.interface.arguments[index].buffer_location
         self.arguments[index] = (BUFFER, 8, ref(buffer))
 
+    def set_pipe(self, index: int, pipe: Pipe) -> None:
+        """A pipe for a pipe argument. Raises InvalidArgValue, InvalidArgSize."""
+        declared = self.interface.arguments[index].pipe
+        if declared is None:
+            raise InvalidArgValue(f"{self.describe(index)} is no pipe")
+        pipe.bind(self, declared, self.describe(index))
+        self.arguments[index] = (PIPE, 8, pipe)
+
     def set_local(self, index: int, size: int) -> None:
         """`size` bytes of local memory; raises InvalidArgSize for none."""
         if not size:
@@ -162,6 +171,11 @@ class Kernel:
                     argument = (POINTER, 8, buffer.host_address())
                 else:
                     buffers.append((index, buffer))
+            elif isinstance(value, Pipe):
+                declared = self.interface.arguments[index].pipe
+                assert declared is not None
+                value.open()
+                argument = (POINTER, 8, value.fifo.end(blocking=declared.blocking))
             snapshot.append(argument)
         launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
         if len(self.context.usm):
@@ -263,6 +277,11 @@ class LaunchKernel:
     def direction(self) -> Direction:
         """Once begun it waits behind nobody: those in front may be waiting for its end."""
         return Direction.NONE if self.committed else Direction.BOTH
+
+    @property
+    def needs_thread(self) -> bool:
+        """Whether it may wait for commands behind it, so that no thread that others rely on may run it."""
+        return self.kernel.engine_kernel.waits_for_others
 
     def reserve(self) -> None:
         """Claim a block where each buffer argument is needed, for as long as this launch is there."""
@@ -415,7 +434,7 @@ class LaunchKernel:
                 parts.append(value)
             elif isinstance(value, ref):
                 parts.append(GLOBAL_POINTER.pack(places[index] + buffers[index].origin))
-            else:
+            elif self.kernel.interface.arguments[index].pipe is None and isinstance(value, int):
                 parts.append(GLOBAL_POINTER.pack(value))
         return b"".join(parts)
 
@@ -431,7 +450,9 @@ class LaunchKernel:
         begin = monotonic_ns()
         engine_kernel = self.kernel.engine_kernel
         extents = self._extents() if engine_kernel.wants_extents else ()
-        engine_kernel.launch(pack_arguments(packed), self.dimensions, self.sizes, self.has_local, extents)
+        engine_kernel.launch(
+            pack_arguments(packed), self.dimensions, self.sizes, self.has_local, extents, device.network
+        )
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()
@@ -457,12 +478,13 @@ class LaunchKernel:
 class MigrateForLaunch(Migration):
     """The migrations in front of a launch: one per buffer argument that is elsewhere."""
 
-    __slots__ = ("launch",)
+    __slots__ = ("launch", "needs_thread")
 
     def __init__(self, launch: LaunchKernel) -> None:
         moves = [(buffer, block) for (_, buffer), block in zip(launch.buffers, launch.places, strict=True)]
         super().__init__(launch.device, moves, "")
         self.launch = launch
+        self.needs_thread = launch.needs_thread
 
     def run(self) -> Operation | None:
         try:

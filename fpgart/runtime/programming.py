@@ -24,6 +24,9 @@ def load_onto(device: Device, program: Program) -> None:
     host's memory and written back. So they are when the board cannot be programmed with its contents kept.
     Raises BoardError when it cannot be programmed at all, OutOfHostMemory.
     """
+    if device.network is not None:
+        device.network.stop()
+        device.network = None
     interleaving = program.interleaving or device.interleaving
     saved = save(device) if interleaving != device.interleaving else []
     try:
@@ -36,6 +39,7 @@ def load_onto(device: Device, program: Program) -> None:
     device.interleaving = interleaving
     device.knows_memories = True
     restore(saved)
+    device.network = program.made.network()
 
 
 def save(device: Device) -> list[tuple[Block, HostStore]]:
@@ -65,6 +69,7 @@ class ProgramDevice:
 
     __slots__ = ("device", "program")
     name = "program"
+    needs_thread = False
     direction = Direction.BOTH
 
     def __init__(self, device: Device, program: Program) -> None:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from fpgart import log
 from fpgart.board.mmd import BoardError
+from fpgart.engine.network import host_waits
 from fpgart.errors import (
     CLError,
     ExecStatusErrorForEventsInWaitList,
@@ -134,7 +135,7 @@ class Scheduler:
             finally:
                 self._release()
             if direct:
-                self._run(event)
+                self._run_where_it_may(event)
                 if event.status > COMPLETE:  # it has further stages
                     self.wait(event)
                 _raise_failure(event)
@@ -163,12 +164,16 @@ class Scheduler:
                 self._release()
             if mine is not None:
                 helped = True
-                self._run(mine)
+                self._run_where_it_may(mine)
             elif waiter is not None:
                 if helped:  # what I made ready may have to be run by somebody before I am served
                     self.hand_over()
                     helped = False
-                waiter.acquire()
+                host_waits(True)
+                try:
+                    waiter.acquire()
+                finally:
+                    host_waits(False)
         if helped:
             self.hand_over()
 
@@ -415,6 +420,19 @@ class Scheduler:
 
     # Without the lock
 
+    def _run_where_it_may(self, event: Event) -> None:
+        """Run a claimed command here; one that may wait for later commands on a thread of its own."""
+        operation = event.operation
+        if operation is not None and operation.needs_thread:
+            name = f"fpgart {operation.name}"
+            threading.Thread(target=self._run_apart, args=(event,), name=name, daemon=True).start()
+        else:
+            self._run(event)
+
+    def _run_apart(self, event: Event) -> None:
+        self._run(event)
+        self.hand_over()  # nobody else knows of what became ready
+
     def _run(self, event: Event) -> None:
         """Run a claimed command to the end of its stage."""
         operation = event.operation
@@ -520,7 +538,7 @@ class Scheduler:
             if event is not None:
                 if more and self._workers < self._worker_limit:
                     self._add_worker()
-                self._run(event)
+                self._run_where_it_may(event)
                 event = None
                 last_work = monotonic_ns()
                 continue

@@ -26,6 +26,7 @@ class Transfer:
 
     __slots__ = ("busy", "device")
     name = "transfer"
+    needs_thread = False
     way = Direction.BOTH
 
     def __init__(self, device: Device) -> None:
@@ -346,6 +347,7 @@ class HostWork:
 
     __slots__ = ("device", "work")
     name = "host"
+    needs_thread = False
     direction = Direction.NONE
 
     def __init__(self, device: Device, work: Callable[[], None]) -> None:

@@ -39,6 +39,16 @@ typedef cl_uint CL_EXCEPTION_TYPE_INTEL;
 #define CL_DEVICE_EXCEPTION_ECC_CORRECTABLE_INTEL 1
 #define CL_DEVICE_EXCEPTION_ECC_NON_CORRECTABLE_INTEL 2
 
+/* Status of the calls on host pipes */
+#define CL_PIPE_FULL -1111
+#define CL_PIPE_EMPTY -1112
+
+/* Types of the commands on program-scope pipes and variables */
+#define CL_COMMAND_READ_HOST_PIPE_INTEL 0x4214
+#define CL_COMMAND_WRITE_HOST_PIPE_INTEL 0x4215
+#define CL_COMMAND_READ_GLOBAL_VARIABLE_INTEL 0x418E
+#define CL_COMMAND_WRITE_GLOBAL_VARIABLE_INTEL 0x418F
+
 /* Live objects: tracking has to begin before the objects are made; the report calls back for each */
 extern CL_API_ENTRY void CL_API_CALL clTrackLiveObjectsIntelFPGA(cl_platform_id platform);
 
@@ -68,6 +78,49 @@ extern CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithBinaryAndProgramDe
     cl_context context, cl_uint num_devices, const cl_device_id *device_list,
     const size_t *lengths, const unsigned char **binaries, cl_int *binary_status,
     cl_int *errcode_ret);
+
+/* Counters of the kernel behind a running event, or of all kernels of a program, go to profile.mon */
+extern CL_API_ENTRY cl_int CL_API_CALL clGetProfileInfoIntelFPGA(cl_event kernel_event);
+
+extern CL_API_ENTRY cl_int CL_API_CALL clGetProfileDataDeviceIntelFPGA(
+    cl_device_id device_id, cl_program program, cl_bool read_enqueue_kernels,
+    cl_bool read_auto_enqueued, cl_bool clear_counters_after_readback, size_t param_value_size,
+    void *param_value, size_t *param_value_size_ret, cl_int *errcode_ret);
+
+/* Host pipes: one packet per call; or several, in place */
+extern CL_API_ENTRY cl_int CL_API_CALL clReadPipeIntelFPGA(cl_mem pipe, void *ptr);
+
+extern CL_API_ENTRY cl_int CL_API_CALL clWritePipeIntelFPGA(cl_mem pipe, void *ptr);
+
+extern CL_API_ENTRY void *CL_API_CALL clMapHostPipeIntelFPGA(cl_mem pipe, cl_map_flags map_flags,
+                                                             size_t requested_size,
+                                                             size_t *mapped_size,
+                                                             cl_int *errcode_ret);
+
+extern CL_API_ENTRY cl_int CL_API_CALL clUnmapHostPipeIntelFPGA(cl_mem pipe, void *mapped_ptr,
+                                                                size_t size_to_unmap,
+                                                                size_t *unmapped_size);
+
+/* Pipes and variables of a program, by name */
+extern CL_API_ENTRY cl_int CL_API_CALL clEnqueueReadHostPipeINTEL(
+    cl_command_queue command_queue, cl_program program, const char *pipe_symbol,
+    cl_bool blocking_read, void *ptr, size_t size, cl_uint num_events_in_wait_list,
+    const cl_event *event_wait_list, cl_event *event);
+
+extern CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteHostPipeINTEL(
+    cl_command_queue command_queue, cl_program program, const char *pipe_symbol,
+    cl_bool blocking_write, const void *ptr, size_t size, cl_uint num_events_in_wait_list,
+    const cl_event *event_wait_list, cl_event *event);
+
+extern CL_API_ENTRY cl_int CL_API_CALL clEnqueueReadGlobalVariableINTEL(
+    cl_command_queue command_queue, cl_program program, const char *name, cl_bool blocking_read,
+    size_t size, size_t offset, void *ptr, cl_uint num_events_in_wait_list,
+    const cl_event *event_wait_list, cl_event *event);
+
+extern CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteGlobalVariableINTEL(
+    cl_command_queue command_queue, cl_program program, const char *name, cl_bool blocking_write,
+    size_t size, size_t offset, const void *ptr, cl_uint num_events_in_wait_list,
+    const cl_event *event_wait_list, cl_event *event);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipes (OpenCL 3.0, 5.4), host pipes, and what programs have under names (include/CL/cl_ext_intelfpga.h)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.api import info
+from fpgart.api.entry import Address, Command, WaitList, entry, string_at
+from fpgart.api.handles import references
+from fpgart.errors import InvalidArgValue, InvalidContext, InvalidPipeSize, InvalidValue
+from fpgart.runtime.context import Context
+from fpgart.runtime.device import Device
+from fpgart.runtime.pipe import MovePacket, MoveVariable, Pipe
+from fpgart.runtime.program import Program
+from fpgart.runtime.programming import program_device
+from fpgart.runtime.queue import CommandQueue
+
+ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
+HOST_ACCESS = cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_NO_ACCESS
+LARGEST_PACKET = 1024
+
+PIPE_INFO: dict[int, info.Query[Pipe]] = {
+    cl.CL_PIPE_PACKET_SIZE: lambda p: info.u32(p.packet_size),
+    cl.CL_PIPE_MAX_PACKETS: lambda p: info.u32(p.max_packets),
+    cl.CL_PIPE_PROPERTIES: lambda p: b"",
+}
+MEM_INFO: dict[int, info.Query[Pipe]] = {
+    cl.CL_MEM_TYPE: lambda p: info.u32(cl.CL_MEM_OBJECT_PIPE),
+    cl.CL_MEM_FLAGS: lambda p: info.bitfield(p.flags),
+    cl.CL_MEM_SIZE: lambda p: info.size(0),
+    cl.CL_MEM_HOST_PTR: lambda p: info.u64(0),
+    cl.CL_MEM_MAP_COUNT: lambda p: info.u32(0),
+    cl.CL_MEM_REFERENCE_COUNT: lambda p: info.u32(references(p)),
+    cl.CL_MEM_CONTEXT: lambda p: info.handle(p.context),
+    cl.CL_MEM_ASSOCIATED_MEMOBJECT: lambda p: info.u64(0),
+    cl.CL_MEM_OFFSET: lambda p: info.size(0),
+    cl.CL_MEM_USES_SVM_POINTER: lambda p: info.boolean(False),
+    cl.CL_MEM_PROPERTIES: lambda p: b"",
+}
+
+
+@entry("clCreatePipe")
+def create_pipe(context: Context, flags: int, packet_size: int, max_packets: int, properties: Any) -> Pipe:
+    if flags & ~(ACCESS | HOST_ACCESS):
+        raise InvalidValue(f"{flags:#x} has bits that are no flags for a pipe")
+    for among in (ACCESS, HOST_ACCESS):
+        if (flags & among) & ((flags & among) - 1):
+            raise InvalidValue(f"{flags:#x}: only one kind of access is possible")
+    if not 0 < packet_size <= LARGEST_PACKET or not max_packets:
+        raise InvalidPipeSize(f"{max_packets} packets of {packet_size} bytes; packets have 1 to {LARGEST_PACKET}")
+    if properties:
+        raise InvalidValue("pipes have no properties")
+    return Pipe(context, flags or cl.CL_MEM_READ_WRITE, packet_size, max_packets)
+
+
+@entry("clGetPipeInfo")
+def get_pipe_info(
+    pipe: Pipe, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    info.answer(PIPE_INFO, pipe, param_name, param_value_size, param_value, param_value_size_ret)
+
+
+@entry("clReadPipeIntelFPGA")
+def read_pipe(pipe: Pipe, ptr: int) -> None:
+    pipe.read(ptr)
+
+
+@entry("clWritePipeIntelFPGA")
+def write_pipe(pipe: Pipe, ptr: int) -> None:
+    pipe.write(ptr)
+
+
+@entry("clMapHostPipeIntelFPGA")
+def map_host_pipe(pipe: Pipe, map_flags: int, requested_size: int, mapped_size: Any) -> Address:
+    if not mapped_size:
+        raise InvalidValue("mapped_size is NULL")
+    if map_flags:
+        raise InvalidValue("host pipes are mapped without flags")
+    address, mapped_size[0] = pipe.map(requested_size)
+    return address
+
+
+@entry("clUnmapHostPipeIntelFPGA")
+def unmap_host_pipe(pipe: Pipe, mapped_ptr: int, size_to_unmap: int, unmapped_size: Any) -> None:
+    taken = pipe.unmap(mapped_ptr, size_to_unmap)
+    if unmapped_size:
+        unmapped_size[0] = taken
+
+
+# By name
+
+
+def check_program(queue: CommandQueue, program: Program) -> None:
+    if program.context is not queue.context:
+        raise InvalidContext("queue and program are of different contexts")
+
+
+def load(device: Device, program: Program) -> None:
+    """Have the board programmed with the program whose names are meant."""
+    program.interfaces()
+    if device.loaded != program.identity:
+        program_device(device, program)
+
+
+def symbol(name: int, ptr: int) -> str:
+    if not name:
+        raise InvalidValue("no name is given")
+    if not ptr:
+        raise InvalidValue("the host's pointer is NULL")
+    return string_at(name)
+
+
+def move_packet(
+    queue: CommandQueue, program: Program, name: str, ptr: int, size: int, wait_list: WaitList,
+    *, writing: bool, blocking: bool
+) -> Command:  # fmt: skip
+    check_program(queue, program)
+    load(queue.device, program)
+    network = queue.device.network
+    if network is None or network.channel(name) is None:
+        raise InvalidValue(f"the program has no channel '{name}' with __attribute__((intel_host_accessible))")
+    operation = MovePacket(queue.device, name, ptr, size, writing=writing, blocking=blocking)
+    kind = cl.CL_COMMAND_WRITE_HOST_PIPE_INTEL if writing else cl.CL_COMMAND_READ_HOST_PIPE_INTEL
+    return queue.run(kind, operation, blocking, wait_list)
+
+
+@entry("clEnqueueReadHostPipeINTEL")
+def enqueue_read_host_pipe(
+    command_queue: CommandQueue, program: Program, pipe_symbol: int, blocking_read: int, ptr: int, size: int,
+    wait_list: WaitList,
+) -> Command:  # fmt: skip
+    name = symbol(pipe_symbol, ptr)
+    return move_packet(command_queue, program, name, ptr, size, wait_list, writing=False, blocking=bool(blocking_read))
+
+
+@entry("clEnqueueWriteHostPipeINTEL")
+def enqueue_write_host_pipe(
+    command_queue: CommandQueue, program: Program, pipe_symbol: int, blocking_write: int, ptr: int, size: int,
+    wait_list: WaitList,
+) -> Command:  # fmt: skip
+    name = symbol(pipe_symbol, ptr)
+    return move_packet(command_queue, program, name, ptr, size, wait_list, writing=True, blocking=bool(blocking_write))
+
+
+def move_variable(
+    queue: CommandQueue, program: Program, name: str, ptr: int, size: int, offset: int, wait_list: WaitList,
+    *, writing: bool, blocking: bool
+) -> Command:  # fmt: skip
+    check_program(queue, program)
+    load(queue.device, program)
+    network = queue.device.network
+    found = network.variable(name) if network is not None else None
+    if found is None:
+        raise InvalidArgValue(f"the program has no program-scope variable '{name}'")
+    if offset + size > found[1]:
+        raise InvalidValue(f"'{name}' has {found[1]} bytes, {size} at {offset} are beyond its end")
+    kind = cl.CL_COMMAND_WRITE_GLOBAL_VARIABLE_INTEL if writing else cl.CL_COMMAND_READ_GLOBAL_VARIABLE_INTEL
+    operation = MoveVariable(queue.device, name, ptr, size, offset, writing=writing)
+    return queue.run(kind, operation, blocking, wait_list)
+
+
+@entry("clEnqueueReadGlobalVariableINTEL")
+def enqueue_read_global_variable(
+    command_queue: CommandQueue, program: Program, name: int, blocking_read: int, size: int, offset: int, ptr: int,
+    wait_list: WaitList,
+) -> Command:  # fmt: skip
+    return move_variable(
+        command_queue, program, symbol(name, ptr), ptr, size, offset, wait_list,
+        writing=False, blocking=bool(blocking_read),
+    )  # fmt: skip
+
+
+@entry("clEnqueueWriteGlobalVariableINTEL")
+def enqueue_write_global_variable(
+    command_queue: CommandQueue, program: Program, name: int, blocking_write: int, size: int, offset: int, ptr: int,
+    wait_list: WaitList,
+) -> Command:  # fmt: skip
+    return move_variable(
+        command_queue, program, symbol(name, ptr), ptr, size, offset, wait_list,
+        writing=True, blocking=bool(blocking_write),
+    )  # fmt: skip

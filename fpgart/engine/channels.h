@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FPGART_CHANNELS_H
+#define FPGART_CHANNELS_H
+#include <stddef.h>
+#include <stdint.h>
+/* cffi */
+/* How deep channels are: what CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE chooses. */
+enum depth_mode { DEPTH_IGNORED, DEPTH_DEFAULT, DEPTH_STRICT };
+/* In the high half of what network_launch() returns. */
+enum launch_end { LAUNCH_GAVE_UP = -3 };
+
+/* Packets of one size, first in, first out; any number of threads at both ends. */
+struct fifo;
+/* `hosted`: the host has one end, so that a kernel that waits may be waiting for the host. */
+struct fifo *fifo_new(const char *name, uint32_t packet, uint64_t capacity, int hosted);
+void fifo_free(struct fifo *fifo);
+/* Whole packets that are in it, that it can hold, and bytes of one. */
+uint64_t fifo_level(struct fifo *fifo);
+uint64_t fifo_capacity(struct fifo *fifo);
+uint32_t fifo_packet(struct fifo *fifo);
+/* Move one packet from or to the host's memory; 0 if that has to wait longer than so long. */
+int fifo_read(struct fifo *fifo, void *data, uint32_t milliseconds);
+int fifo_write(struct fifo *fifo, const void *data, uint32_t milliseconds);
+/* Where the packets (writing 0) or the room (writing 1) behind the first `skip` bytes are, and how
+ * many bytes there are in one piece; fifo_commit() says that so many bytes were used. */
+void *fifo_window(struct fifo *fifo, int writing, uint64_t skip, uint64_t *bytes);
+void fifo_commit(struct fifo *fifo, int writing, uint64_t bytes);
+
+/* What a kernel is given for a pipe argument. */
+struct pipe_end {
+    struct fifo *fifo;
+    uint32_t blocking;
+};
+
+/* The channels and global variables of one program on one board, and the kernels that use them. */
+struct network;
+struct network *network_new(uint32_t depth_mode, uint32_t timeout_ms);
+/* Every kernel that runs in it leaves at its next wait. */
+void network_stop(struct network *network);
+/* Stops it, and frees it when the last kernel has left. */
+void network_release(struct network *network);
+/* NULL for a name that no kernel has used yet. */
+struct fifo *network_channel(struct network *network, const char *name);
+void *network_variable(struct network *network, const char *name, uint64_t *size);
+/* What the kernels that were given up last were waiting for. */
+size_t network_report(struct network *network, char *words, size_t size);
+/* A thread of the host begins, or stops, to wait for what kernels do; only meanwhile are kernels
+ * given up. */
+void network_host_waits(int begins);
+/* Where kernels find the function that they call; 0 if there is no room. `wanted` is tried first.
+ */
+uintptr_t network_table(uintptr_t wanted);
+/* As driver_launch(), on a driver that runs a kernel on the thread that enqueues it. The queue and
+ * the kernel are the launch's own, and lost if it gives up. */
+int64_t network_launch(struct network *network, const char *name, uint64_t compute_id, int autorun,
+                       uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                       uint32_t dimensions, const char *sizes, int has_local);
+/* cffi */
+#endif

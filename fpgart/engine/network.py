@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kernels that run at the same time share: channels, pipes, program-scope variables (engine/channels.c).
+
+A `Network` belongs to one program on one board, from when the board is programmed with it until the next time.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from fpgart import log
+from fpgart._native import ffi, lib
+from fpgart.errors import OutOfHostMemory, OutOfResources
+
+REPORT_BYTES = 4096
+
+
+class DepthMode(enum.IntEnum):
+    """CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE: how many packets channels hold.
+
+    IGNOREDEPTH: as many as make kernels fast. DEFAULT: so only where the source gives no depth. STRICT: as the
+    source says, else 1.
+    """
+
+    IGNOREDEPTH = 0
+    DEFAULT = 1
+    STRICT = 2
+
+
+class GaveUp(OutOfResources):
+    """A kernel was made to leave: a deadlock, or its board is wanted for another program."""
+
+
+class Fifo:
+    """Packets of `packet` bytes, `capacity` of them at most; any thread at either end.
+
+    Raises OutOfHostMemory.
+    """
+
+    __slots__ = ("_ends", "_owner", "handle")
+
+    def __init__(self, name: str, packet: int, capacity: int, *, hosted: bool) -> None:
+        """`hosted`: the host has one end."""
+        handle = lib.fifo_new(name.encode(), packet, capacity, hosted)
+        if handle == ffi.NULL:
+            raise OutOfHostMemory(f"no room for a pipe of {capacity} packets of {packet} bytes")
+        self.handle = ffi.gc(handle, lib.fifo_free)
+        self._owner: object = None
+        self._ends: Any = None
+
+    @classmethod
+    def within(cls, owner: object, handle: object) -> Fifo:
+        """One that belongs to a network, which it keeps alive."""
+        made = cls.__new__(cls)
+        made.handle, made._owner, made._ends = handle, owner, None
+        return made
+
+    @property
+    def packet(self) -> int:
+        return int(lib.fifo_packet(self.handle))
+
+    @property
+    def capacity(self) -> int:
+        """In packets."""
+        return int(lib.fifo_capacity(self.handle))
+
+    @property
+    def level(self) -> int:
+        """The packets that are in it now."""
+        return int(lib.fifo_level(self.handle))
+
+    def read(self, address: int, wait_ms: int = 0) -> bool:
+        """Move one packet to the host's memory; False if there was none for so long."""
+        return bool(lib.fifo_read(self.handle, ffi.cast("void *", address), wait_ms))
+
+    def write(self, address: int, wait_ms: int = 0) -> bool:
+        """Move one packet from the host's memory; False if there was no room for so long."""
+        return bool(lib.fifo_write(self.handle, ffi.cast("void *", address), wait_ms))
+
+    def window(self, *, writing: bool, skip: int) -> tuple[int, int]:
+        """Where the packets (or the room) behind the first `skip` bytes are; address, and bytes in one piece."""
+        size = ffi.new("uint64_t *")
+        address = lib.fifo_window(self.handle, writing, skip, size)
+        return int(ffi.cast("uintptr_t", address)), int(size[0])
+
+    def commit(self, size: int, *, writing: bool) -> None:
+        """So many bytes of the window were read, or written."""
+        lib.fifo_commit(self.handle, writing, size)
+
+    def end(self, *, blocking: bool) -> int:
+        """The address that a kernel takes for it as a pipe argument."""
+        if self._ends is None:
+            ends = ffi.new("struct pipe_end[2]")
+            for index in (0, 1):
+                ends[index].fifo = self.handle
+                ends[index].blocking = index
+            self._ends = ends
+        return int(ffi.cast("uintptr_t", ffi.addressof(self._ends, int(blocking))))
+
+
+class Network:
+    """The channels and variables of a program on a board; keeps `program`, whose kernels they are, alive."""
+
+    def __init__(self, mode: DepthMode, timeout_s: float, program: object = None) -> None:
+        """`timeout_s`: how long all kernels may wait for each other before they are given up; 0 for ever."""
+        self.program = program
+        handle = lib.network_new(mode, int(timeout_s * 1000))
+        if handle == ffi.NULL:
+            raise OutOfHostMemory("no room for a program's channels")
+        self.handle = ffi.gc(handle, lib.network_release)
+        self.stopped = False
+        self._told = ""
+
+    def stop(self) -> None:
+        """Every kernel in it leaves, at once or with its next word to another."""
+        self.stopped = True
+        lib.network_stop(self.handle)
+
+    def channel(self, name: str) -> Fifo | None:
+        found = lib.network_channel(self.handle, name.encode())
+        return None if found == ffi.NULL else Fifo.within(self, found)
+
+    def variable(self, name: str) -> tuple[int, int] | None:
+        """Address and bytes of a program-scope variable."""
+        size = ffi.new("uint64_t *")
+        found = lib.network_variable(self.handle, name.encode(), size)
+        return None if found == ffi.NULL else (int(ffi.cast("uintptr_t", found)), int(size[0]))
+
+    def failure(self, kernel: str) -> GaveUp:
+        """Why a kernel was made to leave."""
+        if self.stopped:
+            return GaveUp(f"the board was programmed anew, or closed, while kernel '{kernel}' waited")
+        words = ffi.new("char[]", REPORT_BYTES)
+        lib.network_report(self.handle, words, REPORT_BYTES)
+        report = f"deadlock: {ffi.string(words).decode(errors='replace')}"
+        if report != self._told:  # once for all kernels of it; a hang is nothing to keep for the log
+            self._told = report
+            log.warning(report)
+        return GaveUp(report)
+
+
+def host_waits(begins: bool) -> None:
+    """A thread of the host begins, or stops, to wait; kernels that wait for each other are given up only meanwhile."""
+    lib.network_host_waits(begins)
+
+
+def table(wanted: int) -> int:
+    """The address at which kernels find their way out; `wanted` if that is free, else another."""
+    return int(lib.network_table(wanted))

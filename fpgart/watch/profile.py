@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counters per kernel for clGetProfileInfoIntelFPGA and clGetProfileDataDeviceIntelFPGA (profile.mon).
+
+A real board counts stalls and bytes per port. What is counted here is what is known here: launches, and the
+nanoseconds that they took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from time import monotonic_ns
+
+from fpgart.runtime.event import COMPLETE, Event, Operation
+from fpgart.runtime.kernel import LaunchKernel
+
+FILE = Path("profile.mon")
+SHARED_CONTROL = -1  # the original's value for "not asked for"
+
+
+@dataclass(slots=True)
+class Counters:
+    """Of one kernel on one device; times of the host's monotonic clock."""
+
+    launches: int = 0
+    busy_ns: int = 0
+    begin_ns: int = 0
+    end_ns: int = 0
+
+
+class Profile:
+    """Listens to the ends of launches; write() adds lines to profile.mon in the current folder."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, str], Counters] = {}
+        self._lock = Lock()
+
+    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+        if operation.name != "kernel" or status < COMPLETE or not isinstance(operation, LaunchKernel):
+            return
+        now = monotonic_ns()
+        with self._lock:
+            counters = self._found.setdefault((operation.device.id, operation.kernel.name), Counters(begin_ns=begin))
+            counters.launches += 1
+            counters.busy_ns += now - begin
+            counters.end_ns = now
+
+    def write(self, device: int, queue: int, kernels: Iterable[str], *, clear: bool = False) -> None:
+        """One line per kernel: device, queue, kernel, begin, end, shared-control flag, number of values, values."""
+        with self._lock:
+            lines = []
+            for name in kernels:
+                counters = self._found.get((device, name), Counters())
+                values = (counters.launches, counters.busy_ns)
+                fields = (device, queue, name, counters.begin_ns, counters.end_ns, SHARED_CONTROL, len(values), *values)
+                lines.append(",".join(map(str, fields)) + "\n")
+                if clear:
+                    self._found.pop((device, name), None)
+        with FILE.open("a") as out:
+            out.writelines(lines)
