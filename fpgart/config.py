@@ -139,6 +139,12 @@ FAULTS = Option(
     "",
     "Calls of the board that fail, take longer or hang, as in write:fail:nth=3 (docs/faults.md).",
 )
+TIME = Option(
+    "FPGART_TIME",
+    one_of("real", "model"),
+    "real",
+    "Times that profiling reports: real (how long the simulation took) or model (how long the board would take).",
+)
 WARM_MEMORY = Option(
     "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."
 )

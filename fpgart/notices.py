@@ -28,6 +28,7 @@ class Notices:
         "call_failed",
         "fault_injected",
         "migrated",
+        "modelled",
         "operation_began",
         "operation_ended",
         "usm_allocated",
@@ -48,6 +49,8 @@ class Notices:
         """(block): a range of a board's memory was claimed."""
         self.block_freed: tuple[Listener, ...] = ()
         """(block): it was given back."""
+        self.modelled: tuple[Listener, ...] = ()
+        """(event, command, steps): a command has its times in the simulated clock, before it really runs."""
         self.operation_began: tuple[Listener, ...] = ()
         """(event, operation): a device operation starts on the calling thread."""
         self.operation_ended: tuple[Listener, ...] = ()

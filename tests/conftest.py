@@ -15,7 +15,8 @@ def boards() -> Iterator[Callable[..., Machine]]:
     """`boards("a10_ref", "hetero")`: a machine with these boards."""
     with ExitStack() as open_machines:
 
-        def make(*names: Any, simulator: bool = False) -> Machine:
-            return open_machines.enter_context(contextmanager(machine_of)(*names, simulator=simulator))
+        def make(*names: Any, simulator: bool = False, modelled: bool = False) -> Machine:
+            made = contextmanager(machine_of)(*names, simulator=simulator, modelled=modelled)
+            return open_machines.enter_context(made)
 
         yield make

@@ -28,6 +28,7 @@ from fpgart.runtime.platform import Board, Identity, Platform
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.scheduler import Scheduler
+from fpgart.runtime.simulated_clock import ModelScheduler
 from fpgart.runtime.transfers import ReadBuffer, WriteBuffer
 
 KERNEL_NAME = "k"
@@ -113,9 +114,10 @@ class Watcher:
 class Machine:
     """A platform of the given boards, a context with all of its devices, and a queue for each."""
 
-    def __init__(self, *boards: str | BoardDescription, simulator: bool = False) -> None:
+    def __init__(self, *boards: str | BoardDescription, simulator: bool = False, modelled: bool = False) -> None:
+        """`modelled`: with a simulated clock."""
         described = [describe(board) if isinstance(board, str) else board for board in boards]
-        self.scheduler = Scheduler()
+        self.scheduler = ModelScheduler() if modelled else Scheduler()
         self.platform = Platform(
             Identity("test", "test", "OpenCL 3.0 test"),
             [Board(SimulatedBoard(board), GlobalMemories(board), simulator) for board in described],
@@ -201,9 +203,9 @@ class Machine:
         self.context.reap()
 
 
-def machine_of(*boards: str | BoardDescription, simulator: bool = False) -> Iterator[Machine]:
+def machine_of(*boards: str | BoardDescription, simulator: bool = False, modelled: bool = False) -> Iterator[Machine]:
     """A machine whose watcher listens until it is closed."""
-    made = Machine(*boards, simulator=simulator)
+    made = Machine(*boards, simulator=simulator, modelled=modelled)
     NOTICES.listen(made.watcher)
     try:
         yield made

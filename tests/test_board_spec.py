@@ -8,7 +8,7 @@ import pytest
 
 from fpgart.board import board_spec, catalogue
 from fpgart.board.board_spec import BoardSpecError
-from fpgart.board.description import AllocationType, BoardDescription
+from fpgart.board.description import AllocationType, BoardDescription, Timing
 
 GIB = 1 << 30
 INTERFACE = '<interface name="board" port="p" address="0x0" size="0x40000000" latency="240" width="512"/>'
@@ -78,6 +78,11 @@ def test_interfaces_may_come_in_any_order() -> None:
     assert (memory.begin, memory.end, memory.banks, memory.bank_size) == (0, 2 * GIB, 2, GIB)
 
 
+def test_what_is_left_out_of_the_timing_has_its_default() -> None:
+    board = parsed(f'<board name="b"><fpgart pcie_lanes="16" mmd_latency="0"/>{MEMORY}</board>')
+    assert board.timing == Timing(pcie_lanes=16, mmd_latency=0)
+
+
 WRONG = [
     ("", "b.xml:1: no element found"),
     ("<board", "b.xml:1: unclosed token"),
@@ -110,6 +115,11 @@ WRONG = [
         f'<board name="b"><global_mem name="M">{INTERFACE}\n{INTERFACE}</global_mem></board>',
         "b.xml:1: global_mem interface: 'p' ends at 0x40000000, 'p' begins at 0x0",
     ),
+    (
+        f'<board name="b">\n<fpgart pcie_lanes="3"/>{MEMORY}</board>',
+        "b.xml:2: fpgart pcie_lanes: 3 is not one of 1, 2, 4, 8, 16",
+    ),
+    (f'<board name="b"><fpgart kernel_clock="0"/>{MEMORY}</board>', "fpgart kernel_clock: has to be more than 0"),
     (
         f'<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY c "&a;&a;">]><board name="&c;">{MEMORY}</board>',
         "b.xml:1: a document type (and so entities) is not accepted here",

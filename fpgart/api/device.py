@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 from struct import Struct
-from time import monotonic_ns
 from typing import Any
 
 from fpgart import opencl as cl
@@ -374,14 +373,14 @@ def create_sub_devices(
 def get_device_and_host_timer(device: Device, device_timestamp: Any, host_timestamp: Any) -> None:
     if not device_timestamp or not host_timestamp:
         raise InvalidValue("a timestamp has nowhere to go")
-    device_timestamp[0] = host_timestamp[0] = monotonic_ns()
+    device_timestamp[0] = host_timestamp[0] = device.scheduler.host_time()
 
 
 @entry("clGetHostTimer")
 def get_host_timer(device: Device, host_timestamp: Any) -> None:
     if not host_timestamp:
         raise InvalidValue("the timestamp has nowhere to go")
-    host_timestamp[0] = monotonic_ns()
+    host_timestamp[0] = device.scheduler.host_time()
 
 
 @entry("clSetDefaultDeviceCommandQueue")

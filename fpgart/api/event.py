@@ -23,7 +23,7 @@ EVENT_INFO: dict[int, info.Query[Event]] = {
     cl.CL_EVENT_COMMAND_QUEUE: lambda e: info.handle(e.queue),
     cl.CL_EVENT_CONTEXT: lambda e: info.handle(e.context),
     cl.CL_EVENT_COMMAND_TYPE: lambda e: info.u32(e.command_type),
-    cl.CL_EVENT_COMMAND_EXECUTION_STATUS: lambda e: info.i32(e.status),
+    cl.CL_EVENT_COMMAND_EXECUTION_STATUS: lambda e: info.i32(e.seen_status()),
     cl.CL_EVENT_REFERENCE_COUNT: lambda e: info.u32(references(e)),
 }
 PROFILING_INFO: dict[int, info.Query[Event]] = {

@@ -84,7 +84,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
     trace = start_trace(at_end)
-    scheduler = Scheduler(guard_collector=not owns)
+    scheduler = make_scheduler(guard_collector=not owns)
     platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace), None, scheduler)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
@@ -103,6 +103,15 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     start_profile()
     if not owns:
         atexit.register(lib.fpgart_close)
+
+
+def make_scheduler(*, guard_collector: bool) -> Scheduler:
+    """The one that FPGART_TIME asks for."""
+    if config.TIME.value == "model":
+        from fpgart.runtime.simulated_clock import ModelScheduler
+
+        return ModelScheduler(guard_collector=guard_collector)
+    return Scheduler(guard_collector=guard_collector)
 
 
 def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:

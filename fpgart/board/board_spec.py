@@ -4,21 +4,28 @@
 Understood are `board` (name), `global_mem` (name, max_bandwidth, interleaved_bytes, config_addr, default,
 allocation_type) and its `interface` elements (port, address, size, width, latency, maxburst); everything
 else (host, channels, interfaces of other parts, PLL, ...) is passed over. What such files have no place for
-is in an element of our own: <fpgart vendor="..." full_duplex="0|1" unified_memory="0|1"/>.
+is in an element of our own: <fpgart vendor="..." full_duplex="0|1" unified_memory="0|1"/>, which also takes
+the fields of description.Timing (pcie_generation, kernel_clock, ...) as attributes.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 
-from fpgart.board.description import AllocationType, BoardDescription, GlobalMemory, Interface
+from fpgart.board.description import AllocationType, BoardDescription, GlobalMemory, Interface, Timing
 from fpgart.board.device_address import BOARD_MASK
 from fpgart.board.xml_elements import BoardSpecError as BoardSpecError
 from fpgart.board.xml_elements import Element, walk
 
 MOST_MEMORIES = 32
+PCIE = {
+    "pcie_generation": (1, 2, 3, 4, 5),
+    "pcie_lanes": (1, 2, 4, 8, 16),
+    "pcie_payload": (128, 256, 512, 1024, 2048, 4096),
+}
 ALLOCATION_TYPES = {"host": AllocationType.HOST, "shared": AllocationType.SHARED, "device": AllocationType.DEVICE}
 
 
@@ -71,6 +78,7 @@ def parse(data: bytes, file: str) -> BoardDescription:
         full_duplex=ours.flag("full_duplex"),
         unified_memory=ours.flag("unified_memory"),
         text=data.decode(errors="replace"),
+        timing=_timing(ours),
     )
 
 
@@ -82,6 +90,20 @@ def read(path: Path) -> BoardDescription:
     except OSError as error:
         raise BoardSpecError(f"{file}: {error.strerror}") from None
     return parse(data, str(file))
+
+
+def _timing(element: Element) -> Timing:
+    """Latencies may be 0, all else has to be more; what is left out has Timing's value."""
+    given: dict[str, int] = {}
+    for field in fields(Timing):
+        if field.name not in element.attributes:
+            continue
+        read = element.positive if field.name in ("dma_block", "kernel_clock") else element.number
+        value = given[field.name] = read(field.name, 0)
+        choices = PCIE.get(field.name)
+        if choices and value not in choices:
+            raise element.error(field.name, f"{value} is not one of {', '.join(map(str, choices))}")
+    return Timing(**given)
 
 
 def _memory(element: Element, parts: list[Element]) -> GlobalMemory:
@@ -117,9 +139,9 @@ def _interface(element: Element) -> Interface:
         element.attributes.get("port", "") or element.attributes.get("name", ""),
         address,
         size,
-        element.number("width", 512),
+        element.positive("width", 512),
         element.number("latency", 0),
-        element.number("maxburst", 16),
+        element.positive("maxburst", 16),
     )
 
 

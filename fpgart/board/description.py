@@ -91,6 +91,25 @@ class GlobalMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """What the model of time (docs/time.md) knows of a board besides its memories.
+
+    `pcie_payload` in bytes per packet; `mmd_latency` nanoseconds per MMD call, `dma_latency` per begun `dma_block`
+    of bytes; `kernel_clock` in MHz, `launch_latency` in nanoseconds per launch, `program_time` in milliseconds.
+    """
+
+    pcie_generation: int = 3
+    pcie_lanes: int = 8
+    pcie_payload: int = 256
+    mmd_latency: int = 10_000
+    dma_latency: int = 13_000
+    dma_block: int = 1 << 20
+    kernel_clock: int = 300
+    launch_latency: int = 10_000
+    program_time: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
 class BoardDescription:
     """A board's name, vendor and memories; the first memory is the compiler's default.
 
@@ -103,6 +122,7 @@ class BoardDescription:
     full_duplex: bool = False
     unified_memory: bool = False
     text: str = field(default="", repr=False, compare=False)
+    timing: Timing = Timing()
 
     @property
     def device_private(self) -> tuple[GlobalMemory, ...]:

@@ -38,6 +38,12 @@ class Element:
             raise self.error(field, f"{text} is out of range")
         return value
 
+    def positive(self, field: str, default: int) -> int:
+        value = self.number(field, default)
+        if not value:
+            raise self.error(field, "has to be more than 0")
+        return value
+
     def flag(self, field: str) -> bool:
         return bool(self.number(field, 0))
 

@@ -38,6 +38,9 @@ def cli() -> None:
 @click.option(
     "--faults", metavar="SPEC", help="Calls of the board that fail, such as write:fail:nth=3 (docs/faults.md)."
 )
+@click.option(
+    "--time", "clock", type=click.Choice(("real", "model")), help="Times that profiling reports: see docs/time.md."
+)
 @click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
 @click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
@@ -46,6 +49,7 @@ def run(
     engine: str | None,
     trace: str | None,
     faults: str | None,
+    clock: str | None,
     summary: bool,
     log: bool,
     program: tuple[str, ...],
@@ -64,6 +68,7 @@ def run(
         "FPGART_ENGINE": engine,
         "FPGART_TRACE": trace,
         "FPGART_FAULTS": faults,
+        "FPGART_TIME": clock,
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
     }

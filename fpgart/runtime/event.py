@@ -116,6 +116,13 @@ class Event:
             raise InvalidValue(f"callbacks are for submitted, running and complete, not for status {status}")
         self.context.scheduler.add_callback(self, status, callback)
 
+    def seen_status(self) -> int:
+        """The execution status, for a host that asks instead of waiting."""
+        status = self.status
+        if status <= COMPLETE:
+            self.context.scheduler.saw_end(self)
+        return status
+
     def set_status(self, status: int) -> None:
         """End a user event (OpenCL 3.0, 5.11): COMPLETE, or negative to fail all that wait for it."""
         if status > COMPLETE:
@@ -132,4 +139,4 @@ class Event:
             raise ProfilingInfoNotAvailable("the queue was made without CL_QUEUE_PROFILING_ENABLE")
         if self.status != COMPLETE:
             raise ProfilingInfoNotAvailable(f"the command has not completed, its status is {self.status}")
-        return int(getattr(self, f"{stage}_ns"))
+        return self.context.scheduler.stage_time(self, stage)

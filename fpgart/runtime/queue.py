@@ -39,6 +39,7 @@ class CommandQueue:
         self._scheduler = context.scheduler
         with context.placing:
             context.queues.add(self)
+        self._scheduler.queue_made(self)
 
     def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
         """Put a command at the end of the queue and return its event at once."""

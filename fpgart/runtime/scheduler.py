@@ -227,6 +227,22 @@ class Scheduler:
         self._fire(fired)
         self.hand_over()
 
+    # Time, for those who ask; a scheduler with a clock of its own answers otherwise
+
+    def host_time(self) -> int:
+        """Nanoseconds of the clock that stage_time() is in, now."""
+        return monotonic_ns()
+
+    def stage_time(self, event: Event, stage: str) -> int:
+        """Nanoseconds at which a command reached a stage: queued, submit, start or end."""
+        return int(getattr(event, f"{stage}_ns"))
+
+    def saw_end(self, event: Event) -> None:
+        """The host has seen by itself that a command has ended."""
+
+    def queue_made(self, queue: CommandQueue) -> None:
+        """The host has made a queue."""
+
     def close(self, patience_s: float) -> bool:
         """Start nothing more, and wait for what runs; True when everything stands still."""
         self._acquire()

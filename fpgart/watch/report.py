@@ -75,6 +75,17 @@ class Kernel:
 
 
 @dataclass(slots=True)
+class Modelled:
+    """Steps of one kind, or runs of one kernel, in the simulated clock."""
+
+    count: int = 0
+    bytes: int = 0
+    nanoseconds: int = 0
+    bounds: dict[str, int] = field(default_factory=dict)
+    """By resource, how many of them it bounds."""
+
+
+@dataclass(slots=True)
 class Advice:
     """Copies that need not have been: how many, how many bytes, and what to do instead."""
 
@@ -103,6 +114,12 @@ class Report:
     programming_microseconds: float = 0.0
     skipped_migrations: int = 0
     advice: list[Advice] = field(default_factory=list)
+    modelled: dict[tuple[int, str], Modelled] = field(default_factory=dict)
+    """By device, and kernel or kind of step (FPGART_TIME=model)."""
+    modelled_nanoseconds: int = 0
+    """When the last step ends."""
+    busy: dict[tuple[int, str], int] = field(default_factory=dict)
+    """By device and resource, for how many nanoseconds of the simulated clock."""
 
 
 def events(path: Path) -> Iterator[Args]:
@@ -153,6 +170,9 @@ def of(found: list[Args]) -> Report:
 
 def _take(report: Report, event: Args) -> None:
     args, at = event.get("args", {}), float(event.get("ts", 0.0))
+    if event.get("cat") == "time":
+        _take_modelled(report, event["name"], args)
+        return
     duration = float(event.get("dur", 0.0))
     report.microseconds = max(report.microseconds, at + duration)
     category, name = event.get("cat"), event.get("name", "")
@@ -181,6 +201,19 @@ def _take(report: Report, event: Args) -> None:
         _take_block(report, name, args, at)
     elif category == "device":
         _take_operation(report, name, args, at, duration)
+
+
+def _take_modelled(report: Report, name: str, args: Args) -> None:
+    device, kernel = args["device"], args.get("kernel", "")
+    report.modelled_nanoseconds = max(report.modelled_nanoseconds, args["end"])
+    found = report.modelled.setdefault((device, f"kernel {kernel}" if kernel else name), Modelled())
+    found.count += 1
+    found.bytes += args["size"]
+    found.nanoseconds += args["end"] - args["begin"]
+    found.bounds[args["bound"]] = found.bounds.get(args["bound"], 0) + 1
+    for resource, busy in args["busy"].items():
+        key = device, f"{resource} of {kernel}" if resource == "pipeline" else resource
+        report.busy[key] = report.busy.get(key, 0) + busy
 
 
 def _take_usm(report: Report, name: str, args: Args, at: float) -> None:
@@ -366,6 +399,7 @@ def as_text(report: Report) -> str:
             "",
             f"programming: {times(len(report.programmed), 'time')}, {times(programs, 'program')}, {cost:.3f} ms",
         ]
+    lines += _modelled_in_words(report)
     lines += ["", "buffers"]
     for life in sorted(report.buffers.values(), key=lambda life: life.number):
         lines += _life_in_words(life)
@@ -379,6 +413,34 @@ def as_text(report: Report) -> str:
     if not report.advice:
         lines.append("  nothing")
     return "\n".join(lines) + "\n"
+
+
+def _modelled_in_words(report: Report) -> list[str]:
+    """What the simulated clock says: what bounds each kernel and kind of step, and what is busiest on each board."""
+    if not report.modelled:
+        return []
+    lines = ["", f"simulated time (FPGART_TIME=model): {report.modelled_nanoseconds / 1e6:.3f} ms"]
+    for (device, name), found in sorted(report.modelled.items()):
+        lines.append(
+            f"  device {device}: {name}: {times(found.count, 'time')}, {in_words(found.bytes)}, "
+            f"{found.nanoseconds / 1e6:.3f} ms, bound by {_bounds(found)}"
+        )
+    for device in sorted({device for device, _ in report.busy}):
+        parts = sorted((-busy, name) for (where, name), busy in report.busy.items() if where == device and busy)
+        shares = [f"{name} {-busy / 1e6:.3f} ms ({_share(-busy, report)})" for busy, name in parts]
+        lines.append(f"  device {device}: busiest first: {', '.join(shares)}")
+    return lines
+
+
+def _bounds(found: Modelled) -> str:
+    """`pipeline`, or `PCIe write (3), MMD calls (1)`."""
+    if len(found.bounds) == 1:
+        return next(iter(found.bounds))
+    return ", ".join(f"{name} ({number})" for name, number in sorted(found.bounds.items(), key=lambda b: (-b[1], b[0])))
+
+
+def _share(busy: int, report: Report) -> str:
+    return f"{100 * busy / max(1, report.modelled_nanoseconds):.1f} %"
 
 
 def saved(advice: Advice) -> str:
@@ -465,6 +527,13 @@ def as_json(report: Report) -> str:
         "programmed": report.programmed,
         "programming_microseconds": report.programming_microseconds,
         "skipped_migrations": report.skipped_migrations,
+        "modelled": [
+            {"device": device, "what": name, **asdict(found)} for (device, name), found in report.modelled.items()
+        ],
+        "modelled_nanoseconds": report.modelled_nanoseconds,
+        "busy": [
+            {"device": device, "resource": name, "nanoseconds": busy} for (device, name), busy in report.busy.items()
+        ],
         "advice": [asdict(advice) for advice in report.advice],
     }
     return json.dumps(facts, indent=2) + "\n"

@@ -9,6 +9,8 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 - cat "memory": reserve or free of a block, args device, memory, bank, address, size, buffer.
 - cat "device": a device operation, with its command, buffer, kernel, ND-range, or a migration's reason.
 - cat "buffer": create or release of a buffer.
+- cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its time there, in processes of
+  their own (1000 + id): args command, queued, submit, begin, end (nanoseconds), bound, busy (by resource), size.
 - cat "usm": allocate or free of unified shared memory, migrate of a shared range.
 - cat "fault": a fault that was asked for, as long as it delayed the call, args device, call.
 """
@@ -24,7 +26,7 @@ from contextvars import ContextVar
 from functools import wraps
 from itertools import count
 from time import monotonic_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fpgart import log
 from fpgart import opencl as cl
@@ -37,8 +39,13 @@ from fpgart.runtime.kernel import LaunchKernel, Stage
 from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
 from fpgart.runtime.usm import Kind, UsmAllocation, UsmTransfer
 
+if TYPE_CHECKING:
+    from fpgart.runtime.board_clock import StepTime
+    from fpgart.runtime.simulated_clock import Command
+
 HOST = 1
 FIRST_DEVICE = 2
+FIRST_CLOCK = 1000
 COMMANDS = {
     value: name.removeprefix("CL_COMMAND_")
     for name, value in vars(cl).items()
@@ -93,6 +100,7 @@ class Trace:
         self._begin = monotonic_ns()
         self._threads: set[int] = set()
         self._queues: set[tuple[int, int]] = set()
+        self._lanes: dict[int, dict[str, int]] = {}
         self._blocks: dict[int, Blocks] = {}
         self._failure = threading.local()
         os.write(self._file, b"[\n")
@@ -310,6 +318,34 @@ class Trace:
         args["from"], args["to"] = _where(source), _where(target)
         duration = 0 if source is target else monotonic_ns() - begin
         self.emit("device", "migration", begin, duration, args, queue)
+
+    # The simulated clock
+
+    def modelled(self, event: Event, command: Command, steps: list[StepTime]) -> None:
+        for step in steps:
+            args = self._place(event, step.device, 0)
+            del args["operation"]
+            args |= {"queue": self._queue(event), "queued": command.queued, "submit": command.submit}
+            args |= {"begin": step.begin, "end": step.end, "bound": step.bound, "busy": step.busy, "size": step.size}
+            if step.kernel:
+                args["kernel"] = step.kernel
+            lane = f"kernel {step.kernel}" if step.kernel else next(iter(step.busy), step.name)
+            process = FIRST_CLOCK + step.device.id
+            track = self._lane(process, step.device, lane)
+            shown = self._event(
+                "time", step.name, process, track, self._begin + step.begin, step.end - step.begin, args
+            )
+            self._write(shown)
+
+    def _lane(self, process: int, device: Device, lane: str) -> int:
+        """The track of a resource of the simulated clock."""
+        lanes = self._lanes.setdefault(process, {})
+        if not lanes:
+            self._name(process, 0, "process_name", f"device {device.id}: {device.board.name}, simulated time")
+        if lane not in lanes:
+            lanes[lane] = len(lanes) + 1
+            self._name(process, lanes[lane], "thread_name", lane)
+        return lanes[lane]
 
     @staticmethod
     def _queue(event: Event) -> int:
