@@ -25,6 +25,7 @@ from fpgart.runtime.scheduler import Scheduler
 HOST_NS = 1_000
 """What the host takes for enqueueing a command; nothing else that it does takes time. Threads begin there."""
 MOST_THREADS = 4096
+"""Of so many threads the times are kept, those last used."""
 
 
 class Command:
@@ -95,8 +96,8 @@ class SimulatedClock:
     def turn(self, to: int) -> int:
         """Put the calling thread's time, forwards or backwards; returns what it was."""
         threads, thread = self._threads, threading.get_native_id()
-        before = threads.get(thread, HOST_NS)
-        if len(threads) >= MOST_THREADS and thread not in threads:
+        before = threads.pop(thread, HOST_NS)
+        if len(threads) >= MOST_THREADS:
             del threads[next(iter(threads))]
         threads[thread] = to
         return before
