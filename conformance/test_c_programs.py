@@ -240,7 +240,7 @@ def test_python_host_gets_right_results(driver_environment: Environment) -> None
 # -- Surroundings --
 
 
-@pytest.mark.parametrize("boards", ["usm_s10", "a10_ref,a10_ref", "hetero,usm_s10,a10_ref"])
+@pytest.mark.parametrize("boards", ["usm_s10", "a10_ref,a10_ref", "hetero,usm_s10,a10_ref", "k2h", "k2h_low,a10_ref"])
 def test_buffers_keep_their_contents_on_boards_of_all_kinds(
     build: Build, driver: Path, driver_environment: Environment, boards: str
 ) -> None:
@@ -318,6 +318,27 @@ def test_a_compiled_program_runs_on_the_board_it_was_compiled_for(
     run(build("aocx_host"), program, environment=environment)
     other = {"a10_ref": "hetero"}.get(board, "a10_ref")
     run(build("aocx_host"), program, environment={**environment, "FPGART_BOARD": other}, status=1)
+
+
+# A 66AK2x of a 64th of the size: 32 MiB where the real one has 2 GiB.
+SMALL_66AK2X = """<keystone name="k2h_small">
+  <cmem from="8:2500:0000" to="8:27FF:FFFF"/>
+  <cmem from="8:8000:0000" to="8:9FFF:FFFF"/>
+  <fixed from="A000:0000" to="A7FF:FFFF"/>
+  <destination from="8000:0000" to="807F:FFFF"/>
+  <destination from="C000:0000" to="C0FF:FFFF"/>
+</keystone>"""
+
+
+@pytest.mark.parametrize("way", ["sub_buffers 32 4", "ping_pong 8 5", "tasks 4 8", "tasks 2 16"])
+def test_vectors_larger_than_what_a_dsp_sees_are_added(
+    build: Build, driver: Path, driver_environment: Environment, tmp_path: Path, way: str
+) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("other drivers see all of their memory")
+    board = tmp_path / "small.xml"
+    board.write_text(SMALL_66AK2X)
+    run(build("vecadd_mpax"), *way.split(), environment={**driver_environment, "FPGART_BOARD": str(board)})
 
 
 CHANNEL_PARTS = ("producer_and_consumer", "systolic_pipeline", "host_pipes", "variables", "pipe_objects")

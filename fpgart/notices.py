@@ -22,6 +22,7 @@ class Notices:
 
     __slots__ = (
         "block_freed",
+        "block_refused",
         "block_reserved",
         "buffer_created",
         "buffer_destroyed",
@@ -47,6 +48,8 @@ class Notices:
         """(device's number, call, rule, begin_ns): a call of a board has the fault that was asked for."""
         self.block_reserved: tuple[Listener, ...] = ()
         """(block): a range of a board's memory was claimed."""
+        self.block_refused: tuple[Listener, ...] = ()
+        """(device, bytes, number of the buffer or allocation): there was no room for it."""
         self.block_freed: tuple[Listener, ...] = ()
         """(block): it was given back."""
         self.modelled: tuple[Listener, ...] = ()

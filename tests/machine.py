@@ -15,7 +15,6 @@ from typing import Any
 from fpgart import opencl as cl
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
-from fpgart.board.memory_system import GlobalMemories
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine.interface import ArgumentInterface, KernelInterface
 from fpgart.notices import NOTICES
@@ -53,6 +52,9 @@ class PythonKernel:
 
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
         return b""
+
+    def on_own_thread(self) -> PythonKernel:
+        return self
 
     def launch(
         self,
@@ -120,7 +122,7 @@ class Machine:
         self.scheduler = ModelScheduler() if modelled else Scheduler()
         self.platform = Platform(
             Identity("test", "test", "OpenCL 3.0 test"),
-            [Board(SimulatedBoard(board), GlobalMemories(board), simulator) for board in described],
+            [Board(SimulatedBoard(board), board.memory_system(), simulator) for board in described],
             None,
             self.scheduler,
         )
@@ -128,6 +130,7 @@ class Machine:
         self.context = Context(self.platform, self.devices)
         self.queues = [CommandQueue(self.context, device) for device in self.devices]
         self.watcher = Watcher()
+        self.kept: list[Buffer] = []
 
     @property
     def device(self) -> Device:
@@ -139,6 +142,11 @@ class Machine:
 
     def buffer(self, size: int, flags: int = cl.CL_MEM_READ_WRITE, **wishes: Any) -> Buffer:
         return Buffer(self.context, flags, size, **wishes)
+
+    def keep(self, buffer: Buffer) -> Buffer:
+        """The buffer, which lives as long as the machine."""
+        self.kept.append(buffer)
+        return buffer
 
     def sub_buffer(self, parent: Buffer, origin: int, size: int) -> Buffer:
         return Buffer(self.context, parent.flags, size, parent=parent, origin=origin)

@@ -95,10 +95,11 @@ def test_the_description_has_one_memory_per_heap() -> None:
         ("fixed", 0x8_2300_0000, 464 * MIB),
         ("mapped1", 0x8_4000_0000, GIB),
         ("mapped2", 0x8_C000_0000, 5 * GIB),
+        ("msmc", 0x0C00_0000, 4864 << 10),
     ]
     assert description.global_size == 6 * GIB + 464 * MIB
     assert description.largest_allocation == 5 * GIB
-    assert [memory.name for memory in shipped("k2h").description().memories] == ["fixed", "mapped"]
+    assert [memory.name for memory in shipped("k2h").description().memories] == ["fixed", "mapped", "msmc"]
 
 
 def test_addresses_are_written_as_in_the_document() -> None:

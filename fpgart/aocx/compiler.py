@@ -136,8 +136,11 @@ def _with_identity(
 
 
 def _padded(text: str) -> bytes:
-    """As real containers have it: blanks up to a multiple of 256 bytes, at the end the length in hexadecimal digits."""
-    size = -(-(len(text) + 8) // TEXT_UNIT) * TEXT_UNIT
+    """As real containers have it: blanks, one at least, up to a multiple of 256 bytes, whose last 8 are the length.
+
+    The length is in hexadecimal digits.
+    """
+    size = -(-(len(text) + 1 + 8) // TEXT_UNIT) * TEXT_UNIT
     return text.encode().ljust(size - 8) + b"%08X" % (len(text) + 1)
 
 

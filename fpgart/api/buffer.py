@@ -57,6 +57,7 @@ CHANNEL_SHIFT = 16
 LAST_CHANNEL = 7
 CHANNELS = LAST_CHANNEL << CHANNEL_SHIFT
 HETEROGENEOUS = 1 << 19
+ON_CHIP = "msmc"
 KNOWN_FLAGS = ACCESS | HOST_ACCESS | HOST_POINTERS | CHANNELS | HETEROGENEOUS
 NOT_FOR_HOST_READS = cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_NO_ACCESS
 NOT_FOR_HOST_WRITES = cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_NO_ACCESS
@@ -132,7 +133,10 @@ def placement_wish(context: Context, properties: tuple[int, ...], flags: int) ->
 
 
 def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properties: tuple[int, ...] | None) -> Buffer:
-    check_flags(flags)
+    on_chip = flags & cl.CL_MEM_USE_MSMC_TI
+    if on_chip and not any(memory.on_chip for device in context.devices for memory in device.board.memories):
+        raise InvalidValue("no device of the context has on-chip memory for buffers (CL_MEM_USE_MSMC_TI)")
+    check_flags(flags & ~on_chip)
     wish = placement_wish(context, properties or (), flags) if properties or flags & CHANNELS else ANYWHERE
     if not size:
         raise InvalidBufferSize("a buffer of 0 bytes is not possible")
@@ -151,6 +155,8 @@ def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properti
         bank=wish.bank,
         location=wish.location,
     )
+    if on_chip:
+        buffer.hint = ON_CHIP
     if flags & cl.CL_MEM_COPY_HOST_PTR:
         buffer.bind(context.devices[0])
         context.auto_queue.run(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
@@ -12,7 +13,7 @@ from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
 from fpgart.api.platform import PROFILE
-from fpgart.board.description import AllocationType
+from fpgart.board.description import AllocationType, GlobalMemory
 from fpgart.errors import (
     DeviceNotFound,
     InvalidDevice,
@@ -161,10 +162,45 @@ def usm(kind: AllocationType, capabilities: int) -> info.Query[Device]:
     return lambda device: info.bitfield(capabilities if device.board.can_hold(kind) else 0)
 
 
+def of_board(field: str, otherwise: info.Query[Device], encode: Callable[[int], bytes]) -> info.Query[Device]:
+    """What the board's description says, where it says anything."""
+
+    def ask(device: Device) -> bytes:
+        value = int(getattr(device.board, field))
+        return encode(value) if value else otherwise(device)
+
+    return ask
+
+
+def heap_size(name: str) -> info.Query[Device]:
+    """Bytes of a heap of a 66AK2x; 0 for one that this partition does not have."""
+    return lambda device: info.u64(sum(memory.size for memory in heaps_named(device, name)))
+
+
+def heap_room(name: str) -> info.Query[Device]:
+    """Bytes of the largest buffer that there is room for in a heap now."""
+
+    def ask(device: Device) -> bytes:
+        heaps = heaps_named(device, name)
+        return info.u64(
+            max((device.memories.largest_allocation(device.board.memories.index(heap)) for heap in heaps), default=0)
+        )
+
+    return ask
+
+
+def heaps_named(device: Device, name: str) -> list[GlobalMemory]:
+    """The memories whose names begin so; raises InvalidValue for a board whose memories are no heaps."""
+    if not any(memory.on_chip for memory in device.board.memories):
+        raise InvalidValue("this query is for boards with a 66AK2x")
+    names = {"mapped1": ("mapped", "mapped1")}.get(name, (name,))
+    return [memory for memory in device.board.memories if memory.name in names]
+
+
 DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_TYPE: lambda d: info.bitfield(cl.CL_DEVICE_TYPE_ACCELERATOR),
     cl.CL_DEVICE_VENDOR_ID: lambda d: info.u32(0x8086 if "Intel" in d.board.vendor else 0x104C),
-    cl.CL_DEVICE_MAX_COMPUTE_UNITS: engine_u32(cl.CL_DEVICE_MAX_COMPUTE_UNITS, 1),
+    cl.CL_DEVICE_MAX_COMPUTE_UNITS: of_board("cores", engine_u32(cl.CL_DEVICE_MAX_COMPUTE_UNITS, 1), info.u32),
     cl.CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: lambda d: info.u32(3),
     cl.CL_DEVICE_MAX_WORK_ITEM_SIZES: engine_bytes(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES, 24, info.sizes((4096,) * 3)),
     cl.CL_DEVICE_MAX_WORK_GROUP_SIZE: engine_u64(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096),
@@ -182,7 +218,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT: lambda d: info.u32(1),
     cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE: lambda d: info.u32(1 if has_doubles(d) else 0),
     cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF: NONE32,
-    cl.CL_DEVICE_MAX_CLOCK_FREQUENCY: lambda d: info.u32(1000),
+    cl.CL_DEVICE_MAX_CLOCK_FREQUENCY: of_board("clock_mhz", lambda d: info.u32(1000), info.u32),
     cl.CL_DEVICE_ADDRESS_BITS: lambda d: info.u32(64),
     cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE: lambda d: info.u64(d.max_mem_alloc_size),
     cl.CL_DEVICE_IMAGE_SUPPORT: lambda d: info.boolean(False),
@@ -219,7 +255,15 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE: engine_u64(cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, 0),
     cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE: engine_u64(cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, 0),
     cl.CL_DEVICE_LOCAL_MEM_TYPE: lambda d: info.u32(cl.CL_LOCAL),
-    cl.CL_DEVICE_LOCAL_MEM_SIZE: engine_u64(cl.CL_DEVICE_LOCAL_MEM_SIZE, 32768),
+    cl.CL_DEVICE_LOCAL_MEM_SIZE: of_board("local_memory", engine_u64(cl.CL_DEVICE_LOCAL_MEM_SIZE, 32768), info.u64),
+    cl.CL_DEVICE_MSMC_MEM_SIZE_TI: heap_size("msmc"),
+    cl.CL_DEVICE_GLOBAL_EXT1_MEM_SIZE_TI: heap_size("mapped1"),
+    cl.CL_DEVICE_GLOBAL_EXT2_MEM_SIZE_TI: heap_size("mapped2"),
+    cl.CL_DEVICE_GLOBAL_MEM_MAX_ALLOC_TI: heap_room("fixed"),
+    cl.CL_DEVICE_GLOBAL_EXT1_MEM_MAX_ALLOC_TI: heap_room("mapped1"),
+    cl.CL_DEVICE_GLOBAL_EXT2_MEM_MAX_ALLOC_TI: heap_room("mapped2"),
+    cl.CL_DEVICE_MSMC_MEM_MAX_ALLOC_TI: heap_room("msmc"),
+    cl.CL_DEVICE_LOCAL_MEM_MAX_ALLOC_TI: lambda d: info.u64(d.board.local_memory),
     cl.CL_DEVICE_ERROR_CORRECTION_SUPPORT: lambda d: info.boolean(False),
     cl.CL_DEVICE_HOST_UNIFIED_MEMORY: lambda d: info.boolean(d.board.unified_memory),
     cl.CL_DEVICE_PROFILING_TIMER_RESOLUTION: lambda d: info.u64(1),

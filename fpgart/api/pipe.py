@@ -100,7 +100,7 @@ def check_program(queue: CommandQueue, program: Program) -> None:
 def load(device: Device, program: Program) -> None:
     """Have the board programmed with the program whose names are meant."""
     program.interfaces()
-    if device.loaded != program.identity:
+    if program.identity not in device.loaded:
         program_device(device, program)
 
 

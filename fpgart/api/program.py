@@ -125,7 +125,7 @@ def create_program_with_binary_and_program_device(
 ) -> Program:
     made = create_program_with_binary(context, num_devices, device_ids, lengths, binaries, binary_status)
     for device in made.devices:
-        if device.loaded != made.identity:
+        if made.identity not in device.loaded:
             program_device(device, made)
     return made
 

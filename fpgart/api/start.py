@@ -14,7 +14,6 @@ from fpgart import config, log
 from fpgart.api import handles
 from fpgart.api.entry import observe
 from fpgart.board.catalogue import chosen_boards
-from fpgart.board.memory_system import GlobalMemories
 from fpgart.board.mmd import Mmd
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.notices import NOTICES
@@ -70,7 +69,7 @@ def boards(trace: Trace | None) -> list[Board]:
             from fpgart.watch.trace import TracedMmd
 
             mmd = TracedMmd(mmd, number, trace)
-        made.append(Board(mmd, GlobalMemories(board), simulator))
+        made.append(Board(mmd, board.memory_system(), simulator))
     return made
 
 

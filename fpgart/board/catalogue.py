@@ -11,20 +11,23 @@ from fpgart import config
 from fpgart.board import board_spec
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.description import BoardDescription
+from fpgart.board.keystone import partition
 
 FOLDER = Path(__file__).parent / "boards"
 
 
 def shipped() -> list[str]:
     """Names of the boards that come with the driver."""
-    return sorted(path.stem for path in FOLDER.glob("*.xml"))
+    return sorted([*(path.stem for path in FOLDER.glob("*.xml")), *partition.shipped()])
 
 
 def describe(name: str) -> BoardDescription:
-    """A board by its name, or by the path of its board_spec.xml or of the folder with one.
+    """A board by its name, or by the path of its file (or of the folder with a board_spec.xml).
 
     Raises OptionError for a name that is not known, BoardSpecError for a file that describes no board.
     """
+    if name in partition.shipped() or partition.is_one(name):
+        return partition.describe(name).description()
     if "/" in name or name.endswith(".xml"):
         return _as_compiled(board_spec.read(Path(name)))
     if name not in shipped():

@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fpgart import config
+
+if TYPE_CHECKING:
+    from fpgart.board.memory_system import MemorySystem
 
 ZERO_PAGE = 1024
 """The first kibibyte of a memory that begins at 0 is never handed out: no buffer has address 0."""
@@ -54,6 +58,10 @@ class GlobalMemory:
     max_bandwidth: int = 0
     config_addr: int = 0
     interfaces: tuple[Interface, ...] = ()
+    on_chip: bool = False
+    """A small fast memory besides the board's own: buffers are in it only if the host says so."""
+    largest_region: int = 0
+    """Where kernels see it only in regions that are mapped for them: bytes of the largest one; 0 elsewhere."""
 
     @property
     def size(self) -> int:
@@ -113,7 +121,8 @@ class Timing:
 class BoardDescription:
     """A board's name, vendor and memories; the first memory is the compiler's default.
 
-    `full_duplex`: reads and writes may be under way at once. `text` is the board_spec.xml it was read from.
+    `full_duplex`: reads and writes may be under way at once. `text` is the file it was read from. `cores`: how many
+    tasks can run at once, 0 for no limit. `local_memory` in bytes and `clock_mhz` are 0 where nothing is said of them.
     """
 
     name: str
@@ -121,6 +130,9 @@ class BoardDescription:
     memories: tuple[GlobalMemory, ...]
     full_duplex: bool = False
     unified_memory: bool = False
+    cores: int = 0
+    local_memory: int = 0
+    clock_mhz: int = 0
     text: str = field(default="", repr=False, compare=False)
     timing: Timing = Timing()
 
@@ -131,12 +143,18 @@ class BoardDescription:
     @property
     def global_size(self) -> int:
         """Bytes of memory that buffers can be in."""
-        return sum(memory.size for memory in self.device_private)
+        return sum(memory.size for memory in self.device_private if not memory.on_chip)
 
     @property
     def largest_allocation(self) -> int:
         """Bytes of the largest buffer that an empty board can hold."""
         return max(memory.usable_size for memory in self.device_private)
+
+    def memory_system(self) -> MemorySystem:
+        """The memories of one board of this kind, all free."""
+        from fpgart.board.memory_system import GlobalMemories
+
+        return GlobalMemories(self)
 
     def can_hold(self, kind: AllocationType) -> bool:
         """Whether some memory of the board takes unified shared memory of this kind."""

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import FirstFit
@@ -20,8 +21,49 @@ class Region:
     size: int
 
 
+class Window(NamedTuple):
+    """`size` bytes from a board address that a kernel uses; `name` is for the words of errors."""
+
+    address: int
+    size: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRegion:
+    """`size` bytes from board address `physical` that the kernel finds from its own address `kernel`."""
+
+    physical: int
+    kernel: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """What a board sets up for one launch: where the kernel sees each window, and by which regions."""
+
+    addresses: tuple[int, ...]
+    regions: tuple[ShownRegion, ...] = ()
+
+
+class NotVisible(Exception):
+    """A kernel cannot be shown all that it is given; the sentence says what it needs and what would fit."""
+
+
 class MemorySystem(Protocol):
     """The memories of one board and what is free in them. Any thread may call."""
+
+    keeps_programs: bool
+    """Whether programs lie in the board's memory, several at once, so that it is not programmed anew for each."""
+
+    def allocate_program(self, size: int) -> Region | None:
+        """Claim memory for a program's code, where programs are kept; None when there is no room."""
+
+    def show(self, windows: Iterable[Window]) -> Showing | None:
+        """How a kernel gets to see all these at once; None where it sees all memory at its own address.
+
+        Raises NotVisible.
+        """
 
     def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
         """Claim `size` bytes in a memory (None: wherever a buffer of that size goes by itself).
@@ -40,6 +82,9 @@ class MemorySystem(Protocol):
 
     def name_of(self, memory: int) -> str:
         """The name of a memory."""
+
+    def largest_allocation(self, memory: int) -> int:
+        """Bytes of the largest buffer that a memory has room for now."""
 
     def bank_of(self, region: Region) -> int:
         """The number of the bank, from 1, in which a region begins."""
@@ -101,6 +146,17 @@ class GlobalMemories:
         if memory is not None:
             return not self._board.memories[memory].interleaved
         return any(not m.interleaved for m in self._board.device_private)
+
+    keeps_programs = False
+
+    def allocate_program(self, size: int) -> Region | None:
+        return None
+
+    def show(self, windows: Iterable[Window]) -> Showing | None:
+        return None
+
+    def largest_allocation(self, memory: int) -> int:
+        return max((size for _, size in self.holes(memory)), default=0)
 
     def free_bytes(self, memory: int) -> int:
         """Bytes of a memory that no region has."""

@@ -120,6 +120,9 @@ class EngineKernel(Protocol):
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
         """The driver's answer to clGetKernelSubGroupInfo; raises CLError where it has none."""
 
+    def on_own_thread(self) -> EngineKernel:
+        """The same kernel, to be run by the thread that launches it, if the engine can do that."""
+
     def launch(
         self,
         image: bytes,

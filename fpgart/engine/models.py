@@ -125,6 +125,9 @@ class ModelKernel:
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
         return b""
 
+    def on_own_thread(self) -> ModelKernel:
+        return self
+
     def launch(
         self,
         image: bytes,

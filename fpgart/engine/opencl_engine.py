@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,6 +206,7 @@ class Program:
         self.source = source
         self.lowered = lowered
         self.options = ""
+        self._twin: Program | None = None
         self._kernels: dict[str, Kernel] = {}
         self._making = threading.Lock()
 
@@ -250,9 +252,21 @@ class Program:
         with self._making:
             found = self._kernels.get(name)
             if found is None:
-                kind = Kernel if self.lowered is None else ConcurrentKernel
+                kind = ConcurrentKernel if self.lowered else Kernel if self.driver.on_caller else SeatedKernel
                 found = self._kernels[name] = kind(self, name)
             return found
+
+    def twin(self) -> Program | None:
+        """The same program for the device that runs kernels on our threads; None if there is no such device."""
+        driver = self.driver.on_caller
+        if driver is None or not self.source:
+            return None
+        with self._making:
+            if self._twin is None:
+                made = self.engine.on_driver(self, driver)
+                made.build(self.options)
+                self._twin = made
+            return self._twin
 
     def network(self) -> Network | None:
         if self.lowered is None:
@@ -304,6 +318,7 @@ class Kernel:
         self.engine = program.engine
         self.driver = program.driver
         self.pipes = program.lowered.pipes.get(name, {}) if program.lowered else {}
+        self._program = weakref.ref(program)
         self.handle = self.driver.create("clCreateKernel", program.handle, ffi.new("char[]", name.encode()))
         self._accepted: dict[int, int] = {}
         self.launched = False
@@ -350,6 +365,11 @@ class Kernel:
             number(cl.CL_KERNEL_ARG_ACCESS_QUALIFIER, U32, cl.CL_KERNEL_ARG_ACCESS_NONE),
             number(cl.CL_KERNEL_ARG_TYPE_QUALIFIER, U64, cl.CL_KERNEL_ARG_TYPE_NONE),
         )
+
+    def on_own_thread(self) -> Kernel:
+        program = self._program()
+        twin = program.twin() if program is not None else None
+        return self if twin is None else twin.kernel(self.interface.name)
 
     def accepts(self, index: int, size: int) -> bool:
         if self._accepted.get(index) == size:
@@ -420,12 +440,11 @@ class Seat:
     kernel: int
 
 
-class ConcurrentKernel(Kernel):
-    """A kernel that may wait for others: each launch runs on its own thread, with its own `Seat`."""
+class SeatedKernel(Kernel):
+    """A kernel whose launches run on the threads that make them, each with its own `Seat`."""
 
     def __init__(self, program: Program, name: str) -> None:
         super().__init__(program, name)
-        self.waits_for_others = True
         self.program_handle = program.handle
         self._seats: list[Seat] = []
 
@@ -437,6 +456,29 @@ class ConcurrentKernel(Kernel):
             queue = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
             name = ffi.new("char[]", self.interface.name.encode())
             return Seat(queue, driver.create("clCreateKernel", self.program_handle, name))
+
+    def on_own_thread(self) -> Kernel:
+        return self
+
+    def _launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        seat = self._seat()
+        result = lib.driver_launch_alone(seat.queue, seat.kernel, self._count, image, dimensions, sizes, has_local)
+        self._seats.append(seat)
+        self._check(result)
+
+    def release(self) -> None:
+        super().release()
+        for seat in self._seats:
+            self.driver.function("clReleaseKernel")(seat.kernel)
+            self.driver.function("clReleaseCommandQueue")(seat.queue)
+
+
+class ConcurrentKernel(SeatedKernel):
+    """A kernel that may wait for others in a `Network`."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        super().__init__(program, name)
+        self.waits_for_others = True
 
     def launch(
         self,
@@ -487,12 +529,6 @@ class ConcurrentKernel(Kernel):
             return
         except CLError as error:
             log.warning(f"autorun kernel '{self.interface.name}' ended: {error}")
-
-    def release(self) -> None:
-        super().release()
-        for seat in self._seats:
-            self.driver.function("clReleaseKernel")(seat.kernel)
-            self.driver.function("clReleaseCommandQueue")(seat.queue)
 
 
 def pipe_interface(name: str, pipe: PipeArgument) -> ArgumentInterface:

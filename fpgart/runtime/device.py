@@ -70,7 +70,7 @@ class Device:
     """An OpenCL device (OpenCL 3.0, 4.2): one board.
 
     `id` is its number on the platform, and in its device addresses. `moving`, `programming`, `launches`
-    (those that count on the binary that is loaded) and `loaded` say what the board is busy with; the
+    (those that count on the binary that is loaded), `busy_cores` and `loaded` say what the board is busy with; the
     scheduler guards them.
     """
 
@@ -88,7 +88,9 @@ class Device:
         self.moving = Direction.NONE
         self.programming = False
         self.launches = 0
-        self.loaded = ""
+        self.loaded: dict[str, Region | None] = {}
+        """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
+        self.busy_cores = 0
         self.network: Network | None = None
         """What the kernels of the binary that is loaded share, where they talk to each other."""
         self.full_duplex = mmd.description.full_duplex
@@ -148,12 +150,20 @@ class Device:
         """A block in a memory (None: the default one for this size); None when nothing is free there."""
         region = self.memories.allocate(size, memory, bank)
         if region is None:
+            for listener in NOTICES.block_refused:
+                listener(self, size, owner)
             return None
         self.mmd.in_use(region.address, size)
         block = self.live[region.address] = Block(self, region, owner)
         for listener in NOTICES.block_reserved:
             listener(block)
         return block
+
+    def unload(self, identity: str) -> None:
+        """Forget a program; where programs lie in memory, that is free again."""
+        region = self.loaded.pop(identity, None)
+        if region is not None:
+            self.memories.free(region)
 
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:

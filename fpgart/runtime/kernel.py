@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import enum
 from collections import OrderedDict
+from collections.abc import Iterator
 from struct import Struct
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 from weakref import ref
 
 from fpgart import opencl as cl
+from fpgart.board.memory_system import NotVisible, Showing, Window
 from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, pack_arguments
 from fpgart.errors import (
@@ -232,11 +234,13 @@ class LaunchKernel:
         "arguments",
         "buffers",
         "committed",
+        "cores",
         "device",
         "dimensions",
         "has_local",
         "kernel",
         "places",
+        "showing",
         "sizes",
         "stage",
         "usm",
@@ -264,6 +268,15 @@ class LaunchKernel:
         self.committed = False
         self.stage = Stage.RUN
         self.usm: UsmUse | None = None
+        self.showing: Showing | None = None
+        cores = 0 if kernel.engine_kernel.waits_for_others else device.board.cores
+        self.cores = min(cores, 1) if self.is_task else cores
+        """How many of the board's cores it keeps busy; 0 where that is not limited."""
+
+    @property
+    def is_task(self) -> bool:
+        """Whether it is one work-item, which one core runs."""
+        return SIZES.unpack(self.sizes)[3:6] == (1, 1, 1)
 
     @property
     def name(self) -> str:
@@ -280,8 +293,11 @@ class LaunchKernel:
 
     @property
     def needs_thread(self) -> bool:
-        """Whether it may wait for commands behind it, so that no thread that others rely on may run it."""
-        return self.kernel.engine_kernel.waits_for_others
+        """Whether it may wait for commands behind it, so that no thread that others rely on may run it.
+
+        Tasks on the cores of one board may wait for each other, too.
+        """
+        return self.kernel.engine_kernel.waits_for_others or 0 < self.cores < self.device.board.cores
 
     def reserve(self) -> None:
         """Claim a block where each buffer argument is needed, for as long as this launch is there."""
@@ -301,6 +317,14 @@ class LaunchKernel:
                 ) from None
             block = claimed[buffer.owner] = buffer.reserve(device, memory, id(self))
             self.places.append(block)
+        try:
+            self.showing = device.memories.show(self._windows())
+        except NotVisible as error:
+            raise OutOfResources(f"kernel '{self.kernel.name}' cannot be launched: {error}") from None
+
+    def _windows(self) -> Iterator[Window]:
+        for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            yield Window(block.address + buffer.origin, buffer.size, self.kernel.describe(index))
 
     def give_up(self) -> None:
         """Leave no trace of a launch that finds no room."""
@@ -322,12 +346,14 @@ class LaunchKernel:
             if device.programming:
                 return False
             split = self.kernel.context.compiler_mode == 5  # programs the board for every launch
-            if split or device.loaded != self.kernel.program.identity:
+            if split or self.kernel.program.identity not in device.loaded:
                 if device.launches or device.moving:
                     return False
                 device.programming = True
                 self.stage = Stage.PROGRAM
                 return True
+            if self.cores and device.busy_cores + self.cores > device.board.cores:
+                return False
             self._commit()
         self.stage = Stage.RUN if self.adopt_places() else Stage.MIGRATE
         if self.stage is Stage.RUN:
@@ -338,6 +364,7 @@ class LaunchKernel:
     def _commit(self) -> None:
         self.committed = True
         self.device.launches += 1
+        self.device.busy_cores += self.cores
 
     def adopt_places(self) -> bool:
         """Whether all buffers are where they are needed; those without contents are by definition."""
@@ -368,6 +395,7 @@ class LaunchKernel:
         if self.committed:
             self.committed = False
             self.device.launches -= 1
+            self.device.busy_cores -= self.cores
         self._leave_places()
 
     def _leave_places(self) -> None:
@@ -424,7 +452,7 @@ class LaunchKernel:
         The buffers must have their places.
         """
         buffers = dict(self.buffers)
-        places = {i: block.device_address for i, block in zip(buffers, self.places, strict=True)}
+        places = dict(zip(buffers, self.kernel_addresses(), strict=True))
         local = LocalPlaces()
         parts = [fixed_part(self.dimensions, SIZES.unpack(self.sizes))]
         for index, (kind, size, value) in enumerate(self.arguments):
@@ -433,10 +461,17 @@ class LaunchKernel:
             elif isinstance(value, bytes):
                 parts.append(value)
             elif isinstance(value, ref):
-                parts.append(GLOBAL_POINTER.pack(places[index] + buffers[index].origin))
+                parts.append(GLOBAL_POINTER.pack(places[index]))
             elif self.kernel.interface.arguments[index].pipe is None and isinstance(value, int):
                 parts.append(GLOBAL_POINTER.pack(value))
         return b"".join(parts)
+
+    def kernel_addresses(self) -> tuple[int, ...]:
+        """Where the kernel sees each buffer argument: its device address, or where it is mapped for the launch."""
+        if self.showing is not None:
+            return self.showing.addresses
+        pairs = zip(self.buffers, self.places, strict=True)
+        return tuple(block.device_address + buffer.origin for (_, buffer), block in pairs)
 
     def _run(self) -> None:
         packed: list[tuple[int, int, int | bytes]] = list(self.arguments)  # type: ignore[arg-type]
@@ -449,6 +484,8 @@ class LaunchKernel:
             self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'")
         begin = monotonic_ns()
         engine_kernel = self.kernel.engine_kernel
+        if 0 < self.cores < device.board.cores:
+            engine_kernel = engine_kernel.on_own_thread()
         extents = self._extents() if engine_kernel.wants_extents else ()
         engine_kernel.launch(
             pack_arguments(packed), self.dimensions, self.sizes, self.has_local, extents, device.network

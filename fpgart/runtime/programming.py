@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from fpgart.board.mmd import BoardError
+from fpgart.errors import OutOfResources
 from fpgart.runtime.buffer import HostStore
 from fpgart.runtime.device import Block, Device, Direction
 from fpgart.runtime.event import Event, Operation
@@ -18,28 +20,47 @@ PROGRAM_COMMAND = 0x1210  # the runtime's own command type
 
 
 def load_onto(device: Device, program: Program) -> None:
+    """Program the board, or load one more program into its memory. Raises BoardError, CLError."""
+    if device.network is not None:
+        device.network.stop()
+        device.network = None
+    if device.memories.keeps_programs:
+        load_into_memory(device, program)
+    else:
+        program_anew(device, program)
+    device.knows_memories = True
+    device.network = program.made.network()
+
+
+def load_into_memory(device: Device, program: Program) -> None:
+    """Add a program to those that the board holds, until nobody has it any more. Raises OutOfResources, BoardError."""
+    image = program.image()
+    region = device.memories.allocate_program(len(image))
+    if region is None:
+        raise OutOfResources(f"no {len(image)} bytes free for a program on device {device.id} ('{device.board.name}')")
+    device.mmd.program(image)
+    device.loaded[program.identity] = region
+    weakref.finalize(program, device.unload, program.identity).atexit = False
+
+
+def program_anew(device: Device, program: Program) -> None:
     """Program the board; its memory keeps its contents.
 
     A binary that interleaves the banks otherwise would scatter them: the blocks are then saved in the
     host's memory and written back. So they are when the board cannot be programmed with its contents kept.
     Raises BoardError when it cannot be programmed at all, OutOfHostMemory.
     """
-    if device.network is not None:
-        device.network.stop()
-        device.network = None
     interleaving = program.interleaving or device.interleaving
     saved = save(device) if interleaving != device.interleaving else []
     try:
         device.mmd.program(program.image())
     except BoardError:
         saved = saved or save(device)
-        device.loaded = ""
+        device.loaded = {}
         device.mmd.program(program.image(), preserve=False)
-    device.loaded = program.identity
+    device.loaded = {program.identity: None}
     device.interleaving = interleaving
-    device.knows_memories = True
     restore(saved)
-    device.network = program.made.network()
 
 
 def save(device: Device) -> list[tuple[Block, HostStore]]:

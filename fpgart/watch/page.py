@@ -126,6 +126,10 @@ def as_html(report: Report, events: list[Args], title: str) -> str:
         parts["memory"], begin = _memory(blocks, end, shared, [line])
         document.add_root(parts["memory"])
         document.js_on_event(DocumentReady, begin)
+    mapping = _last_mapping(events)
+    if mapping is not None:
+        parts["mapping"] = mapping[1]
+        document.add_root(mapping[1])
     script, places = components(parts)
     body = [
         f"<h1>{escape(title)}</h1>",
@@ -140,6 +144,8 @@ def as_html(report: Report, events: list[Args], title: str) -> str:
     ]
     if blocks:
         body += ['<h2 id="memory">Memory</h2>', places["memory"]]
+    if mapping is not None:
+        body += [f'<h2 id="mapping">Last mapping</h2><p class="note">{escape(mapping[0])}</p>', places["mapping"]]
     body += [
         '<h2 id="buffers">Buffers</h2>',
         _buffers(report),
@@ -386,6 +392,39 @@ def _blocks_at_a_time(now: ColumnDataSource, lanes: _Lanes) -> Any:
 
 
 # The tables
+
+
+def _last_mapping(events: list[Args]) -> tuple[str, Any] | None:
+    """Which memory the last kernel that had regions was shown where; a sentence and a figure."""
+    last = next((e["args"] for e in reversed(events) if e.get("cat") == "device" and e["args"].get("regions")), None)
+    if last is None:
+        return None
+    regions = last["regions"]
+    rows = [
+        ("regions", region["kernel"], region["size"], f"{in_words(region['size'])} of {region['physical']}")
+        for region in regions
+    ]
+    sizes = {e["args"]["buffer"]: e["args"]["size"] for e in events if e.get("cat") == "buffer" and "size" in e["args"]}
+    rows += [
+        ("buffers", address, sizes.get(buffer, 0), f"buffer {buffer}, {in_words(sizes.get(buffer, 0))}")
+        for buffer, address in zip(last["buffers"], last["addresses"], strict=True)
+    ]
+    source = ColumnDataSource(
+        {
+            "lane": [lane for lane, *_ in rows],
+            "left": [int(at, 16) / 2**20 for _, at, _, _ in rows],
+            "right": [(int(at, 16) + size) / 2**20 for _, at, size, _ in rows],
+            "words": [f"{words}, seen at {at}" for _, at, _, words in rows],
+            "label": [words for *_, words in rows],
+            "colour": [BUFFER_COLOURS[i % len(BUFFER_COLOURS)] for i in range(len(rows))],
+        }
+    )
+    made = _figure(150, None, "@words", y_range=["buffers", "regions"], x_axis_label="kernel's address in MiB")
+    made.hbar(y="lane", left="left", right="right", height=0.7, source=source, color="colour", line_color="white")
+    made.add_layout(
+        LabelSet(x="left", y="lane", text="label", source=source, x_offset=4, y_offset=-6, text_font_size="10px")
+    )
+    return f"kernel '{last['kernel']}' on device {last['device']}, {times(len(regions), 'region')}", made
 
 
 def _table(name: str, heads: list[str], rows: list[list[str]], numbers: set[int]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fpgart.watch.heap_advice import Finding, HeapAdviser
 from fpgart.watch.words import in_words, times
 
 Args = dict[str, Any]
@@ -120,6 +121,8 @@ class Report:
     """When the last step ends."""
     busy: dict[tuple[int, str], int] = field(default_factory=dict)
     """By device and resource, for how many nanoseconds of the simulated clock."""
+    heap_advice: list[Finding] = field(default_factory=list)
+    """For heaps whose buffers are mapped in regions."""
 
 
 def events(path: Path) -> Iterator[Args]:
@@ -160,11 +163,13 @@ def ordered(path: Path) -> list[Args]:
 def of(found: list[Args]) -> Report:
     """The report of ordered() events."""
     report = Report()
-    adviser = Adviser()
+    adviser, heaps = Adviser(), HeapAdviser()
     for event in found:
         _take(report, event)
         adviser.take(event)
+        heaps.take(event)
     report.advice = adviser.advice()
+    report.heap_advice = heaps.findings
     return report
 
 
@@ -410,7 +415,8 @@ def as_text(report: Report) -> str:
     lines += ["", "to avoid"]
     for advice in report.advice:
         lines.append(f"  {advice.words}: {saved(advice)}")
-    if not report.advice:
+    lines += [f"  {finding.words}" for finding in report.heap_advice]
+    if not report.advice and not report.heap_advice:
         lines.append("  nothing")
     return "\n".join(lines) + "\n"
 
@@ -535,5 +541,6 @@ def as_json(report: Report) -> str:
             {"device": device, "resource": name, "nanoseconds": busy} for (device, name), busy in report.busy.items()
         ],
         "advice": [asdict(advice) for advice in report.advice],
+        "heap_advice": [asdict(finding) for finding in report.heap_advice],
     }
     return json.dumps(facts, indent=2) + "\n"

@@ -178,6 +178,7 @@ class Trace:
             {
                 "name": m.name, "begin": hex(m.begin), "size": m.size, "banks": m.banks,
                 "interleaved": m.interleaved, "buffers": m.is_device_private, "bandwidth": m.max_bandwidth,
+                "largest_region": m.largest_region,
             }
             for m in board.memories
         ]  # fmt: skip
@@ -229,6 +230,9 @@ class Trace:
     def block_freed(self, block: Block) -> None:
         self._blocks[block.device.id].remove(block)
         self.emit("memory", "free", monotonic_ns(), None, self._block(block))
+
+    def block_refused(self, device: Device, size: int, owner: int) -> None:
+        self.emit("refusal", "no room", monotonic_ns(), None, {"device": device.id, "size": size, "buffer": owner})  # fmt: skip
 
     @staticmethod
     def _block(block: Block) -> dict[str, Any]:
@@ -381,6 +385,12 @@ def _described(operation: Operation) -> dict[str, Any]:
         facts["buffers"] = [buffer.owner.number for _, buffer in operation.buffers]
         if len(operation.places) == len(operation.buffers):
             facts["image"] = operation.invocation_image().hex()
+        if operation.showing is not None:
+            facts["addresses"] = [f"{address:#x}" for address in operation.showing.addresses]
+            facts["regions"] = [
+                {"physical": f"{region.physical:#x}", "kernel": f"{region.kernel:#x}", "size": region.size}
+                for region in operation.showing.regions
+            ]
         return facts
     if isinstance(operation, UsmTransfer):
         facts = {"size": operation.size}

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 from fpgart.board.first_fit import GRANULARITY, FirstFit
-from fpgart.board.keystone.addresses import power_of_two_from, round_up
-from fpgart.board.keystone.mpax import largest_region
-from fpgart.board.keystone.partition import Partition
-from fpgart.board.memory_system import Region
+from fpgart.board.keystone.addresses import Block, DspAddress, Extent, PhysicalAddress, power_of_two_from, round_up
+from fpgart.board.keystone.mpax import Need, Plan, largest_region, plan
+from fpgart.board.keystone.partition import MSMC, Partition, dsp_at_boot
+from fpgart.board.memory_system import Region, Showing, ShownRegion, Window
 
 SMALL = 16 << 10
 """Buffers up to this size are in a fixed heap while they fit."""
@@ -24,7 +25,8 @@ class KeystoneHeaps:
     Programs go to a fixed heap. Buffers up to 16 KiB do until it is full, and then to a mapped one. Buffers up to
     16 MiB do while at least 64 MiB of it are free, and else to a mapped one. Larger buffers always go to a mapped one.
     Where nothing is mapped there are only fixed heaps, and they hold everything. Of several heaps of a kind the first
-    one with room is taken; no buffer reaches from one into another.
+    one with room is taken; no buffer reaches from one into another. The last memory is on the chip, for buffers that
+    ask for it by its index.
 
     In a mapped heap a buffer begins at a multiple of its size rounded up to a power of two (but of no more than the
     largest region), so that one region can show it. Any thread may call.
@@ -34,10 +36,12 @@ class KeystoneHeaps:
         self._names = [memory.name for memory in partition.description().memories]
         self._lock = threading.Lock()
         fixed, mapped = partition.fixed_heaps, partition.mapped_heaps
-        self._heaps = [FirstFit(extent.begin, extent.end) for extent in (*fixed, *mapped)]
-        self._sizes = [extent.size for extent in (*fixed, *mapped)]
+        extents: list[Extent | Block] = [*fixed, *mapped, MSMC]
+        self._heaps = [FirstFit(extent.begin, extent.end) for extent in extents]
+        self._sizes = [extent.size for extent in extents]
+        self._destinations = partition.destinations
         self.fixed = range(len(fixed))
-        self.mapped = range(len(fixed), len(self._heaps))
+        self.mapped = range(len(fixed), len(fixed) + len(mapped))
         self._most_aligned = max(GRANULARITY, largest_region(partition.destinations))
 
     def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
@@ -48,6 +52,26 @@ class KeystoneHeaps:
         """Claim memory for a program's code, which has to stay where it is; None when there is no room."""
         with self._lock:
             return self._first(self.fixed, size)
+
+    keeps_programs = True
+
+    def show(self, windows: Iterable[Window]) -> Showing:
+        """The DSP's addresses: where memory is mapped for the launch, else where it always is. Raises NoMapping."""
+        wanted = list(windows)
+        mapped = [Need(PhysicalAddress(w.address), w.size, w.name) for w in wanted if self._is_mapped_at(w.address)]
+        planned = plan(mapped, self._destinations) if mapped else Plan((), ())
+        shown = iter(planned.addresses)
+        return Showing(
+            tuple(next(shown) if self._is_mapped_at(w.address) else self._at_boot(w.address) for w in wanted),
+            tuple(ShownRegion(region.physical, region.dsp, region.size) for region in planned.regions),
+        )
+
+    def _is_mapped_at(self, address: int) -> bool:
+        return any(self._heaps[index].begin <= address < self._heaps[index].end for index in self.mapped)
+
+    @staticmethod
+    def _at_boot(address: int) -> DspAddress:
+        return DspAddress(address) if MSMC.begin <= address < MSMC.end else dsp_at_boot(address)
 
     def free(self, region: Region) -> None:
         with self._lock:

@@ -29,12 +29,13 @@ from fpgart.board.keystone.addresses import (
     in_words,
     round_up,
 )
+from fpgart.board.memory_system import NotVisible
 
 REGIONS = 7
 NEVER = 1 << 60
 
 
-class NoMapping(Exception):
+class NoMapping(NotVisible):
     """A kernel's buffers cannot be shown to it together; the sentences say what they need and what would fit."""
 
 

@@ -19,12 +19,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fpgart import config
 from fpgart.board.description import BoardDescription, GlobalMemory
 from fpgart.board.keystone.addresses import PAGE, Block, DspAddress, Extent, PhysicalAddress, in_words
+from fpgart.board.keystone.mpax import largest_region
 from fpgart.board.xml_elements import BoardSpecError, Element, walk
+
+if TYPE_CHECKING:
+    from fpgart.board.memory_system import MemorySystem
 
 ROOT = "keystone"
 FOLDER = Path(__file__).parent / "boards"
@@ -33,6 +37,13 @@ LOW = Extent(DDR.begin, 2 << 30)
 """What a DSP core sees of the DDR3 when it boots."""
 WINDOW = Block(DspAddress(0x8000_0000), 2 << 30)
 """Where it sees it."""
+
+MSMC = Block(DspAddress(0x0C00_0000), 4864 << 10)
+"""The part of the on-chip memory that buffers can be in; cores and host know it by the same address."""
+CORES = 8
+LOCAL_BYTES = 768 << 10
+"""Of a core's L2 memory, what a work-group has."""
+CLOCK_MHZ = 1200
 
 PHYSICAL = re.compile(r"[0-9a-fA-F]{1,2}:[0-9a-fA-F]{4}:[0-9a-fA-F]{4}")
 DSP = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{4}")
@@ -84,11 +95,35 @@ class Partition:
         low = (_between(extent, LOW.begin, LOW.end) for extent in self.cmem)
         return replace(self, cmem=tuple(extent for extent in low if extent.size), destinations=())
 
-    def description(self) -> BoardDescription:
-        """The board as the runtime sees boards: one memory per heap, the fixed ones first."""
-        named = [*_named("fixed", self.fixed_heaps), *_named("mapped", self.mapped_heaps)]
-        memories = tuple(GlobalMemory(name, extent.begin, extent.end) for name, extent in named)
-        return BoardDescription(self.name, self.vendor, memories, text=self.text)
+    def description(self) -> KeystoneBoard:
+        """The board as the runtime sees boards: one memory per heap, the fixed ones first, on-chip memory last."""
+        fixed = [GlobalMemory(name, e.begin, e.end) for name, e in _named("fixed", self.fixed_heaps)]
+        region = largest_region(self.destinations)
+        mapped = [
+            GlobalMemory(name, e.begin, e.end, largest_region=region) for name, e in _named("mapped", self.mapped_heaps)
+        ]
+        return KeystoneBoard(
+            self.name,
+            self.vendor,
+            (*fixed, *mapped, GlobalMemory("msmc", MSMC.begin, MSMC.end, on_chip=True)),
+            cores=CORES,
+            local_memory=LOCAL_BYTES,
+            clock_mhz=CLOCK_MHZ,
+            text=self.text,
+            partition=self,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeystoneBoard(BoardDescription):
+    """A 66AK2x: `partition` says whose its DDR3 is."""
+
+    partition: Partition = field(default=Partition("", "", (), (), ()), repr=False)
+
+    def memory_system(self) -> MemorySystem:
+        from fpgart.board.keystone.heaps import KeystoneHeaps
+
+        return KeystoneHeaps(self.partition)
 
 
 def dsp_at_boot(address: int) -> DspAddress:
@@ -109,6 +144,13 @@ def physical_at_boot(address: int) -> PhysicalAddress:
 def shipped() -> list[str]:
     """Names of the boards that come with the driver."""
     return sorted(path.stem for path in FOLDER.glob("*.xml"))
+
+
+def is_one(path: str) -> bool:
+    """Whether this is the path of a file whose outermost element is `keystone`."""
+    if not path.endswith(".xml") or not Path(path).is_file():
+        return False
+    return re.search(rb"<\s*keystone\b", Path(path).read_bytes()) is not None
 
 
 def describe(name: str) -> Partition:
