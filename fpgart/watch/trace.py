@@ -232,7 +232,8 @@ class Trace:
         self.emit("memory", "free", monotonic_ns(), None, self._block(block))
 
     def block_refused(self, device: Device, size: int, owner: int) -> None:
-        self.emit("refusal", "no room", monotonic_ns(), None, {"device": device.id, "size": size, "buffer": owner})  # fmt: skip
+        facts = {"device": device.id, "size": size, "buffer": owner}
+        self.emit("refusal", "no room", monotonic_ns(), None, facts)
 
     @staticmethod
     def _block(block: Block) -> dict[str, Any]:
