@@ -240,6 +240,24 @@ def pyopencl_examples(environment: Environment, folder: Path) -> Outcome:
     return together(found)
 
 
+@client
+def vecadd_mpax(environment: Environment, folder: Path) -> Outcome:
+    """Three buffers of 2 GiB in four launches, ping-pong, eight tasks: TI's use cases for large buffers, in full size."""
+    if "FPGART_ONLY" not in environment:  # other drivers have no such board
+        return Outcome(skipped={"vecadd_mpax"})
+    made = folder / "vecadd_mpax"
+    source = ROOT / "conformance" / "c" / "vecadd_mpax.c"
+    include = ROOT / "include"
+    status, text = run(environment, folder, "cc", "-O2", f"-I{include}", "-o", str(made), str(source), "-lOpenCL")
+    if status != 0:
+        return one("vecadd_mpax.c", False, text)
+    found = []
+    for way in ("sub_buffers 2048 4", "ping_pong 512 4", "tasks 256 8", "tasks 128 16"):
+        status, text = run({**environment, "FPGART_BOARD": "k2h"}, folder, str(made), *way.split())
+        found.append(one(f"vecadd_mpax {way}", status == 0 and text.strip().endswith("ok"), text))
+    return together(found)
+
+
 def drivers() -> dict[str, Path]:
     engines = candidates("auto")
     if not engines:
