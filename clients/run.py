@@ -242,7 +242,7 @@ def pyopencl_examples(environment: Environment, folder: Path) -> Outcome:
 
 @client
 def vecadd_mpax(environment: Environment, folder: Path) -> Outcome:
-    """Three buffers of 2 GiB in four launches, ping-pong, eight tasks: TI's use cases for large buffers, in full size."""
+    """Three buffers of 2 GiB in four launches, ping-pong, eight tasks: the use cases for large buffers, full size."""
     if "FPGART_ONLY" not in environment:  # other drivers have no such board
         return Outcome(skipped={"vecadd_mpax"})
     made = folder / "vecadd_mpax"

@@ -17,6 +17,10 @@ from opencl_api import Failed, Host, Loader, handles, strings
 host = Host(Loader())
 
 def context(mode):
+    if mode == 3:  # a device is not at once for its own kernels and for binaries
+        host.cl.check("clReleaseCommandQueue", host.queue)
+        host.cl.check("clReleaseCommandQueue", host.out_of_order)
+        host.cl.check("clReleaseContext", host.context)
     return host.cl.make("clCreateContext", handles(0x40F0, mode, 0), 1, handles(host.device), None, None)
 
 def build(where, source="kernel void k(global int *x) {{ x[0] = 7; }}", options=b"-DA=1"):
@@ -40,6 +44,25 @@ def run(body: str, folder: Path, **environment: str) -> list[str]:
 @pytest.mark.parametrize(("mode", "status"), [(0, -3), (1, 0), (2, -11), (3, -3), (4, 0), (5, 0)])
 def test_a_source_is_compiled_where_the_mode_has_a_compiler(tmp_path: Path, mode: int, status: int) -> None:
     assert run(f"print(build(context({mode}))[0])", tmp_path) == [str(status)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "status"), [(3, 3, 0), (3, 4, -30), (4, 3, -30), (0, 5, 0), (1, 3, -30), (2, 4, 0)]
+)
+def test_a_device_is_for_its_own_kernels_or_for_binaries(tmp_path: Path, first: int, second: int, status: int) -> None:
+    body = f"""
+def attempt(*arguments):
+    try: return host.cl.make(*arguments)
+    except Failed as error: return error.status
+for name, item in (("CommandQueue", host.queue), ("CommandQueue", host.out_of_order), ("Context", host.context)):
+    host.cl.check("clRelease" + name, item)
+one = attempt("clCreateContext", handles(0x40F0, {first}, 0), 1, handles(host.device), None, None)
+two = attempt("clCreateContext", handles(0x40F0, {second}, 0), 1, handles(host.device), None, None)
+print(min(two, 0))
+typed = attempt("clCreateContextFromType", handles(0x1084, host.platform, 0x40F0, {second}, 0), 0xFFFFFFFF, None, None)
+print(min(typed, 0))
+"""
+    assert run(body, tmp_path) == [str(status), str(-2 if status else 0)]
 
 
 def test_a_mode_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from fpgart.api.handles import find, references
 from fpgart.api.platform import the_platform
 from fpgart.errors import (
     CLError,
+    DeviceNotAvailable,
     DeviceNotFound,
     InvalidDeviceType,
     InvalidOperation,
@@ -68,18 +69,31 @@ def context_properties(properties: Any) -> tuple[int, ...]:
     return found
 
 
-def made_context(devices: list[Device], properties: tuple[int, ...], notify: Notify | None) -> Context:
-    """A context with its compiler mode, from the properties or else from the environment. Raises InvalidValue."""
+PRELOADED = 3
+"""The compiler mode in which a board's own kernels are used."""
+
+
+def given_mode(properties: tuple[int, ...]) -> int:
+    """The compiler mode, from the properties or else from the environment. Raises InvalidValue."""
     given = dict(zip(properties[0:-1:2], properties[1::2], strict=False))
-    mode, root = cl.CL_CONTEXT_COMPILER_MODE_INTELFPGA, cl.CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA
-    chosen = given.get(mode)
-    if chosen is None:
-        try:
-            chosen = config.COMPILER_MODE.value
-        except config.OptionError as error:
-            raise InvalidValue(str(error)) from None
+    if cl.CL_CONTEXT_COMPILER_MODE_INTELFPGA in given:
+        return given[cl.CL_CONTEXT_COMPILER_MODE_INTELFPGA]
+    try:
+        return config.COMPILER_MODE.value
+    except config.OptionError as error:
+        raise InvalidValue(str(error)) from None
+
+
+def is_locked(device: Device, mode: int) -> bool:
+    """Whether a living context has the device for modes of the other kind: its own kernels, or binaries."""
+    return any((context.compiler_mode == PRELOADED) != (mode == PRELOADED) for context in list(device.contexts))
+
+
+def made_context(devices: list[Device], properties: tuple[int, ...], mode: int, notify: Notify | None) -> Context:
+    given = dict(zip(properties[0:-1:2], properties[1::2], strict=False))
+    root = cl.CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA
     context = Context(the_platform(), devices, properties, notify)
-    context.compiler_mode = chosen
+    context.compiler_mode = mode
     context.library_root = string_at(given[root]) if root in given else config.LIBRARY_ROOT.value
     return context
 
@@ -107,7 +121,14 @@ def create_context(properties: Any, num_devices: int, devices: Any, pfn_notify: 
         raise InvalidValue("user_data is given without pfn_notify")
     platform = the_platform()
     chosen = device_list(num_devices, devices, platform.devices, optional=False)
-    return made_context(chosen, checked, notifier(pfn_notify, user_data))
+    mode = given_mode(checked)
+    for device in chosen:
+        if is_locked(device, mode):
+            raise InvalidValue(
+                f"device {device.id} is in use by a context whose programs come from elsewhere; compiler mode {mode} "
+                "has to wait for that context's end"
+            )
+    return made_context(chosen, checked, mode, notifier(pfn_notify, user_data))
 
 
 @entry("clCreateContextFromType")
@@ -123,7 +144,11 @@ def create_context_from_type(properties: Any, device_type: int, pfn_notify: int,
     chosen = matching(platform, device_type)
     if not chosen:
         raise DeviceNotFound(f"no device of type {device_type:#x}")
-    return made_context(list(chosen), checked, notifier(pfn_notify, user_data))
+    mode = given_mode(checked)
+    free = [device for device in chosen if not is_locked(device, mode)]
+    if not free:
+        raise DeviceNotAvailable(f"contexts with another kind of compiler mode than {mode} have all devices")
+    return made_context(free, checked, mode, notifier(pfn_notify, user_data))
 
 
 @entry("clGetContextInfo")

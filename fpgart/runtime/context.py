@@ -56,6 +56,7 @@ class Context:
         """Whether all boards use the host's own memory: then buffers are mapped where they are."""
         for device in devices:
             device.open()
+            device.contexts.add(self)
 
     @property
     def auto_queue(self) -> CommandQueue:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
     from fpgart.engine.network import Network
+    from fpgart.runtime.context import Context
     from fpgart.runtime.platform import Platform
     from fpgart.runtime.scheduler import Scheduler
 
@@ -91,6 +93,8 @@ class Device:
         self.loaded: dict[str, Region | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
         self.busy_cores = 0
+        self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+        """Those that have it and live."""
         self.network: Network | None = None
         """What the kernels of the binary that is loaded share, where they talk to each other."""
         self.full_duplex = mmd.description.full_duplex
