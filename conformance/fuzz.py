@@ -288,6 +288,12 @@ class UsmPlayer(Player):
         allocation.data[:] = struct.pack(f"{SIZE // 4}I", *((value + amount) & 0xFFFFFFFF for value in values))
 
 
+def has_usm(host: Host) -> bool:
+    """Whether the device has unified shared memory; boards with a DSP have none."""
+    extensions = host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS)
+    return "cl_intel_unified_shared_memory" in extensions.split()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
@@ -302,7 +308,7 @@ def main() -> int:
     failures: list[str] = []
 
     def play(seed: int) -> None:
-        player, done = (UsmPlayer if options.usm else Player)(host, seed), 0
+        player, done = (UsmPlayer if options.usm and has_usm(host) else Player)(host, seed), 0
         if options.after_release:
             player.moves.append(player.after_release)
         try:

@@ -25,6 +25,7 @@ from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_c import kernel_attributes
 from fpgart.errors import InvalidBinary
 from fpgart.runtime.context import Context
+from fpgart.runtime.kernel import Kernel
 from fpgart.runtime.program import Program
 
 EXAMPLE = """
@@ -351,3 +352,39 @@ def test_a_binary_that_interleaves_otherwise_has_the_buffers_saved_and_written_b
         {"write": (3, 15000), "read": (2, 10000)},
     ]
     assert machine.read(buffer) == b"kept" * 1250
+
+
+def test_each_device_can_have_a_binary_of_its_own(engine: Engine) -> None:
+    from machine import Machine
+
+    machine = Machine("a10_ref", "usm_s10")
+    machine.platform._engine = engine
+    source = "kernel void k(global int *x) { x[0] += ADD; }"
+    parts = [
+        compile_source(source, describe(board), Options((f"-DADD={add}",)), engine)
+        for board, add in (("a10_ref", 1), ("usm_s10", 10))
+    ]
+    pairs = list(zip(machine.devices, [part.encode() for part in parts], strict=True))
+    program = Program.from_binaries(machine.context, pairs)
+    assert [program.binary(device) for device in machine.devices] == [data for _, data in pairs]
+    kernel, buffer = Kernel(program, "k"), machine.buffer(4)
+    machine.write(buffer, bytes(4))
+    kernel.set_buffer(0, buffer)
+    for device in (0, 1, 0):
+        machine.run(kernel, device=device)
+    assert machine.read(buffer) == bytes([12, 0, 0, 0])
+    for device, part in zip(machine.devices, parts, strict=True):
+        assert list(device.loaded) == [part.text(sections.RANDOM_HASH)]
+
+
+def test_binaries_with_other_kernels_are_no_program(engine: Engine) -> None:
+    from machine import Machine
+
+    machine = Machine("a10_ref", "usm_s10")
+    machine.platform._engine = engine
+    parts = [
+        compile_source(f"kernel void {name}(global int *x) {{}}", describe(board), Options(), engine).encode()
+        for board, name in (("a10_ref", "k"), ("usm_s10", "other"))
+    ]
+    with pytest.raises(InvalidBinary, match="do not have the same kernels"):
+        Program.from_binaries(machine.context, list(zip(machine.devices, parts, strict=True)))

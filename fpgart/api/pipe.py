@@ -100,8 +100,8 @@ def check_program(queue: CommandQueue, program: Program) -> None:
 def load(device: Device, program: Program) -> None:
     """Have the board programmed with the program whose names are meant."""
     program.interfaces()
-    if program.identity not in device.loaded:
-        program_device(device, program)
+    if program.on(device).identity not in device.loaded:
+        program_device(device, program.on(device))
 
 
 def symbol(name: int, ptr: int) -> str:

@@ -95,15 +95,16 @@ def create_program_with_binary(
         raise InvalidValue("no devices are given")
     if not lengths or not binaries:
         raise InvalidValue("no binaries are given")
-    made: Program | None = None
     failure: CLError | None = None
+    pairs: list[tuple[Device, bytes]] = []
     for index in range(num_devices):
         state: CLError | None = None
         if not lengths[index] or not binaries[index]:
             state = InvalidValue(f"binary {index} is empty")
         else:
+            pairs.append((devices[index], bytes_at(int(binaries[index]), int(lengths[index]))))
             try:
-                made = Program.from_binary(context, devices, bytes_at(int(binaries[index]), int(lengths[index])))
+                Program.check_binary(*pairs[-1])
             except InvalidBinary as error:
                 state = error
         if binary_status:
@@ -111,11 +112,11 @@ def create_program_with_binary(
         failure = failure or state
     if failure is not None:
         raise failure
-    assert made is not None
+    made = Program.from_binaries(context, pairs)
     if made.is_container and config.EAGER.value and context.compiler_mode != 5:
         for device in devices:
             if not device.loaded:
-                program_device(device, made)
+                program_device(device, made.on(device))
     return made
 
 
@@ -125,8 +126,8 @@ def create_program_with_binary_and_program_device(
 ) -> Program:
     made = create_program_with_binary(context, num_devices, device_ids, lengths, binaries, binary_status)
     for device in made.devices:
-        if made.identity not in device.loaded:
-            program_device(device, made)
+        if made.on(device).identity not in device.loaded:
+            program_device(device, made.on(device))
     return made
 
 

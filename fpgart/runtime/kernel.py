@@ -14,7 +14,7 @@ from weakref import ref
 from fpgart import opencl as cl
 from fpgart.board.memory_system import NotVisible, Showing, Window
 from fpgart.board.mmd import BoardError
-from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, pack_arguments
+from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, EngineKernel, pack_arguments
 from fpgart.errors import (
     CLError,
     InvalidArgIndex,
@@ -77,6 +77,10 @@ class Kernel:
     @property
     def name(self) -> str:
         return self.interface.name
+
+    def engine_kernel_on(self, program: Program) -> EngineKernel:
+        """The kernel of what its program is on some device."""
+        return self.engine_kernel if program is self.program else program.engine_kernel(self.name)
 
     def clone(self) -> Kernel:
         """Another kernel with the same arguments (OpenCL 3.0, 5.9.1)."""
@@ -240,6 +244,7 @@ class LaunchKernel:
         "has_local",
         "kernel",
         "places",
+        "program",
         "showing",
         "sizes",
         "stage",
@@ -259,6 +264,7 @@ class LaunchKernel:
         """`buffers`: index of the argument, and buffer."""
         self.kernel = kernel
         self.device = device
+        self.program = kernel.program.on(device)
         self.arguments = arguments
         self.buffers = buffers
         self.places: list[Block] = []
@@ -346,7 +352,7 @@ class LaunchKernel:
             if device.programming:
                 return False
             split = self.kernel.context.compiler_mode == 5  # programs the board for every launch
-            if split or self.kernel.program.identity not in device.loaded:
+            if split or self.program.identity not in device.loaded:
                 if device.launches or device.moving:
                     return False
                 device.programming = True
@@ -422,7 +428,7 @@ class LaunchKernel:
         return None
 
     def _program(self) -> Operation:
-        load_onto(self.device, self.kernel.program)
+        load_onto(self.device, self.program)
         if len(self.places) < len(self.buffers):
             self.reserve()
         return self
@@ -483,7 +489,7 @@ class LaunchKernel:
         if self.usm is not None:
             self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'")
         begin = monotonic_ns()
-        engine_kernel = self.kernel.engine_kernel
+        engine_kernel = self.kernel.engine_kernel_on(self.program)
         if 0 < self.cores < device.board.cores:
             engine_kernel = engine_kernel.on_own_thread()
         extents = self._extents() if engine_kernel.wants_extents else ()

@@ -242,7 +242,7 @@ class Planner:
     @steps.register
     def _launch(self, operation: LaunchKernel) -> list[Step]:
         device, kernel = operation.device, operation.kernel
-        program = kernel.program
+        program = operation.program
         found: list[Step] = []
         split = kernel.context.compiler_mode == SPLIT_KERNELS
         if split or self._loaded.get(device) != program.identity:

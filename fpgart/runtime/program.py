@@ -84,7 +84,21 @@ class Program:
         self._container = b""
         self._image = b""
         self._number = next(NUMBERS)
+        self._others: dict[Device, Program] = {}
         self._locations: dict[str, tuple[str, ...]] = {}
+
+    @staticmethod
+    def check_binary(device: Device, data: bytes) -> None:
+        """Raises InvalidBinary for bytes that are no binary, or not one for this device."""
+        if not data.startswith(MAGIC):
+            ProgramBinary.decode(data)
+            return
+        from fpgart.aocx.checks import check  # only who has an .aocx needs it
+
+        try:
+            check(Container.decode(data), device.board)
+        except AocxError as error:
+            raise InvalidBinary(str(error)) from None
 
     @classmethod
     def from_binary(cls, context: Context, devices: list[Device], data: bytes) -> Program:
@@ -103,6 +117,28 @@ class Program:
             build.kind = binary.kind
             build.options = binary.options
         return program
+
+    @classmethod
+    def from_binaries(cls, context: Context, pairs: list[tuple[Device, bytes]]) -> Program:
+        """A program with a binary for each device, the same or another. Raises InvalidBinary.
+
+        What is asked of it without naming a device is answered by the first one's binary.
+        """
+        groups: dict[bytes, list[Device]] = {}
+        for device, data in pairs:
+            groups.setdefault(data, []).append(device)
+        first, *others = [cls.from_binary(context, devices, data) for data, devices in groups.items()]
+        for other in others:
+            if set(first.interfaces()) != set(other.interfaces()):
+                raise InvalidBinary("the devices' binaries do not have the same kernels")
+            first.devices = [*first.devices, *other.devices]
+            first.builds |= other.builds
+            first._others |= dict.fromkeys(other.devices, other)
+        return first
+
+    def on(self, device: Device) -> Program:
+        """What of it is for a device."""
+        return self._others.get(device, self)
 
     @classmethod
     def _from_container(cls, context: Context, devices: list[Device], data: bytes) -> Program:
@@ -325,6 +361,8 @@ class Program:
 
     def binary(self, device: Device) -> bytes:
         """What clCreateProgramWithBinary takes; empty for a device the program is not built for."""
+        if device in self._others:
+            return self._others[device].binary(device)
         build = self.builds[device]
         if build.kind == cl.CL_PROGRAM_BINARY_TYPE_NONE:
             return b""

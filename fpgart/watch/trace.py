@@ -377,7 +377,7 @@ def _described(operation: Operation) -> dict[str, Any]:
     """What is particular to a kind of operation."""
     if isinstance(operation, LaunchKernel):
         if operation.stage is Stage.PROGRAM:
-            program = operation.kernel.program
+            program = operation.program
             return {"program": program.identity, "kernel": operation.kernel.name, "size": len(program.image())}
         offset, whole, local = operation.nd_range()
         facts: dict[str, Any] = {"kernel": operation.kernel.name, "global": whole, "offset": offset}
