@@ -145,6 +145,7 @@ TIME = Option(
     "real",
     "Times that profiling reports: real (how long the simulation took) or model (how long the board would take).",
 )
+USE_FILE = Option("FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.")
 WARM_MEMORY = Option(
     "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."
 )

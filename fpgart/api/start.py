@@ -13,6 +13,7 @@ from _fpgart_icd import ffi, lib
 from fpgart import config, log
 from fpgart.api import handles
 from fpgart.api.entry import observe
+from fpgart.api.watching import start_watchers
 from fpgart.board.catalogue import chosen_boards
 from fpgart.board.mmd import Mmd
 from fpgart.board.simulated_board import SimulatedBoard
@@ -87,6 +88,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace), None, scheduler)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
+    start_watchers(at_end)
     handles.publish(platform)
     for device in platform.devices:
         handles.publish(device)

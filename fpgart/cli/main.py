@@ -43,6 +43,7 @@ def cli() -> None:
 )
 @click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
 @click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
+@click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def run(
     board: str | None,
@@ -52,6 +53,7 @@ def run(
     clock: str | None,
     summary: bool,
     log: bool,
+    require_use: bool,
     program: tuple[str, ...],
 ) -> None:
     """Run PROGRAM with this driver as its only OpenCL platform.
@@ -72,7 +74,10 @@ def run(
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
     }
-    running.replace_process(program, {name: value for name, value in wanted.items() if value})
+    given = {name: value for name, value in wanted.items() if value}
+    if require_use:
+        sys.exit(running.run_and_require_use(program, given))
+    running.replace_process(program, given)
 
 
 def check_faults(text: str) -> None:

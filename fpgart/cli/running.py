@@ -4,11 +4,21 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
 
 from fpgart.cli.registration import PACKAGE, vendor_folder
 
 ONLY = PACKAGE / "libfpgart-only.so"
+NOT_USED = 4
+"""Exit status of a run that was to use a board and did not."""
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class RunError(Exception):
@@ -33,12 +43,63 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
     return changed
 
 
+def found(program: str) -> str:
+    """Its path; raises RunError when there is none."""
+    path = shutil.which(program)
+    if path is None:
+        raise RunError(f"{program}: no such program")
+    return path
+
+
 def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:
     """Become `program`; raises RunError when it cannot be started."""
-    path = shutil.which(program[0])
-    if path is None:
-        raise RunError(f"{program[0]}: no such program")
+    path = found(program[0])
     try:
         os.execve(path, list(program), environment(extra))
     except OSError as error:
         raise RunError(f"{program[0]}: {error.strerror}") from None
+
+
+def run_and_require_use(program: tuple[str, ...], extra: dict[str, str]) -> int:
+    """Run `program` and return its exit status, or NOT_USED if it succeeded without any kernel on a board.
+
+    Processes that it starts count, too. A program that ends by a signal takes this process along.
+    Raises RunError when it cannot be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="fpgart-use-") as folder:
+        file = Path(folder) / "used"
+        status = run_and_wait(program, environment({**extra, "FPGART_USE_FILE": str(file)}))
+        used = file.exists() and bool(file.read_bytes())
+    if not used:
+        print(f"fpgart: {program[0]} ran no kernel on a board", file=sys.stderr)
+    if status < 0:
+        die_of(-status)
+    return status if status or used else NOT_USED
+
+
+def die_of(number: int) -> None:
+    """End as the program did, without a second core file."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def run_and_wait(program: tuple[str, ...], variables: dict[str, str]) -> int:
+    """The exit status of `program`, negative for a signal, while signals to this process go to it."""
+    path = found(program[0])
+    children: list[subprocess.Popen[bytes]] = []
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        if not children:
+            raise SystemExit(128 + number)
+        if number != signal.SIGINT:  # a terminal sends it to both
+            children[0].send_signal(number)
+
+    for number in FORWARDED:
+        signal.signal(number, forward)
+    try:
+        children.append(subprocess.Popen(list(program), executable=path, env=variables))
+    except OSError as error:
+        raise RunError(f"{program[0]}: {error.strerror}") from None
+    return children[0].wait()

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FPGART_USE_FILE: whether a program ran any kernel on a board at all (`fpgart run --require-use`)."""
+
+from __future__ import annotations
+
+import os
+
+from fpgart import log
+from fpgart.notices import NOTICES
+from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.kernel import LaunchKernel
+
+
+class Use:
+    """Appends a line to a file when the process has run its first kernel; then listens no more.
+
+    The line is there from that moment on, so that a host that crashes later has still used the board.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError when the file cannot be written."""
+        self._path = path
+        os.close(self._open())
+
+    def _open(self) -> int:
+        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+        if status < 0 or not isinstance(operation, LaunchKernel) or operation.name != "kernel":
+            return
+        NOTICES.silence(self)
+        line = (
+            f"{os.getpid()} {operation.kernel.name} on device {operation.device.id} ({operation.device.board.name})\n"
+        )
+        try:
+            descriptor = self._open()
+            try:
+                os.write(descriptor, line.encode(errors="replace"))
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            log.warning(f"{self._path}: {error.strerror}: it cannot be told that a kernel ran")
