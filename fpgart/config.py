@@ -145,6 +145,9 @@ TIME = Option(
     "real",
     "Times that profiling reports: real (how long the simulation took) or model (how long the board would take).",
 )
+LEAKS = Option(
+    "FPGART_LEAKS", switch, False, "Whether what is alive at the end is told, with the call that made it: 0 or 1."
+)
 USE_FILE = Option("FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.")
 WARM_MEMORY = Option(
     "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."
@@ -191,15 +194,13 @@ DEADLOCK_SECONDS = Option(
 EAGER = Option(
     "AOCL_EAGERLY_LOAD_FIRST_BINARY", switch, True, "Whether the first .aocx of a device is loaded at once: 0 or 1."
 )
-TRACK_LEAKS = Option(
-    "ACL_TRACK_LEAKS", switch, False, "Whether objects that are alive at the end are told on stderr: 0 or 1."
-)
 PROFILING = Option(
     "ACL_RUNTIME_PROFILING_ACTIVE",
     switch,
     False,
     "Whether kernels are counted for profile.mon (clGetProfile...): 0 or 1.",
 )
+TRACK_LEAKS = Option("ACL_TRACK_LEAKS", switch, False, "The same as FPGART_LEAKS.")
 EMULATOR_DEVICES = Option(
     "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."
 )

@@ -28,10 +28,14 @@ class Notices:
         "buffer_destroyed",
         "call_failed",
         "fault_injected",
+        "event_made",
+        "handle_given",
         "migrated",
         "modelled",
         "operation_began",
         "operation_ended",
+        "svm_allocated",
+        "svm_freed",
         "usm_allocated",
         "usm_freed",
         "usm_migrated",
@@ -46,6 +50,10 @@ class Notices:
         """(call, status, words): a call of the host gives an error, on the calling thread."""
         self.fault_injected: tuple[Listener, ...] = ()
         """(device's number, call, rule, begin_ns): a call of a board has the fault that was asked for."""
+        self.event_made: tuple[Listener, ...] = ()
+        """(event): a command or user event was made, on the thread of the host's call."""
+        self.handle_given: tuple[Listener, ...] = ()
+        """(item): the host gets a handle, on the thread of its call."""
         self.block_reserved: tuple[Listener, ...] = ()
         """(block): a range of a board's memory was claimed."""
         self.block_refused: tuple[Listener, ...] = ()
@@ -58,6 +66,10 @@ class Notices:
         """(event, operation): a device operation starts on the calling thread."""
         self.operation_ended: tuple[Listener, ...] = ()
         """(event, operation, begin_ns, status): it ended, 0 or a negative status."""
+        self.svm_allocated: tuple[Listener, ...] = ()
+        """(address, size): shared virtual memory was allocated."""
+        self.svm_freed: tuple[Listener, ...] = ()
+        """(address): it was given back."""
         self.usm_allocated: tuple[Listener, ...] = ()
         """(allocation): unified shared memory was allocated."""
         self.usm_freed: tuple[Listener, ...] = ()

@@ -6,6 +6,14 @@ from __future__ import annotations
 from prototypes import SCALARS, Api, Prototype
 
 IN_C = {"clIcdGetPlatformIDsKHR", "clGetExtensionFunctionAddress", "clGetExtensionFunctionAddressForPlatform"}
+FREES = {
+    "clSVMFree": "fpgart_freed_late(svm_pointer);",
+    "clMemFreeINTEL": "fpgart_freed_late(ptr);",
+    "clMemBlockingFreeINTEL": "fpgart_freed_late(ptr);",
+    "clEnqueueSVMFree": "for (cl_uint i = 0; svm_pointers != NULL && i < num_svm_pointers; i++) "
+    "fpgart_freed_late(svm_pointers[i]);",
+}
+"""What is still noted when a call comes after the end: memory that the host gives back."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -34,6 +42,9 @@ void fpgart_close(void);
 void fpgart_close_at_exit(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
+size_t fpgart_host_frames(uintptr_t *frames, size_t most);
+void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
+                           const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of, const char *file);
 """
     )
     return "\n".join(lines)
@@ -144,6 +155,8 @@ def forwarded(function: Prototype) -> list[str]:
     lines.append("    if (!fpgart_enter()) {")
     if name == "clGetPlatformIDs":
         lines += ["        if (num_platforms != NULL)", "            *num_platforms = 0;"]
+    if name in FREES:
+        lines.append(f"        {FREES[name]}")
     if "result = 0" in declared:
         lines += ["        if (errcode_ret != NULL)", "            *errcode_ret = status;"]
     lines += [f"        return {refused};".replace(" ;", ";"), "    }", "    fpgart_put_aside(&aside);"]

@@ -37,6 +37,11 @@ static struct handle *find(uintptr_t address)
     return (struct handle *)address;
 }
 
+int fpgart_is_handle(uintptr_t address)
+{
+    return find(address) != NULL;
+}
+
 static struct handle *take_slot(void)
 {
     if (arena == NULL) {

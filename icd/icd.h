@@ -63,6 +63,8 @@ int fpgart_handle_kind(uintptr_t handle);
 uint32_t fpgart_handle_references(uintptr_t handle);
 uint64_t fpgart_handle_serial(uintptr_t handle);
 
+int fpgart_is_handle(uintptr_t address); /* or was one */
+
 /* The bodies of clRetain* and clRelease*: `invalid` is the status for a handle of another kind. */
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid);
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid);
@@ -85,6 +87,19 @@ void fpgart_close_at_exit(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,
                      size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
+
+/* The host's return addresses, innermost first, behind the entry point that runs on this thread;
+ * gives how many there are. */
+size_t fpgart_host_frames(uintptr_t *frames, size_t most);
+
+/* What is alive as the driver closes, in groups with words for each; told when the process has
+ * ended, but for what was released in between. `file` "": stderr. */
+void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
+                           const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of,
+                           const char *file);
+
+/* A free function was called with this pointer after the driver had closed. */
+void fpgart_freed_late(const void *pointer);
 
 void *fpgart_address_of(const char *name);
 

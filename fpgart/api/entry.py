@@ -43,13 +43,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 CLASSES = {kind.__name__: kind for kind in KINDS}
 OUT_OF_HOST_MEMORY = errors.OutOfHostMemory.status
 REGISTERED: dict[str, Callable[..., Any]] = {}
-_wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]] | None = None
+Wrap = Callable[[str, Callable[..., Any]], Callable[..., Any]]
+_wraps: list[Wrap] = []
 
 
-def observe(wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
+def observe(wrap: Wrap) -> None:
     """Let a watcher wrap every entry point that is registered from now on."""
-    global _wrap
-    _wrap = wrap
+    _wraps.append(wrap)
+
+
+def _wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    for wrap in _wraps:
+        function = wrap(name, function)
+    return function
 
 
 def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
@@ -62,9 +68,7 @@ def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
         for each in (name, *more):
             made = _make(each, function, status)
             REGISTERED[each] = made
-            ffi.def_extern(name=f"py_{each}", error=_error_value(function) if status else None)(
-                _wrap(each, made) if _wrap else made
-            )
+            ffi.def_extern(name=f"py_{each}", error=_error_value(function) if status else None)(_wrapped(each, made))
         return function
 
     return register

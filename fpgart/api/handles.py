@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from _fpgart_icd import lib
 
 from fpgart import errors
+from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
 from fpgart.runtime.device import Device
@@ -56,6 +57,8 @@ def publish(item: Any) -> int:
     _DEAD.pop(handle, None)
     item.handle = handle
     HELD[handle] = item
+    for listener in NOTICES.handle_given:
+        listener(item)
     return handle
 
 

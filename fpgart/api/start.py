@@ -185,9 +185,4 @@ def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faul
         log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")
     for finish in at_end:
         finish()
-    if config.TRACK_LEAKS.value:
-        from fpgart.api.fpga import live_objects
-
-        for handle, name, references in live_objects():
-            log.warning(f"alive at the end: {name} {handle:#x}, {references} references")
     sys.stdout.flush()

@@ -43,6 +43,7 @@ def cli() -> None:
 )
 @click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
 @click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
+@click.option("--leaks", is_flag=True, help="Say on stderr, at the end, what was never released and who made it.")
 @click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def run(
@@ -53,6 +54,7 @@ def run(
     clock: str | None,
     summary: bool,
     log: bool,
+    leaks: bool,
     require_use: bool,
     program: tuple[str, ...],
 ) -> None:
@@ -73,6 +75,7 @@ def run(
         "FPGART_TIME": clock,
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
+        "FPGART_LEAKS": "1" if leaks else None,
     }
     given = {name: value for name, value in wanted.items() if value}
     if require_use:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fpgart import opencl as cl
 from fpgart.errors import InvalidOperation, InvalidValue, ProfilingInfoNotAvailable
+from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
     from _thread import LockType
@@ -106,6 +107,8 @@ class Event:
         self.callbacks: list[tuple[int, Callback]] | None = None
         self.place: OrderedDict[Event, None] | None = None
         self.queued_ns = self.submit_ns = self.start_ns = self.end_ns = 0
+        for listener in NOTICES.event_made:
+            listener(self)
 
     def when(self, status: int, callback: Callback) -> None:
         """Call back when `status` is reached, at once if it already is; an abnormal end counts as all.

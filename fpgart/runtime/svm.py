@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fpgart.board.first_fit import round_up
+from fpgart.notices import NOTICES
 from fpgart.runtime.context import Context
 
 PAGE = 4096
@@ -15,6 +16,8 @@ def allocate(context: Context, size: int, alignment: int) -> int:
     address = context.devices[0].mmd.host_alloc(size, alignment or LARGEST_ALIGNMENT)
     if address:
         context.svm[address] = round_up(size, PAGE)
+        for listener in NOTICES.svm_allocated:
+            listener(address, size)
     return address
 
 
@@ -22,5 +25,7 @@ def free(context: Context, address: int) -> bool:
     """Give an allocation back; False when `address` is none of this context."""
     if context.svm.pop(address, None) is None:
         return False
+    for listener in NOTICES.svm_freed:
+        listener(address)
     context.devices[0].mmd.free(address)
     return True

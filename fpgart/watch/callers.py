@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which call of the host is being served on a thread, and where in the host's code it stands."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from fpgart.watch.debug_info import DebugInfo
+
+MOST_FRAMES = 12
+TOLD_FRAMES = 3
+BETWEEN = ("fpgart", "pyopencl", "ctypes", "cffi")
+"""Packages between the code that a user would look at and this driver."""
+
+HostFrames = Callable[[], tuple[int, ...]]
+
+
+class PythonFrame(NamedTuple):
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in the host's code, innermost frame first: Python frames, or return addresses."""
+
+    call: str
+    frames: tuple[PythonFrame, ...] | tuple[int, ...]
+
+    def describe(self, debug_info: DebugInfo) -> str:
+        """`clCreateBuffer, main.c:33 in make_buffers, from main.c:80 in main`."""
+        places = []
+        for frame in self.frames:
+            if isinstance(frame, PythonFrame):
+                places.append(f"{shown(frame.file)}:{frame.line} in {frame.function}")
+            else:
+                places += debug_info.describe(frame - 1)  # the call, not what follows it
+            if len(places) >= TOLD_FRAMES:
+                break
+        return ", ".join([self.call, ", from ".join(places[:TOLD_FRAMES])] if places else [self.call])
+
+
+def shown(path: str) -> str:
+    """A path as it is seen from the working directory, if it lies below."""
+    from os.path import join
+
+    here = join(working_directory(), "")
+    return path[len(here) :] if path.startswith(here) else path
+
+
+def working_directory() -> str:
+    """`` where it is gone."""
+    from os import getcwd
+
+    try:
+        return getcwd()
+    except OSError:
+        return ""
+
+
+class Callers:
+    """Knows the calls under way; to be wrapped around the entry points."""
+
+    def __init__(self, host_frames: HostFrames) -> None:
+        """`host_frames`: the return addresses behind the entry point that this thread is in."""
+        self._host_frames = host_frames
+        self._current = threading.local()
+        self._sites: dict[Site, Site] = {}
+
+    def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The entry point, with its name known while it runs; calls may nest in the host's callbacks."""
+        current = self._current
+
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            outer = getattr(current, "name", ""), getattr(current, "site", None)
+            current.name, current.site = name, None
+            try:
+                return function(*arguments)
+            finally:
+                current.name, current.site = outer
+
+        return call
+
+    @property
+    def call(self) -> str:
+        """The call that this thread serves, `` for none."""
+        return getattr(self._current, "name", "")
+
+    def here(self) -> Site | None:
+        """Where the host's call stands; None on threads that serve no call."""
+        name = self.call
+        if not name:
+            return None
+        site: Site | None = self._current.site
+        if site is None:
+            made = Site(name, python_frames() or self._host_frames())
+            self._current.site = site = self._sites.setdefault(made, made)
+        return site
+
+
+def python_frames() -> tuple[PythonFrame, ...]:
+    """The host's frames on this thread, if the host is written in Python."""
+    found: list[PythonFrame] = []
+    frame = sys._getframe(1)
+    while frame is not None and len(found) < TOLD_FRAMES:
+        package = str(frame.f_globals.get("__name__", "fpgart")).partition(".")[0]
+        if package not in BETWEEN:
+            found.append(PythonFrame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        above = frame.f_back
+        if above is None:
+            break
+        frame = above
+    return tuple(found)

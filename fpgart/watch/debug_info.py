@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From addresses of this process to files, lines and functions: /proc/self/maps, symbol tables, DWARF.
+
+Meant for the end of a process and for hangs, not for speed: each module is read once, when it is first asked about.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from elftools.common.exceptions import ELFError
+from elftools.dwarf.descriptions import describe_form_class
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from fpgart.watch.callers import shown
+
+SILENT = ("libOpenCL.so", "libfpgart", "libc.so", "libc-", "libpthread", "ld-linux", "ld-")
+"""Modules whose frames say nothing: loaders, this driver, what starts a program."""
+WRAPPERS = {"opencl.hpp", "cl2.hpp", "cl.hpp"}
+"""Headers that only pass calls on."""
+STARTERS = {"_start", "__libc_start_main", "start_thread", "clone"}
+
+
+class Mapping(NamedTuple):
+    """A range of this process that a file is mapped into; `offset` in the file."""
+
+    begin: int
+    end: int
+    offset: int
+    path: str
+
+
+def mappings(text: str) -> list[Mapping]:
+    """The code of /proc/<pid>/maps, in the order of addresses."""
+    found = []
+    for line in text.splitlines():
+        area, rights, offset, _, _, *path = line.split(maxsplit=5)
+        if "x" in rights and path and path[0].startswith("/"):
+            begin, _, end = area.partition("-")
+            found.append(Mapping(int(begin, 16), int(end, 16), int(offset, 16), path[0]))
+    return sorted(found)
+
+
+class DebugInfo:
+    """What is known of the code of this process."""
+
+    def __init__(self) -> None:
+        self._mappings: list[Mapping] = []
+        self._modules: dict[str, Module | None] = {}
+
+    def describe(self, address: int) -> list[str]:
+        """`main.c:33 in main`, or as much of that as is known; several, innermost first, for inlined functions.
+
+        Empty for code that is not the host's own.
+        """
+        mapping = self._mapping(address)
+        if mapping is None:
+            return [f"{address:#x}"]
+        name = Path(mapping.path).name
+        if name.startswith(SILENT):
+            return []
+        module = self._module(mapping.path)
+        offset = address - mapping.begin + mapping.offset
+        places = module.places(module.virtual(offset)) if module is not None else []
+        if not any(place.function or place.line for place in places):
+            return [f"{name}+{offset:#x}"]
+        return [str(p) for p in places if Path(p.file).name not in WRAPPERS and p.function not in STARTERS]
+
+    def _mapping(self, address: int) -> Mapping | None:
+        for again in (False, True):
+            if again:  # something may have been loaded since
+                self._mappings = mappings(Path("/proc/self/maps").read_text())
+            index = bisect_right(self._mappings, address, key=lambda mapping: mapping.begin) - 1
+            if index >= 0 and address < self._mappings[index].end:
+                return self._mappings[index]
+        return None
+
+    def _module(self, path: str) -> Module | None:
+        if path not in self._modules:
+            try:
+                self._modules[path] = Module(path)
+            except (OSError, ELFError):
+                self._modules[path] = None
+        return self._modules[path]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`file` is empty and `line` 0 where there is no debug information."""
+
+    file: str
+    line: int
+    function: str
+    module: str
+
+    def __str__(self) -> str:
+        function = self.function or "?"
+        return f"{shown(self.file)}:{self.line} in {function}" if self.line else f"{function} of {self.module}"
+
+
+class Module:
+    """An executable or a shared library. Addresses are those that the file itself uses."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError, ELFError."""
+        self.name = Path(path).name
+        with open(path, "rb") as file:
+            elf = ELFFile(file)
+            self._segments = [
+                (segment["p_offset"], segment["p_filesz"], segment["p_vaddr"])
+                for segment in elf.iter_segments("PT_LOAD")
+            ]
+            self._functions = sorted(set(_functions(elf)))
+        self._path = path
+        self._known: dict[int, list[Place]] = {}
+
+    def virtual(self, offset: int) -> int:
+        """The address of a byte of the file."""
+        return next((at + offset - begin for begin, size, at in self._segments if 0 <= offset - begin < size), offset)
+
+    def symbol(self, address: int) -> str:
+        index = bisect_right(self._functions, address, key=lambda function: function[0]) - 1
+        if index < 0:
+            return ""
+        begin, size, name = self._functions[index]
+        return name if address < begin + max(size, 1) else ""
+
+    def places(self, address: int) -> list[Place]:
+        """The function that an address is in, behind those that were inlined there."""
+        if address not in self._known:
+            try:
+                self._known[address] = self._from_dwarf(address)
+            except Exception:  # broken, or newer than pyelftools: whatever it raises, the symbol will do
+                self._known[address] = []
+            self._known[address] = self._known[address] or [Place("", 0, self.symbol(address), self.name)]
+        return self._known[address]
+
+    def _from_dwarf(self, address: int) -> list[Place]:
+        with open(self._path, "rb") as file:
+            elf = ELFFile(file)
+            if not elf.has_dwarf_info():
+                return []
+            dwarf = elf.get_dwarf_info()
+            for unit in _units_at(dwarf, address):
+                lines = Unit(dwarf, unit)
+                found = lines.line_of(address)
+                if found is not None:
+                    return self._chain(lines, address, *found)
+        return []
+
+    def _chain(self, unit: Unit, address: int, file: str, line: int) -> list[Place]:
+        """The lines of inlined calls, each with the function that it stands in."""
+        chain = unit.functions_at(address)
+        outer = self.symbol(address)
+        if not chain:
+            return [Place(file, line, outer, self.name)]
+        places = []
+        for function, called_file, called_line in reversed(chain):
+            places.append(Place(file, line, function or outer, self.name))
+            file, line = called_file, called_line
+        return places
+
+
+def _functions(elf: Any) -> Iterator[tuple[int, int, str]]:
+    for section in elf.iter_sections():
+        if isinstance(section, SymbolTableSection):
+            for symbol in section.iter_symbols():
+                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]:
+                    yield symbol["st_value"], symbol["st_size"], symbol.name
+
+
+def _units_at(dwarf: Any, address: int) -> Iterator[Any]:
+    """The compilation units that an address may be of: by the index if there is one, else all."""
+    index = dwarf.get_aranges()
+    offset = index.cu_offset_at_addr(address) if index is not None else None
+    if offset is not None:
+        yield dwarf.get_CU_at(offset)
+    else:
+        yield from dwarf.iter_CUs()
+
+
+class Unit:
+    """A compilation unit of an open file."""
+
+    def __init__(self, dwarf: Any, unit: Any) -> None:
+        self._dwarf = dwarf
+        self._unit = unit
+        self._program = dwarf.line_program_for_CU(unit)
+        top = unit.get_top_DIE()
+        self._folder = _text(top, "DW_AT_comp_dir")
+
+    def line_of(self, address: int) -> tuple[str, int] | None:
+        """File and line of an instruction."""
+        if self._program is None:
+            return None
+        before = None
+        for entry in self._program.get_entries():
+            state = entry.state
+            if state is None:
+                continue
+            if before is not None and before.address <= address < state.address:
+                return self.file(before.file), int(before.line)
+            before = None if state.end_sequence else state
+        return None
+
+    def file(self, number: int) -> str:
+        """A file's path by its number in the line program."""
+        header = self._program.header
+        first = 0 if header["version"] >= 5 else 1
+        entry = header["file_entry"][number - first]
+        folders = header["include_directory"]
+        folder = self._folder
+        if header["version"] >= 5:
+            folder = folders[entry.dir_index].decode(errors="replace")
+        elif entry.dir_index:
+            folder = folders[entry.dir_index - 1].decode(errors="replace")
+        return str(Path(self._folder, folder, entry.name.decode(errors="replace")))
+
+    def functions_at(self, address: int) -> list[tuple[str, str, int]]:
+        """The function there and those inlined into it, outermost first, each with file and line of its call."""
+        chain: list[tuple[str, str, int]] = []
+        self._descend(self._unit.get_top_DIE(), address, chain)
+        return chain
+
+    def _descend(self, die: Any, address: int, chain: list[tuple[str, str, int]]) -> bool:
+        for child in die.iter_children():
+            function = child.tag in ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine")
+            block = child.tag in ("DW_TAG_lexical_block", "DW_TAG_namespace", "DW_TAG_class_type")
+            if function and self._contains(child, address):
+                number, line = (child.attributes.get(f"DW_AT_call_{what}") for what in ("file", "line"))
+                called = (self.file(number.value), int(line.value)) if number and line else ("", 0)
+                chain.append((_name(child), *called))
+                self._descend(child, address, chain)
+                return True
+            if block and child.has_children and self._descend(child, address, chain):
+                return True
+        return False
+
+    def _contains(self, die: Any, address: int) -> bool:
+        attributes = die.attributes
+        if "DW_AT_low_pc" in attributes and "DW_AT_high_pc" in attributes:
+            low, high = attributes["DW_AT_low_pc"].value, attributes["DW_AT_high_pc"]
+            end = high.value if describe_form_class(high.form) == "address" else low + high.value
+            return bool(low <= address < end)
+        if "DW_AT_ranges" in attributes:
+            return any(begin <= address < end for begin, end in self._ranges(attributes["DW_AT_ranges"]))
+        return False
+
+    def _ranges(self, attribute: Any) -> Iterator[tuple[int, int]]:
+        lists = self._dwarf.range_lists()
+        if lists is None:
+            return
+        base = self._unit.get_top_DIE().attributes.get("DW_AT_low_pc")
+        start = base.value if base is not None else 0
+        for entry in lists.get_range_list_at_offset(attribute.value, self._unit):
+            if hasattr(entry, "base_address"):
+                start = entry.base_address
+            elif getattr(entry, "is_absolute", False):
+                yield entry.begin_offset, entry.end_offset
+            else:
+                yield start + entry.begin_offset, start + entry.end_offset
+
+
+def _text(die: Any, attribute: str) -> str:
+    found = die.attributes.get(attribute)
+    return found.value.decode(errors="replace") if found is not None else ""
+
+
+def _name(die: Any) -> str:
+    """A function's name; inlined and out-of-line copies refer to where it was declared."""
+    for reference in ("", "DW_AT_abstract_origin", "DW_AT_specification"):
+        if reference and reference in die.attributes:
+            return _name(die.get_DIE_from_attribute(reference))
+        if not reference and "DW_AT_name" in die.attributes:
+            return _text(die, "DW_AT_name")
+    return ""

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where in the host's code a call came from: the return addresses behind the entry point that is
+ * being served on this thread. Only asked for by watchers that were switched on. */
+#define _GNU_SOURCE
+#include "icd.h"
+
+#include <execinfo.h>
+#include <link.h>
+#include <pthread.h>
+
+#define DEPTH 128 /* frames of the interpreter, of the loader and of the host */
+
+static uintptr_t own_begin, own_end;
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *data)
+{
+    uintptr_t here = (uintptr_t)&fpgart_host_frames, begin = UINTPTR_MAX, end = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD)
+            continue;
+        uintptr_t first = info->dlpi_addr + part->p_vaddr;
+        begin = first < begin ? first : begin;
+        end = first + part->p_memsz > end ? first + part->p_memsz : end;
+    }
+    if (here < begin || here >= end)
+        return 0;
+    own_begin = begin;
+    own_end = end;
+    return 1;
+}
+
+static void find_out(void)
+{
+    dl_iterate_phdr(find_own, NULL);
+}
+
+static int is_own(const void *address)
+{
+    return (uintptr_t)address >= own_begin && (uintptr_t)address < own_end;
+}
+
+/* Innermost first: this library, the interpreter that called it, the entry point (this library
+ * again), and then what is wanted. On a thread of our own there is no entry point. */
+size_t fpgart_host_frames(uintptr_t *frames, size_t most)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    void *all[DEPTH];
+    int count = backtrace(all, DEPTH), next = 0;
+    size_t found = 0;
+    pthread_once(&once, find_out);
+    while (next < count && is_own(all[next]))
+        next++;
+    while (next < count && !is_own(all[next]))
+        next++;
+    while (next < count && is_own(all[next]))
+        next++;
+    while (next < count && found < most)
+        frames[found++] = (uintptr_t)all[next++];
+    return found;
+}

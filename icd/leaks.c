@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is still alive when the process has really ended. The Python side says, while it can, what
+ * is alive and in which words to tell it; hosts release more after that, in destructors of global
+ * objects (C++) or when the interpreter clears its modules (Python). Our destructor runs after
+ * those. */
+#include "icd.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct suspect {
+    _Atomic uintptr_t thing; /* a handle, or a pointer to memory; 0 once it was given back */
+    uint64_t bytes;
+    uint32_t group;
+};
+
+struct group { /* what one call of the host made, again and again */
+    char *noun, *maker;
+    size_t count, references;
+    uint64_t bytes;
+};
+
+static struct suspect *suspects;
+static struct group *groups;
+static size_t suspect_count, group_count;
+static char *report_file;
+static int expected;
+
+void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
+                           const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of,
+                           const char *file)
+{
+    suspects = calloc(count + 1, sizeof *suspects);
+    groups = calloc(count_of_groups + 1, sizeof *groups);
+    report_file = strdup(file);
+    if (suspects == NULL || groups == NULL || report_file == NULL)
+        return;
+    for (size_t i = 0; i < count_of_groups; i++) {
+        groups[i].noun = strdup(nouns[i]);
+        groups[i].maker = strdup(makers[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        suspects[i].thing = things[i];
+        suspects[i].bytes = bytes[i];
+        suspects[i].group = group_of[i];
+    }
+    suspect_count = count;
+    group_count = count_of_groups;
+    expected = 1;
+}
+
+void fpgart_freed_late(const void *pointer)
+{
+    for (size_t i = 0; pointer != NULL && i < suspect_count; i++)
+        if (suspects[i].thing == (uintptr_t)pointer)
+            suspects[i].thing = 0;
+}
+
+static size_t count_leaks(void)
+{
+    size_t alive = 0;
+    for (size_t i = 0; i < suspect_count; i++) {
+        uintptr_t thing = suspects[i].thing;
+        int is_handle = fpgart_is_handle(thing);
+        uint32_t references = is_handle ? fpgart_handle_references(thing) : 1;
+        if (thing == 0 || references == 0)
+            continue;
+        struct group *group = &groups[suspects[i].group];
+        group->count++;
+        group->references += references;
+        group->bytes += suspects[i].bytes;
+        alive++;
+    }
+    return alive;
+}
+
+static void tell(FILE *out, size_t alive)
+{
+    if (alive == 0) {
+        fprintf(out, "fpgart: nothing is alive at the end\n");
+        return;
+    }
+    fprintf(out, "fpgart: alive at the end: %zu\n", alive);
+    for (size_t i = 0; i < group_count; i++) {
+        const struct group *group = &groups[i];
+        if (group->count == 0)
+            continue;
+        fprintf(out, "fpgart:   %zu %s", group->count, group->noun ? group->noun : "");
+        if (group->bytes > 0)
+            fprintf(out, ", %llu bytes", (unsigned long long)group->bytes);
+        if (group->references > group->count)
+            fprintf(out, ", %zu references", group->references);
+        fprintf(out, ", made by %s\n", group->maker ? group->maker : "?");
+    }
+}
+
+__attribute__((destructor)) static void tell_at_the_end(void)
+{
+    if (!expected || fpgart_state != FPGART_CLOSED)
+        return;
+    int file = report_file[0] != '\0'
+                   ? open(report_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)
+                   : dup(STDERR_FILENO);
+    FILE *out = file >= 0 ? fdopen(file, "a") : NULL;
+    if (out == NULL)
+        return;
+    tell(out, count_leaks());
+    fclose(out);
+}
