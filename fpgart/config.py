@@ -148,6 +148,9 @@ TIME = Option(
 LEAKS = Option(
     "FPGART_LEAKS", switch, False, "Whether what is alive at the end is told, with the call that made it: 0 or 1."
 )
+WATCHDOG = Option(
+    "FPGART_WATCHDOG", seconds, 0.0, "Seconds without any movement after which it is told who waits for whom; 0: never."
+)
 USE_FILE = Option("FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.")
 WARM_MEMORY = Option(
     "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."

@@ -27,6 +27,7 @@ def start_watchers(at_end: AtEnd) -> None:
     """
     start_use()
     start_leaks(at_end)
+    start_watchdog(at_end)
 
 
 @lru_cache(maxsize=1)
@@ -63,6 +64,16 @@ def start_leaks(at_end: AtEnd) -> None:
         leaks = Leaks(callers())
         NOTICES.listen(leaks)
         at_end.append(lambda: expect_leaks(leaks.suspects(held_objects())))
+
+
+def start_watchdog(at_end: AtEnd) -> None:
+    if config.WATCHDOG.value:
+        from fpgart.watch.watchdog import Watchdog
+
+        watchdog = Watchdog(callers(), config.WATCHDOG.value)
+        NOTICES.listen(watchdog)
+        watchdog.start()
+        at_end.append(watchdog.stop)
 
 
 def held_objects() -> list[tuple[int, str, object]]:

@@ -8,14 +8,29 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from fpgart.watch.debug_info import DebugInfo
 
+MAY_WAIT = {
+    "clFinish",
+    "clWaitForEvents",
+    "clMemBlockingFreeINTEL",
+    "clEnqueueReadBuffer",
+    "clEnqueueReadBufferRect",
+    "clEnqueueWriteBuffer",
+    "clEnqueueWriteBufferRect",
+    "clEnqueueMapBuffer",
+    "clEnqueueSVMMap",
+    "clEnqueueSVMMemcpy",
+    "clEnqueueMemcpyINTEL",
+}
+"""Calls in which a thread of the host may wait for commands."""
 MOST_FRAMES = 12
 TOLD_FRAMES = 3
-BETWEEN = ("fpgart", "pyopencl", "ctypes", "cffi")
+BETWEEN = ("fpgart", "pyopencl", "ctypes", "cffi", "threading", "concurrent")
 """Packages between the code that a user would look at and this driver."""
 
 HostFrames = Callable[[], tuple[int, ...]]
@@ -65,6 +80,15 @@ def working_directory() -> str:
         return ""
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A thread of the host in a call that may wait, since `begin_ns` of the monotonic clock."""
+
+    thread: int
+    site: Site
+    begin_ns: int
+
+
 class Callers:
     """Knows the calls under way; to be wrapped around the entry points."""
 
@@ -73,10 +97,14 @@ class Callers:
         self._host_frames = host_frames
         self._current = threading.local()
         self._sites: dict[Site, Site] = {}
+        self.waiting: dict[int, Waiting] | None = None
+        """By Python's number of the thread, who may be waiting; None as long as nobody wants to know."""
 
     def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """The entry point, with its name known while it runs; calls may nest in the host's callbacks."""
         current = self._current
+        if self.waiting is not None and name in MAY_WAIT:
+            function = self._noting_waits(self.waiting, function)
 
         @wraps(function)
         def call(*arguments: Any) -> Any:
@@ -86,6 +114,23 @@ class Callers:
                 return function(*arguments)
             finally:
                 current.name, current.site = outer
+
+        return call
+
+    def _noting_waits(self, waiting: dict[int, Waiting], function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            thread, site = threading.get_ident(), self.here()
+            assert site is not None
+            outer = waiting.get(thread)
+            waiting[thread] = Waiting(threading.get_native_id(), site, monotonic_ns())
+            try:
+                return function(*arguments)
+            finally:
+                if outer is None:
+                    del waiting[thread]
+                else:
+                    waiting[thread] = outer
 
         return call
 

@@ -38,6 +38,7 @@ from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel, Stage
 from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
 from fpgart.runtime.usm import Kind, UsmAllocation, UsmTransfer
+from fpgart.watch.words import COMMANDS
 
 if TYPE_CHECKING:
     from fpgart.runtime.board_clock import StepTime
@@ -46,11 +47,6 @@ if TYPE_CHECKING:
 HOST = 1
 FIRST_DEVICE = 2
 FIRST_CLOCK = 1000
-COMMANDS = {
-    value: name.removeprefix("CL_COMMAND_")
-    for name, value in vars(cl).items()
-    if name.startswith("CL_COMMAND_") and isinstance(value, int) and value > 0x1000
-}
 MAP_FLAGS = {cl.CL_MAP_READ: "READ", cl.CL_MAP_WRITE: "WRITE", cl.CL_MAP_WRITE_INVALIDATE_REGION: "INVALIDATE"}
 ALLOCATORS = {
     Kind.HOST: "clHostMemAllocINTEL",

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FPGART_WATCHDOG: when nothing has moved for a while, who waits for whom."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from time import monotonic_ns
+from typing import Any
+from weakref import ref
+
+from fpgart import log
+from fpgart.runtime.event import COMPLETE, RUNNING, Event, Operation
+from fpgart.runtime.kernel import LaunchKernel
+from fpgart.runtime.queue import CommandQueue
+from fpgart.watch.callers import Callers, Site
+from fpgart.watch.debug_info import DebugInfo
+from fpgart.watch.words import COMMANDS, times
+
+MOST_COMMANDS = 8
+"""Commands that are told of each queue."""
+LOOKS = 4
+"""How often it looks, in the time after which it speaks."""
+
+State = tuple[int, int, tuple[tuple[int, int], ...]]
+
+
+class Watchdog:
+    """Listens to NOTICES, and looks now and then from a thread of its own.
+
+    It speaks once per standstill: commands that have not ended while none was made, began or ended for `seconds`.
+    """
+
+    def __init__(self, callers: Callers, seconds: float, tell: Callable[[str], None] = log.warning) -> None:
+        self._callers = callers
+        self._seconds = seconds
+        self._tell = tell
+        self._events: dict[int, tuple[ref[Event], Site | None]] = {}
+        self._queues: dict[int, Site | None] = {}
+        self._made = self._moves = 0
+        self._debug_info = DebugInfo()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="fpgart watchdog", daemon=True)
+        callers.waiting = {}
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Return when it looks no more."""
+        self._end.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    # What it hears
+
+    def event_made(self, event: Event) -> None:
+        self._made += 1
+        events, key = self._events, id(event)
+        events[key] = ref(event, lambda _: events.pop(key, None)), self._callers.here()
+
+    def handle_given(self, item: Any) -> None:
+        if isinstance(item, CommandQueue):
+            self._queues[item.number] = self._callers.here()
+
+    def operation_began(self, event: Event, operation: Operation) -> None:
+        self._moves += 1
+
+    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+        self._moves += 1
+
+    # Looking
+
+    def _watch(self) -> None:
+        seen, since, told = self._state(), monotonic_ns(), False
+        while not self._end.wait(self._seconds / LOOKS):
+            now, state = monotonic_ns(), self._state()
+            if state != seen:
+                seen, since, told = state, now, False
+            elif not told and now - since >= self._seconds * 1e9 and (words := self.report()):
+                told = True
+                self._tell(f"nothing has moved for {(now - since) / 1e9:.1f} s\n{words}")
+
+    def _state(self) -> State:
+        return self._made, self._moves, tuple((id(event), event.status) for event in self._alive())
+
+    def _alive(self) -> list[Event]:
+        """The events that have not ended, in the order in which they were made."""
+        found = (reference() for reference, _ in list(self._events.copy().values()))
+        return [event for event in found if event is not None and event.status > COMPLETE]
+
+    # Telling
+
+    def report(self) -> str:
+        """Who waits for whom now; empty if nobody does."""
+        alive = self._alive()
+        queues = {event.queue: None for event in alive if event.queue is not None}
+        lines = [line for queue in queues for line in self._queue_lines(queue, alive)]
+        for event in alive:
+            waiters, dependants = len(event.waiters or ()), len(event.dependants or ())
+            if event.queue is None and (waiters or dependants):
+                waiting = [times(dependants, "command")] if dependants else []
+                waiting += [times(waiters, "thread")] if waiters else []
+                verb = "waits" if waiters + dependants == 1 else "wait"
+                lines.append(f"{self._event_words(event)}: {' and '.join(waiting)} {verb} for it")
+        if lines:
+            lines += self._thread_lines()
+        return "\n".join(lines)
+
+    def _queue_lines(self, queue: CommandQueue, alive: list[Event]) -> Iterator[str]:
+        commands = queue.context.scheduler.unfinished([queue])
+        order = "in order" if queue.in_order else "out of order"
+        device = f"device {queue.device.id} '{queue.device.board.name}', {order}"
+        yield f"{self._queue_words(queue)} on {device}: {times(len(commands), 'command')}"
+        shown = commands[: 1 if queue.in_order else MOST_COMMANDS]
+        for event in shown:
+            yield f"  {self._event_words(event)} {self._why(event, alive)}"
+            for other in event.predecessors:
+                if other.status > COMPLETE:
+                    of = f" of {self._queue_words(other.queue)}" if other.queue not in (None, queue) else ""
+                    yield f"    {self._event_words(other)}{of}"
+        if len(commands) > len(shown):
+            yield (
+                f"  and {len(commands) - len(shown)} behind"
+                if queue.in_order
+                else f"  and {len(commands) - len(shown)} more"
+            )
+
+    def _why(self, event: Event, alive: list[Event]) -> str:
+        if event.status == RUNNING and event.place is None:
+            return f"has been running for {(monotonic_ns() - event.start_ns) / 1e9:.1f} s"
+        if event.place is None:
+            return "waits for"
+        operation = event.operation
+        device = operation.device if operation is not None else None
+        busy = [
+            self._event_words(other)
+            for other in alive
+            if other.status == RUNNING and other.place is None and getattr(other.operation, "device", None) is device
+        ]
+        return "waits for its turn on the board" + (f", which is busy with {', '.join(busy)}" if busy else "")
+
+    def _queue_words(self, queue: CommandQueue | None) -> str:
+        assert queue is not None
+        if not queue.handle:
+            return "the driver's own queue"
+        return f"queue {queue.number}{self._made_by(self._queues.get(queue.number))}"
+
+    def _event_words(self, event: Event) -> str:
+        _, site = self._events.get(id(event), (None, None))
+        return f"{command_words(event)}{self._made_by(site)}"
+
+    def _made_by(self, site: Site | None) -> str:
+        return f" ({site.describe(self._debug_info)})" if site is not None else ""
+
+    def _thread_lines(self) -> Iterator[str]:
+        for each in list((self._callers.waiting or {}).values()):
+            who = "the main thread" if each.thread == os.getpid() else f"thread {each.thread}"
+            seconds = (monotonic_ns() - each.begin_ns) / 1e9
+            yield f"{who} has been for {seconds:.1f} s in {each.site.describe(self._debug_info)}"
+
+
+def command_words(event: Event) -> str:
+    """`NDRANGE_KERNEL 'add'`, `READ_BUFFER`, `a user event that nobody has set`."""
+    if event.queue is None:
+        return "a user event that nobody has set"
+    name = COMMANDS.get(event.command_type, hex(event.command_type))
+    operation = getattr(event.operation, "launch", event.operation)
+    return f"{name} '{operation.kernel.name}'" if isinstance(operation, LaunchKernel) else name
