@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -72,6 +73,38 @@ def seconds(text: str) -> float:
     if not 0 <= value < 1e6:
         raise ValueError("a number of seconds from 0 is wanted")
     return value
+
+
+class Launches(NamedTuple):
+    """Launches of the kernels whose names match a pattern: the first-th to the last-th of each, counted from 1."""
+
+    pattern: str
+    first: int = 1
+    last: int = sys.maxsize
+
+    def __str__(self) -> str:
+        return f"{self.pattern}:{self.first}" + (f"-{self.last}" if self.last != self.first else "")
+
+
+def launches(text: str) -> tuple[Launches, ...]:
+    """`name`, `name:n` or `name:n-m`, divided by commas; names may have wildcards."""
+    found = []
+    for part in names(text):
+        pattern, colon, numbers = part.partition(":")
+        if not colon:
+            found.append(Launches(pattern))
+            continue
+        first, dash, last = numbers.partition("-")
+        chosen = Launches(pattern, number(first), number(last) if dash else number(first))
+        if not pattern or not 0 < chosen.first <= chosen.last:
+            raise ValueError("names are wanted, each with or without :n or :n-m behind it, the first launch being 1")
+        found.append(chosen)
+    return tuple(found)
+
+
+def number(text: str) -> int:
+    """0 for anything else."""
+    return int(text) if text.isdecimal() else 0
 
 
 def switch(text: str) -> bool:
@@ -150,6 +183,13 @@ LEAKS = Option(
 )
 WATCHDOG = Option(
     "FPGART_WATCHDOG", seconds, 0.0, "Seconds without any movement after which it is told who waits for whom; 0: never."
+)
+CAPTURE = Option("FPGART_CAPTURE", str, "", "Folder for captured launches, which `fpgart replay` runs again.")
+CAPTURE_KERNELS: Option[tuple[Launches, ...]] = Option(
+    "FPGART_CAPTURE_KERNELS",
+    launches,
+    (Launches("*", 1, 1),),
+    "Which launches to capture: names of kernels (with * and ?), each with or without :n or :n-m, divided by commas.",
 )
 USE_FILE = Option("FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.")
 WARM_MEMORY = Option(

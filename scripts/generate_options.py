@@ -28,7 +28,7 @@ def table() -> str:
     rows = []
     for option in config.OPTIONS.values():
         default = option.default
-        shown = ",".join(default) if isinstance(default, tuple) else str(default)
+        shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
         rows.append(f"| `{option.name}` | {f'`{shown}`' if shown else ''} | {option.sentence.replace('|', ' ')} |\n")
     return HEAD + "".join(rows)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _fpgart_icd import ffi, lib
@@ -28,6 +29,7 @@ def start_watchers(at_end: AtEnd) -> None:
     start_use()
     start_leaks(at_end)
     start_watchdog(at_end)
+    start_capture()
 
 
 @lru_cache(maxsize=1)
@@ -74,6 +76,18 @@ def start_watchdog(at_end: AtEnd) -> None:
         NOTICES.listen(watchdog)
         watchdog.start()
         at_end.append(watchdog.stop)
+
+
+def start_capture() -> None:
+    path = config.CAPTURE.value
+    wanted = config.CAPTURE_KERNELS.value
+    if path:
+        from fpgart.watch.capture import Capture
+
+        try:
+            NOTICES.listen(Capture(Path(path), wanted))
+        except OSError as error:
+            raise config.OptionError(f"FPGART_CAPTURE={path}: {error.strerror}") from None
 
 
 def held_objects() -> list[tuple[int, str, object]]:

@@ -48,6 +48,18 @@ uintptr_t map_anonymous(size_t size)
     return address == MAP_FAILED ? 0 : (uintptr_t)address;
 }
 
+uintptr_t map_at(uintptr_t address, size_t size)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    void *found = mmap((void *)address, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (found == MAP_FAILED)
+        return 0;
+    if ((uintptr_t)found == address)
+        return address;
+    munmap(found, size); /* kernels before 4.17 take the address for a hint */
+    return 0;
+}
+
 /* MLOCK_ONFAULT: pages stay once they are there, and none has to be there before it is touched. */
 uintptr_t map_pinned(size_t size)
 {

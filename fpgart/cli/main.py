@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
 from fpgart.config import OptionError
 from fpgart.watch import report as trace_report
+from fpgart.watch.captured import CaptureError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,6 +46,13 @@ def cli() -> None:
 @click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
 @click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
 @click.option("--leaks", is_flag=True, help="Say on stderr, at the end, what was never released and who made it.")
+@click.option("--watchdog", metavar="SECONDS", help="Say who waits for whom when nothing has moved for that long.")
+@click.option(
+    "--capture", metavar="DIR", help="Keep launches there, with all they need to run again (`fpgart replay`)."
+)
+@click.option(
+    "--capture-kernels", metavar="NAME[:N[-M]],...", help="Which launches; default: the first of each kernel."
+)
 @click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def run(
@@ -55,6 +64,9 @@ def run(
     summary: bool,
     log: bool,
     leaks: bool,
+    watchdog: str | None,
+    capture: str | None,
+    capture_kernels: str | None,
     require_use: bool,
     program: tuple[str, ...],
 ) -> None:
@@ -76,6 +88,9 @@ def run(
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
         "FPGART_LEAKS": "1" if leaks else None,
+        "FPGART_WATCHDOG": watchdog,
+        "FPGART_CAPTURE": capture,
+        "FPGART_CAPTURE_KERNELS": capture_kernels,
     }
     given = {name: value for name, value in wanted.items() if value}
     if require_use:
@@ -153,6 +168,34 @@ def write_page(file: Path, found: trace_report.Report, events: list[trace_report
         raise trace_report.TraceError(f"{file}: {error.strerror}") from None
 
 
+@cli.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--engine", metavar="NAME", help="What executes the kernel: auto, pocl, intel, or a driver's path.")
+@click.option("--board", metavar="NAME", help="The board; default: the one that it was captured on.")
+@click.option(
+    "--tolerance",
+    metavar="X",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="How far floating-point values may be apart, relative to the greater one, or to 1 if that is less.",
+)
+def replay(folder: Path, engine: str | None, board: str | None, tolerance: float) -> None:
+    """Run captured launches alone and compare what they leave in memory with what was captured.
+
+    fpgart run --capture DIR --capture-kernels 'add:3' -- ./my_host; fpgart replay DIR --engine intel
+
+    The exit status is 1 if anything differs.
+    """
+    from fpgart.cli import replay as replaying
+
+    if engine:
+        os.environ["FPGART_ENGINE"] = engine
+    results = [replaying.replay(each, board, tolerance) for each in replaying.launches_in(folder)]
+    for result in results:
+        click.echo(result.words, nl=False)
+    sys.exit(any(result.differs for result in results))
+
+
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def aoc(words: tuple[str, ...]) -> None:
@@ -195,6 +238,12 @@ def main() -> None:
     except AocxError as error:
         click.echo(f"fpgart: {error}", err=True)
         sys.exit(1)
-    except (OptionError, registration.RegistrationError, running.RunError, trace_report.TraceError) as error:
+    except (
+        OptionError,
+        registration.RegistrationError,
+        running.RunError,
+        trace_report.TraceError,
+        CaptureError,
+    ) as error:
         click.echo(f"fpgart: {error}", err=True)
         sys.exit(2)

@@ -165,6 +165,7 @@ class Kernel:
         """
         snapshot: list[Argument] = []
         buffers: list[tuple[int, Buffer]] = []
+        on_host: list[tuple[int, Buffer]] = []
         for index, argument in enumerate(self.arguments):
             if argument is None:
                 raise InvalidKernelArgs(f"{self.describe(index)} has not been set")
@@ -175,6 +176,7 @@ class Kernel:
                     raise InvalidKernelArgs(f"the buffer of {self.describe(index)} has been released")
                 if buffer.owner.stays_on_host:
                     argument = (POINTER, 8, buffer.host_address())
+                    on_host.append((index, buffer))
                 else:
                     buffers.append((index, buffer))
             elif isinstance(value, Pipe):
@@ -184,6 +186,7 @@ class Kernel:
                 argument = (POINTER, 8, value.fifo.end(blocking=declared.blocking))
             snapshot.append(argument)
         launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
+        launch.on_host = on_host
         if len(self.context.usm):
             launch.usm = self._usm_use(device, snapshot)
         if device.knows_memories:
@@ -243,6 +246,7 @@ class LaunchKernel:
         "dimensions",
         "has_local",
         "kernel",
+        "on_host",
         "places",
         "program",
         "showing",
@@ -267,6 +271,8 @@ class LaunchKernel:
         self.program = kernel.program.on(device)
         self.arguments = arguments
         self.buffers = buffers
+        self.on_host: list[tuple[int, Buffer]] = []
+        """Arguments whose buffers are used where they are in the host's memory."""
         self.places: list[Block] = []
         self.dimensions = dimensions
         self.sizes = sizes
@@ -504,7 +510,7 @@ class LaunchKernel:
 
     def _extents(self) -> tuple[int, ...]:
         """By argument, the bytes from a pointer to the end of its buffer or allocation; 0 for what is unknown."""
-        buffers = dict(self.buffers)
+        buffers = dict(self.buffers + self.on_host)
         given = self.usm.allocations if self.usm is not None else []
         found = []
         for index, (kind, _, value) in enumerate(self.arguments):

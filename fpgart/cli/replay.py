@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running captured launches alone, through the runtime's objects, and comparing what they leave in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from fpgart import opencl as cl
+from fpgart._native import ffi, lib
+from fpgart.board.board_spec import BoardSpecError
+from fpgart.board.catalogue import describe
+from fpgart.board.memory_system import GlobalMemories
+from fpgart.board.simulated_board import SimulatedBoard
+from fpgart.cli.comparison import MOST_TOLD, compare
+from fpgart.engine.interface import NoEngine
+from fpgart.errors import CLError
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.context import Context
+from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.platform import Board, Identity, Platform
+from fpgart.runtime.program import Program
+from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.scheduler import Scheduler
+from fpgart.runtime.transfers import ReadBuffer, WriteBuffer
+from fpgart.watch.captured import (
+    MANIFEST,
+    ArgumentKind,
+    CapturedArgument,
+    CapturedLaunch,
+    CapturedMemory,
+    CaptureError,
+    ProgramKind,
+)
+from fpgart.watch.words import times
+
+PAGE = 4096
+
+
+def launches_in(folder: Path) -> list[Path]:
+    """The folder itself if it is a captured launch, else those in it. Raises CaptureError if there are none."""
+    if (folder / MANIFEST).exists():
+        return [folder]
+    found = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+    if not found:
+        raise CaptureError(f"{folder} has no captured launch ({MANIFEST})")
+    return found
+
+
+@dataclass(slots=True)
+class Result:
+    """`words` end with a line end."""
+
+    words: str
+    differs: bool
+
+
+def replay(folder: Path, board: str | None, tolerance: float) -> Result:
+    """Run the launch in a folder and compare. Raises CaptureError, OptionError for a board that is not known."""
+    launch = CapturedLaunch.load(folder)
+    with Replay(folder, launch, board or launch.board) as run:
+        try:
+            seconds = run.run()
+        except CLError as error:
+            words = f"{run.title}: {error.name}: {error}\n"
+            return Result(words, differs=launch.status is None or launch.status >= 0)
+        head = f"{run.title}: {seconds * 1e3:.3f} ms\n"
+        if launch.status is None:
+            return Result(head + "  there is nothing to compare with: the captured launch never ended\n", False)
+        if launch.status < 0:
+            failure = cl.NAMES_OF_STATUS.get(launch.status, str(launch.status))
+            return Result(head + f"  it ends well here, and failed when it was captured: {failure}\n", True)
+        results = [compared(run, number, tolerance) for number in range(len(launch.memories))]
+        return Result(head + "".join(each.words for each in results), any(each.differs for each in results))
+
+
+def compared(run: Replay, number: int, tolerance: float) -> Result:
+    """What a memory holds now beside what it held then, read as the first argument that leads there says."""
+    memory = run.launch.memories[number]
+    uses = [a for a in run.launch.arguments if a.kind is ArgumentKind.MEMORY and a.memory == number]
+    name, type_name, offset = (uses[0].name, uses[0].type_name, uses[0].offset) if uses else ("", "", 0)
+    found = compare(run.captured(number), run.now(number), type_name, tolerance, offset)
+    title = f"{memory.what}, argument '{name}'" if uses else memory.what
+    if not found.count:
+        return Result(f"  {title}: the same\n", False)
+    lines = [f"  {title}: {found.count} of {times(found.values, 'value')} differ"]
+    lines += [f"    {name}{each}" for each in found.told]
+    if found.count > MOST_TOLD:
+        lines.append(f"    and {found.count - MOST_TOLD} more")
+    return Result("\n".join(lines) + "\n", True)
+
+
+class Replay:
+    """A platform with one board, on which a captured launch is set up; to be used as a context manager."""
+
+    def __init__(self, folder: Path, launch: CapturedLaunch, board: str) -> None:
+        """Raises CaptureError, OptionError."""
+        self.folder = folder
+        self.launch = launch
+        try:
+            self._mmd = SimulatedBoard(describe(board))
+        except BoardSpecError as error:
+            raise CaptureError(f"{board}: {error}") from None
+        self._scheduler = Scheduler()
+        identity = Identity("fpgart", "fpgart", "OpenCL 3.0 fpgart")
+        memories = GlobalMemories(self._mmd.description)
+        self._platform = Platform(identity, [Board(self._mmd, memories)], None, self._scheduler)
+        self._mapped: list[tuple[int, int]] = []
+        self._buffers: dict[int, Buffer] = {}
+        self._parts: list[Buffer] = []
+        self._context: Context | None = None
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._scheduler.close(5)
+        for address, size in self._mapped:
+            lib.unmap(address, size)
+        self._parts.clear()
+        self._buffers.clear()
+        if self._context is not None:
+            self._context.reap()
+        self._mmd.close()
+
+    @property
+    def title(self) -> str:
+        engine = self._platform.engine
+        return f"{self.launch.kernel}, launch {self.launch.number}, on {engine.name} {engine.version}"
+
+    def run(self) -> float:
+        """Run it to its end; returns the seconds. Raises CLError as the runtime does, CaptureError."""
+        launch = self.launch
+        device = self._platform.devices[0]
+        self._restore_fixed()  # before the board and the engine take their stretches of addresses
+        context = self._context = Context(self._platform, [device])
+        self._queue = CommandQueue(context, device)
+        kernel = Kernel(self._built(context), launch.kernel)
+        for index, argument in enumerate(launch.arguments):
+            self._set(kernel, index, argument, context)
+        self._fill_buffers()
+        sizes = (*_three(launch.offset, 0), *_three(launch.global_size, 1), *_three(launch.local_size, 1))
+        operation = kernel.launch(device, len(launch.global_size), sizes, bool(launch.local_size))
+        begin = perf_counter()
+        self._queue.run(cl.CL_COMMAND_NDRANGE_KERNEL, operation, blocking=True)
+        return perf_counter() - begin
+
+    def _built(self, context: Context) -> Program:
+        captured, devices = self.launch.program, context.devices
+        data = self._bytes(captured.file)
+        if captured.kind is ProgramKind.BINARY:
+            program = Program.from_binary(context, devices, data)
+            if program.executable:
+                return program
+        elif captured.kind is ProgramKind.IL:
+            program = Program(context, devices, il=data)
+        else:
+            program = Program(context, devices, source=data.decode(errors="surrogateescape"))
+        if isinstance(self._platform.engine, NoEngine):
+            raise CaptureError(self._platform.engine.reason)
+        program.claim(devices)
+        with working_in(captured.folder):
+            program.build(devices, captured.options)
+        return program
+
+    def _bytes(self, name: str) -> bytes:
+        try:
+            return (self.folder / name).read_bytes()
+        except OSError as error:
+            raise CaptureError(f"{self.folder / name}: {error.strerror}") from None
+
+    # Memories
+
+    def _contents(self, memory: CapturedMemory, name: str) -> bytes:
+        data = self._bytes(name)
+        if len(data) != memory.size:
+            raise CaptureError(f"{self.folder / name} has {len(data)} bytes instead of {memory.size}")
+        return data
+
+    def _restore_fixed(self) -> None:
+        """Allocations come back where they were, so that pointers in memory still lead there."""
+        fixed = [memory for memory in self.launch.memories if memory.fixed]
+        for begin, end in page_ranges(fixed):
+            if not lib.map_at(begin, end - begin):
+                raise CaptureError(
+                    f"addresses {begin:#x} to {end:#x}, where the launch had allocations, are taken in this process: "
+                    "try again, they are chosen at random"
+                )
+            self._mapped.append((begin, end - begin))
+        for memory in fixed:
+            data = self._contents(memory, memory.before)
+            lib.copy_bytes(memory.address, int(ffi.cast("uintptr_t", ffi.from_buffer(data))), memory.size)
+
+    def _fill_buffers(self) -> None:
+        """To be called when the kernel has its arguments, which say where on the board the buffers have to be."""
+        device = self._platform.devices[0]
+        for number, buffer in self._buffers.items():
+            memory = self.launch.memories[number]
+            data = self._contents(memory, memory.before)
+            address = int(ffi.cast("uintptr_t", ffi.from_buffer(data)))
+            buffer.bind(device)
+            operation = WriteBuffer(device, buffer, 0, buffer.size, address)
+            self._queue.run(cl.CL_COMMAND_WRITE_BUFFER, operation, blocking=True)
+
+    def now(self, number: int) -> bytes:
+        """What a memory holds."""
+        memory = self.launch.memories[number]
+        if memory.fixed:
+            return bytes(ffi.buffer(ffi.cast("char *", memory.address), memory.size))
+        device, buffer = self._platform.devices[0], self._buffers[number]
+        data = bytearray(memory.size)
+        address = int(ffi.cast("uintptr_t", ffi.from_buffer(data)))
+        self._queue.run(cl.CL_COMMAND_READ_BUFFER, ReadBuffer(device, buffer, 0, memory.size, address), blocking=True)
+        return bytes(data)
+
+    def captured(self, number: int) -> bytes:
+        """What it held after the captured launch."""
+        memory = self.launch.memories[number]
+        return self._contents(memory, memory.after or memory.before)
+
+    # Arguments
+
+    def _set(self, kernel: Kernel, index: int, argument: CapturedArgument, context: Context) -> None:
+        if argument.kind is ArgumentKind.VALUE:
+            kernel.set_value(index, bytes.fromhex(argument.value))
+        elif argument.kind is ArgumentKind.LOCAL:
+            kernel.set_local(index, argument.size)
+        elif argument.kind is ArgumentKind.NULL:
+            kernel.set_buffer(index, None)
+        elif argument.kind is ArgumentKind.UNKNOWN:
+            raise CaptureError(
+                f"{kernel.describe(index)} pointed into memory that is not known, so it was not captured"
+            )
+        elif self.launch.memories[argument.memory].fixed:
+            kernel.set_pointer(index, self.launch.memories[argument.memory].address + argument.offset)
+        else:
+            kernel.set_buffer(index, self._buffer(argument, context))
+
+    def _buffer(self, argument: CapturedArgument, context: Context) -> Buffer:
+        size = self.launch.memories[argument.memory].size
+        if argument.memory not in self._buffers:
+            self._buffers[argument.memory] = Buffer(context, cl.CL_MEM_READ_WRITE, size)
+        whole = self._buffers[argument.memory]
+        if (argument.offset, argument.size) == (0, size):
+            return whole
+        part = Buffer(context, whole.flags, argument.size, parent=whole, origin=argument.offset)
+        self._parts.append(part)
+        return part
+
+
+def _three(numbers: list[int], rest: int) -> tuple[int, ...]:
+    return (*numbers, *[rest] * (3 - len(numbers)))
+
+
+def page_ranges(memories: list[CapturedMemory]) -> list[tuple[int, int]]:
+    """The pages of some memories, as ranges that do not touch: several memories may be on one page."""
+    found: list[tuple[int, int]] = []
+    for memory in sorted(memories, key=lambda memory: memory.address):
+        begin, end = memory.address // PAGE * PAGE, -(-(memory.address + memory.size) // PAGE) * PAGE
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((begin, end))
+    return found
+
+
+@contextmanager
+def working_in(folder: str) -> Iterator[None]:
+    """For options like -I; where that folder is gone they may find nothing."""
+    before = os.getcwd()
+    if os.path.isdir(folder):
+        os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FPGART_CAPTURE: launches as they are, to be run alone again by `fpgart replay`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import count
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any
+
+from fpgart import log
+from fpgart._native import ffi
+from fpgart.config import Launches
+from fpgart.engine.interface import BYTES, LOCAL, NULL
+from fpgart.errors import CLError
+from fpgart.runtime.buffer import Buffer, context_svm_base
+from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.kernel import LaunchKernel, Stage
+from fpgart.runtime.program import Program
+from fpgart.watch.callers import working_directory
+from fpgart.watch.captured import (
+    ArgumentKind,
+    CapturedArgument,
+    CapturedLaunch,
+    CapturedMemory,
+    CapturedProgram,
+    ProgramKind,
+)
+
+PIECE = 1 << 20
+
+
+@dataclass(slots=True)
+class Memories:
+    """The memories that a launch may touch, each once; those that arguments share stay shared."""
+
+    found: list[CapturedMemory] = field(default_factory=list)
+    _numbers: dict[int, int] = field(default_factory=dict)
+
+    def add(self, what: str, address: int, size: int, *, fixed: bool) -> int:
+        """Its number; the one that it has already, if it does."""
+        if address not in self._numbers:
+            number = self._numbers[address] = len(self.found)
+            self.found.append(CapturedMemory(what, size, address, fixed, f"{number}.before.bin"))
+        return self._numbers[address]
+
+
+class Capture:
+    """Listens to NOTICES; writes the memories of chosen launches before and after these."""
+
+    def __init__(self, folder: Path, wanted: Iterable[Launches]) -> None:
+        """Raises OSError when there cannot be such a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder.resolve()
+        self._wanted = tuple(wanted)
+        self._counts: dict[str, count[int]] = {}
+        self._under_way: dict[int, tuple[Path, CapturedLaunch]] = {}
+
+    def operation_began(self, event: Event, operation: Operation) -> None:
+        if not isinstance(operation, LaunchKernel) or operation.stage is not Stage.RUN:
+            return
+        name = operation.kernel.name
+        number = next(self._counts.setdefault(name, count(1)))
+        if not any(fnmatchcase(name, each.pattern) and each.first <= number <= each.last for each in self._wanted):
+            return
+        try:
+            folder = self._new_folder(f"{name}-{number}")
+            launch = describe(operation, number, folder)
+            for memory in launch.memories:
+                write_memory(folder / memory.before, memory.address, memory.size)
+            launch.save(folder)
+        except (OSError, CLError) as error:
+            log.warning(f"launch {number} of kernel '{name}' is not captured: {error}")
+            return
+        self._under_way[id(operation)] = folder, launch
+
+    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+        folder, launch = self._under_way.pop(id(operation), (None, None))
+        if folder is None or launch is None:
+            return
+        try:
+            for number, memory in enumerate(launch.memories):
+                if status >= 0 and not holds(folder / memory.before, memory.address, memory.size):
+                    memory.after = f"{number}.after.bin"
+                    write_memory(folder / memory.after, memory.address, memory.size)
+            launch.status = status
+            launch.save(folder)
+        except OSError as error:
+            log.warning(f"{folder} has nothing of what was there after the launch: {error}")
+
+    def _new_folder(self, name: str) -> Path:
+        """`name`, or that with a number behind it where other processes or earlier runs left one."""
+        folder, again = self._folder / name, 1
+        while True:
+            try:
+                folder.mkdir()
+                return folder
+            except FileExistsError:
+                again += 1
+                folder = self._folder / f"{name}.{again}"
+
+
+def describe(operation: LaunchKernel, number: int, folder: Path) -> CapturedLaunch:
+    """What is known before it runs; puts the program into the folder. Raises OSError, CLError."""
+    kernel, device = operation.kernel, operation.device
+    engine = kernel.context.platform.engine
+    offset, whole, local = operation.nd_range()
+    memories = Memories()
+    arguments = [argument_of(operation, index, memories) for index in range(len(operation.arguments))]
+    add_reachable(operation, memories)
+    options = kernel.program.builds[device].options
+    return CapturedLaunch(
+        kernel=kernel.name,
+        number=number,
+        board=device.board.name,
+        engine=f"{engine.name} {engine.version}",
+        program=program_of(kernel.program, operation, folder, options),
+        offset=offset,
+        global_size=whole,
+        local_size=local,
+        arguments=arguments,
+        memories=memories.found,
+    )
+
+
+def program_of(program: Program, operation: LaunchKernel, folder: Path, options: str) -> CapturedProgram:
+    if program.source is not None:
+        kind, file, data = ProgramKind.SOURCE, "program.cl", program.source.encode(errors="surrogateescape")
+    elif program.il:
+        kind, file, data = ProgramKind.IL, "program.spv", program.il
+    else:
+        kind, file, data = ProgramKind.BINARY, "program.bin", program.binary(operation.device)
+    (folder / file).write_bytes(data)
+    return CapturedProgram(kind, file, options, working_directory())
+
+
+def argument_of(operation: LaunchKernel, index: int, memories: Memories) -> CapturedArgument:
+    interface = operation.kernel.interface.arguments[index]
+    made = CapturedArgument(ArgumentKind.NULL, interface.name, interface.type_name)
+    kind, size, value = operation.arguments[index]
+    buffers = dict(operation.buffers + operation.on_host)
+    if index in buffers:
+        made.kind = ArgumentKind.MEMORY
+        buffer = buffers[index]
+        made.memory = memories.add(*place_of(operation, index, buffer), fixed=False)
+        made.offset, made.size = buffer.origin, buffer.size
+    elif kind == BYTES and isinstance(value, bytes):
+        made.kind, made.size, made.value = ArgumentKind.VALUE, size, value.hex()
+    elif kind == LOCAL:
+        made.kind, made.size = ArgumentKind.LOCAL, size
+    elif kind != NULL and isinstance(value, int):
+        found = allocation_at(operation, value)
+        made.kind = ArgumentKind.MEMORY if found is not None else ArgumentKind.UNKNOWN
+        if found is not None:
+            what, address, length = found
+            made.memory = memories.add(what, address, length, fixed=True)
+            made.offset, made.size = value - address, address + length - value
+    return made
+
+
+def place_of(operation: LaunchKernel, index: int, buffer: Buffer) -> tuple[str, int, int]:
+    """What a buffer is called, where it begins in this process, and its bytes; a sub-buffer's parent has them."""
+    owner = buffer.owner
+    numbers = [number for number, _ in operation.buffers]
+    if index in numbers:
+        return f"buffer {owner.number}", operation.places[numbers.index(index)].pointer, owner.size
+    return f"buffer {owner.number}", owner.host_address(), owner.size
+
+
+def allocation_at(operation: LaunchKernel, address: int) -> tuple[str, int, int] | None:
+    """The allocation that a pointer lies in, with begin and size."""
+    context = operation.kernel.context
+    for each in operation.usm.allocations if operation.usm is not None else ():
+        if each.address <= address < each.address + each.size:
+            return f"{each.kind.name.lower()} allocation {each.number}", each.address, each.size
+    base = context_svm_base(context, address)
+    return ("SVM allocation", base, context.svm[base]) if base is not None else None
+
+
+def add_reachable(operation: LaunchKernel, memories: Memories) -> None:
+    """What the kernel may reach through pointers that are stored in memory.
+
+    Of unified shared memory that is what the host said; of SVM all, once a kernel has any.
+    """
+    context = operation.kernel.context
+    if operation.usm is not None:
+        for each in context.usm.all():
+            if operation.usm.may_touch(each):
+                memories.add(f"{each.kind.name.lower()} allocation {each.number}", each.address, each.size, fixed=True)
+    if any(memory.what == "SVM allocation" for memory in memories.found):
+        for base, size in list(context.svm.items()):
+            memories.add("SVM allocation", base, size, fixed=True)
+
+
+# Bytes; nothing goes through the MMD, as watchers are not part of a board's traffic
+
+
+def view(address: int, size: int) -> Any:
+    return ffi.buffer(ffi.cast("char *", address), size)
+
+
+def write_memory(path: Path, address: int, size: int) -> None:
+    """A file of these bytes, with holes for zeros. Raises OSError."""
+    memory = view(address, size)
+    with path.open("wb") as file:
+        for begin in range(0, size, PIECE):
+            piece = memory[begin : begin + PIECE]
+            if piece.count(0) == len(piece):
+                file.seek(len(piece), os.SEEK_CUR)
+            else:
+                file.write(piece)
+        file.truncate(size)
+
+
+def holds(path: Path, address: int, size: int) -> bool:
+    """Whether a file has these bytes. Raises OSError."""
+    memory = view(address, size)
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as kept:
+        return all(kept[at : at + PIECE] == memory[at : min(at + PIECE, size)] for at in range(0, size, PIECE))
