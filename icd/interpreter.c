@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,20 @@ static void make_libpython_global(void)
         dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
+/* Python's module `signal` takes SIGINT over when it is first imported, if nobody has it. Some
+ * package always imports it sooner or later; here it happens without an effect on the host. */
+static void import_signals(void)
+{
+    struct sigaction before;
+    int known = sigaction(SIGINT, NULL, &before) == 0;
+    PyObject *module = PyImport_ImportModule("_signal");
+    if (module == NULL)
+        PyErr_Clear();
+    Py_XDECREF(module);
+    if (known)
+        sigaction(SIGINT, &before, NULL);
+}
+
 static int start_own_interpreter(void)
 {
     char home[PATH_MAX];
@@ -119,6 +134,7 @@ static int start_own_interpreter(void)
         return 0;
     }
     owns_interpreter = 1;
+    import_signals();
     PyEval_SaveThread();
     return 1;
 }

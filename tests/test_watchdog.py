@@ -123,6 +123,27 @@ def test_a_python_host_is_told_its_own_lines(tmp_path: Path) -> None:
     assert f"in clWaitForEvents, {wait}\n" in told
 
 
+@pytest.mark.parametrize("kind", ["default", "own"])
+def test_a_c_host_keeps_its_signal_handlers(kind: str, tmp_path: Path) -> None:
+    source = ROOT / "conformance" / "c" / "signal_handlers_stay.c"
+    command = ["cc", *INCLUDES, str(source), "-o", str(tmp_path / "host"), "-lOpenCL", "-lm", "-lpthread"]
+    assert subprocess.run(command, check=False).returncode == 0
+    words = [
+        sys.executable,
+        "-m",
+        "fpgart.cli",
+        "run",
+        "--watchdog",
+        "60",
+        "--leaks",
+        "--",
+        str(tmp_path / "host"),
+        kind,
+    ]
+    result = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT)
+    assert result.returncode == 0, result.stderr
+
+
 class Ear:
     """A watchdog on a machine, and what it said."""
 
