@@ -265,6 +265,14 @@ def test_a_memory_that_was_cut_off_is_refused_with_words(tmp_path: Path) -> None
     assert "0.before.bin has 100 bytes instead of 256" in replayed(tmp_path, status=2)
 
 
+def test_a_launch_that_cannot_run_keeps_no_other_from_running(tmp_path: Path) -> None:
+    capture(tmp_path, SCALE, "--capture-kernels", "scale:1-2")
+    (tmp_path / "scale-1" / "program.cl").unlink()
+    told = replayed(tmp_path, status=2)
+    assert "argument 'x': the same" in told
+    assert "scale-1/program.cl: No such file or directory" in told
+
+
 def test_a_folder_without_captures_is_said_so(tmp_path: Path) -> None:
     assert "no captured launch" in replayed(tmp_path, status=2)
 

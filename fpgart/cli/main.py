@@ -184,16 +184,23 @@ def replay(folder: Path, engine: str | None, board: str | None, tolerance: float
 
     fpgart run --capture DIR --capture-kernels 'add:3' -- ./my_host; fpgart replay DIR --engine intel
 
-    The exit status is 1 if anything differs.
+    DIR is one launch's folder, or one with several in it. The exit status is 1 if anything differs, 2 if a launch cannot
+    be run.
     """
     from fpgart.cli import replay as replaying
 
     if engine:
         os.environ["FPGART_ENGINE"] = engine
-    results = [replaying.replay(each, board, tolerance) for each in replaying.launches_in(folder)]
-    for result in results:
-        click.echo(result.words, nl=False)
-    sys.exit(any(result.differs for result in results))
+    status = 0
+    for each in replaying.launches_in(folder):
+        try:
+            result = replaying.replay(each, board, tolerance)
+            click.echo(result.words, nl=False)
+            status = max(status, int(result.differs))
+        except CaptureError as error:
+            click.echo(f"fpgart: {error}", err=True)
+            status = 2
+    sys.exit(status)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
