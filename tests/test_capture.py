@@ -187,6 +187,14 @@ def test_a_c_hosts_launches_run_again(tmp_path: Path) -> None:
     assert "the same" in replayed(kept)
 
 
+def test_kernels_that_wait_for_others_are_captured_but_do_not_run_alone(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    result = fpgart("run", "--capture", kept, "--", compiled(tmp_path, "channels"), "pipe_objects")
+    assert result.returncode == 0, result.stderr
+    assert "pipe" in {argument["kind"] for argument in manifest(kept / "sum-1")["arguments"]}
+    assert "kernel 'sum' waits for others (channels, pipes), so it cannot run alone" in replayed(kept, status=2)
+
+
 def test_a_launch_that_kills_the_process_is_kept_as_it_was_before(tmp_path: Path) -> None:
     pytest.importorskip("pyopencl")
     body = """

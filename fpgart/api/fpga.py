@@ -17,6 +17,7 @@ from fpgart.runtime.context import Context
 from fpgart.runtime.device import Device
 from fpgart.runtime.event import RUNNING, Event
 from fpgart.runtime.kernel import Kernel, LaunchKernel
+from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.platform import Platform
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
@@ -25,6 +26,7 @@ from fpgart.watch.profile import Profile
 TYPE_NAMES = {
     Context: "cl_context",
     Buffer: "cl_mem",
+    Pipe: "cl_mem",
     Program: "cl_program",
     Kernel: "cl_kernel",
     CommandQueue: "cl_command_queue",

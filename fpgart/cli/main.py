@@ -184,8 +184,8 @@ def replay(folder: Path, engine: str | None, board: str | None, tolerance: float
 
     fpgart run --capture DIR --capture-kernels 'add:3' -- ./my_host; fpgart replay DIR --engine intel
 
-    DIR is one launch's folder, or one with several in it. The exit status is 1 if anything differs, 2 if a launch cannot
-    be run.
+    DIR is one launch's folder, or one with several in it. The exit status is 1 if anything differs, 2 if a launch
+    cannot be run.
     """
     from fpgart.cli import replay as replaying
 

@@ -140,6 +140,8 @@ class Replay:
         context = self._context = Context(self._platform, [device])
         self._queue = CommandQueue(context, device)
         kernel = Kernel(self._built(context), launch.kernel)
+        if kernel.engine_kernel.waits_for_others:
+            raise CaptureError(f"kernel '{kernel.name}' waits for others (channels, pipes), so it cannot run alone")
         for index, argument in enumerate(launch.arguments):
             self._set(kernel, index, argument, context)
         self._fill_buffers()

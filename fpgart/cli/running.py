@@ -89,12 +89,15 @@ def run_and_wait(program: tuple[str, ...], variables: dict[str, str]) -> int:
     """The exit status of `program`, negative for a signal, while signals to this process go to it."""
     path = found(program[0])
     children: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
-        if not children:
-            raise SystemExit(128 + number)
-        if number != signal.SIGINT:  # a terminal sends it to both
+        if number == signal.SIGINT:  # a terminal sends it to both
+            return
+        if children:
             children[0].send_signal(number)
+        else:  # it may run already, while we do not know its number yet
+            early.append(number)
 
     for number in FORWARDED:
         signal.signal(number, forward)
@@ -102,4 +105,6 @@ def run_and_wait(program: tuple[str, ...], variables: dict[str, str]) -> int:
         children.append(subprocess.Popen(list(program), executable=path, env=variables))
     except OSError as error:
         raise RunError(f"{program[0]}: {error.strerror}") from None
+    for missed in early:
+        children[0].send_signal(missed)
     return children[0].wait()

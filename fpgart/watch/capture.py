@@ -148,6 +148,8 @@ def argument_of(operation: LaunchKernel, index: int, memories: Memories) -> Capt
         buffer = buffers[index]
         made.memory = memories.add(*place_of(operation, index, buffer), fixed=False)
         made.offset, made.size = buffer.origin, buffer.size
+    elif interface.pipe is not None:
+        made.kind = ArgumentKind.PIPE
     elif kind == BYTES and isinstance(value, bytes):
         made.kind, made.size, made.value = ArgumentKind.VALUE, size, value.hex()
     elif kind == LOCAL:

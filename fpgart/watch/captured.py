@@ -22,6 +22,7 @@ class ArgumentKind(str, enum.Enum):
     VALUE = "value"
     LOCAL = "local"
     NULL = "null"
+    PIPE = "pipe"
     UNKNOWN = "unknown"
     """A pointer into memory that nobody knows the size of."""
 
