@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from machine import Machine
 
+from fpgart.board.catalogue import shipped
 from fpgart.cli.comparison import Elements, compare
 from fpgart.config import Launches, launches
 from fpgart.notices import NOTICES
@@ -90,6 +91,13 @@ def test_a_replay_starts_from_what_was_there_before(tmp_path: Path) -> None:
         f"launch {number}" for number in (1, 2, 3, 4)
     ]
     assert told.count("argument 'x': the same") == 4
+
+
+@pytest.mark.parametrize("board", shipped())
+def test_a_replay_is_on_the_board_that_the_launch_was_captured_on(board: str, tmp_path: Path) -> None:
+    capture(tmp_path, SCALE, "--board", board)
+    assert manifest(tmp_path / "scale-1")["board"] == board
+    assert "the same" in replayed(tmp_path)
 
 
 MODEL = """

@@ -14,7 +14,6 @@ from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import describe
-from fpgart.board.memory_system import GlobalMemories
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.cli.comparison import MOST_TOLD, compare
 from fpgart.engine.interface import NoEngine
@@ -102,13 +101,14 @@ class Replay:
         self.folder = folder
         self.launch = launch
         try:
-            self._mmd = SimulatedBoard(describe(board))
+            described = describe(board)
         except BoardSpecError as error:
             raise CaptureError(f"{board}: {error}") from None
+        self._mmd = SimulatedBoard(described)
         self._scheduler = Scheduler()
         identity = Identity("fpgart", "fpgart", "OpenCL 3.0 fpgart")
-        memories = GlobalMemories(self._mmd.description)
-        self._platform = Platform(identity, [Board(self._mmd, memories)], None, self._scheduler)
+        made = Board(self._mmd, described.memory_system())
+        self._platform = Platform(identity, [made], None, self._scheduler)
         self._mapped: list[tuple[int, int]] = []
         self._buffers: dict[int, Buffer] = {}
         self._parts: list[Buffer] = []
