@@ -165,7 +165,12 @@ SUMMARY = Option(
 EXIT_TIMEOUT = Option(
     "FPGART_EXIT_TIMEOUT", seconds, 5.0, "Seconds that the end of the process waits for work in flight."
 )
-TRACE = Option("FPGART_TRACE", str, "", "File for a trace of calls, transfers and memory; Perfetto opens it.")
+TRACE = Option(
+    "FPGART_TRACE",
+    str,
+    "",
+    "File for a trace of calls, transfers and memory; Perfetto opens it. %p stands for the number of the process.",
+)
 FAULTS = Option(
     "FPGART_FAULTS",
     str,

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from _fpgart_icd import ffi
-
 from fpgart import opencl as cl
-from fpgart.api.entry import REGISTERED, Command, Mapped, WaitList, entry, failed
+from fpgart.api.entry import REGISTERED, Command, Mapped, WaitList, bind, entry, failed
 from fpgart.api.handles import find
 from fpgart.errors import (
     CLError,
@@ -179,7 +177,7 @@ def refuse_the_rest(functions: list[tuple[str, list[str]]]) -> None:
     for name, parameters in functions:
         if name not in REGISTERED:
             REGISTERED[name] = _refusal(name, parameters)
-            ffi.def_extern(name=f"py_{name}", error=0 if parameters[-1] == "errcode_ret" else FAILED)(REGISTERED[name])
+            bind(name, REGISTERED[name], 0 if parameters[-1] == "errcode_ret" else FAILED)
 
 
 FAILED = InvalidOperation.status

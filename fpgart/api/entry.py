@@ -45,6 +45,8 @@ OUT_OF_HOST_MEMORY = errors.OutOfHostMemory.status
 REGISTERED: dict[str, Callable[..., Any]] = {}
 Wrap = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 _wraps: list[Wrap] = []
+_BOUND: dict[str, tuple[Callable[..., Any], int | None]] = {}
+"""What C calls, by name, and what it gets when that raises."""
 
 
 def observe(wrap: Wrap) -> None:
@@ -58,6 +60,25 @@ def _wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def observe_bound(wrap: Wrap) -> Callable[[], None]:
+    """Let a watcher wrap every entry point that is registered by now, until what this returns is called."""
+    before = dict(_BOUND)
+    for name, (function, error) in before.items():
+        bind(name, wrap(name, function), error)
+
+    def restore() -> None:
+        for name, (function, error) in before.items():
+            bind(name, function, error)
+
+    return restore
+
+
+def bind(name: str, function: Callable[..., Any], error: int | None) -> None:
+    """Have C call `function` for the API function `name`; `error` is returned when it raises."""
+    _BOUND[name] = function, error
+    ffi.def_extern(name=f"py_{name}", error=error)(function)
+
+
 def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
     """Register the decorated function as the API function `name` (and under further names).
 
@@ -68,7 +89,7 @@ def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
         for each in (name, *more):
             made = _make(each, function, status)
             REGISTERED[each] = made
-            ffi.def_extern(name=f"py_{each}", error=_error_value(function) if status else None)(_wrapped(each, made))
+            bind(each, _wrapped(each, made), _error_value(function) if status else None)
         return function
 
     return register

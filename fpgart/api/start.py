@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -123,7 +124,7 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     from fpgart.watch.trace import Trace
 
     try:
-        trace = Trace(path)
+        trace = Trace(path.replace("%p", str(os.getpid())))
     except OSError as error:
         raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
     NOTICES.listen(trace)

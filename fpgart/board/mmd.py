@@ -64,6 +64,9 @@ class Mmd(Protocol):
     def free(self, host: int) -> None:
         """aocl_mmd_free: give back what host_alloc or shared_alloc gave."""
 
+    def renew(self, kept: list[tuple[int, int]]) -> None:
+        """Be a new board (no call of aocl_mmd.h): no traffic yet, memory is 0 but for `kept`, addresses and bytes."""
+
     def in_use(self, board: int, size: int) -> None:
         """A range was claimed; like unused() no call of aocl_mmd.h: they let the simulation save memory."""
 

@@ -136,3 +136,17 @@ class SimulatedBoard:
         end = (self.aperture(board) + size - self._base) // PAGE * PAGE
         if end > begin:
             lib.punch(self._descriptor, begin, end - begin)
+
+    def renew(self, kept: list[tuple[int, int]]) -> None:
+        for traffic in self.traffic.values():
+            traffic.calls = traffic.bytes = 0
+        if not self._base:
+            return
+        free = 0
+        for begin, size in sorted((self.aperture(address) - self._base, size) for address, size in kept):
+            if begin > free:
+                lib.punch(self._descriptor, free, begin - free)
+            free = begin + size
+        if self._size > free:
+            lib.punch(self._descriptor, free, self._size - free)
+        self._warm = 0

@@ -25,21 +25,26 @@ class RunError(Exception):
     """The program cannot be started; the sentence says why."""
 
 
+def for_loaders() -> dict[str, str]:
+    """The variables by which loaders find this driver, before all others that they know of."""
+    return {
+        "OCL_ICD_VENDORS": str(vendor_folder()) + os.sep,
+        "OCL_ICD_FILENAMES": "",
+        "OCL_ICD_PLATFORM_SORT": "none",
+    }
+
+
 def environment(extra: dict[str, str]) -> dict[str, str]:
     """The environment in which every loader finds this driver and no other.
 
     OCL_ICD_VENDORS speaks to the loaders; libfpgart-only.so hides the folders that a loader bundled
     with a wheel searches besides.
     """
-    folder = str(vendor_folder())
-    changed = dict(os.environ)
-    changed.update(extra)
-    changed["OCL_ICD_VENDORS"] = folder + os.sep
-    changed["OCL_ICD_FILENAMES"] = ""
+    changed = {**os.environ, **extra, **for_loaders()}
     if ONLY.exists():
-        earlier = changed.get("LD_PRELOAD")
-        changed["LD_PRELOAD"] = f"{ONLY}:{earlier}" if earlier else str(ONLY)
-        changed["FPGART_ONLY"] = folder
+        earlier = changed.get("LD_PRELOAD", "").split(":")
+        changed["LD_PRELOAD"] = ":".join(dict.fromkeys([str(ONLY), *filter(None, earlier)]))
+        changed["FPGART_ONLY"] = str(vendor_folder())
     return changed
 
 

@@ -98,9 +98,10 @@ class Device:
         self.network: Network | None = None
         """What the kernels of the binary that is loaded share, where they talk to each other."""
         self.full_duplex = mmd.description.full_duplex
+        self._simulator = simulator
         self.knows_memories = not simulator
         """False for a simulator until a binary is loaded: nothing can be placed on it before."""
-        self.interleaving = tuple(memory.interleaved for memory in mmd.description.memories)
+        self.interleaving = self._own_interleaving()
         """By memory, whether its banks are interleaved by the binary that is loaded."""
         self.live: dict[int, Block] = {}
         """The blocks that are taken, by board address."""
@@ -134,6 +135,22 @@ class Device:
             except BoardError as error:
                 raise DeviceNotAvailable(str(error)) from None
             self._opened = True
+
+    def _own_interleaving(self) -> tuple[bool, ...]:
+        return tuple(memory.interleaved for memory in self.board.memories)
+
+    def renew(self) -> None:
+        """As if another board of the same kind had been plugged in; nothing may run on it.
+
+        Blocks that are live stay where they are, with their contents. A binary that is needed is loaded anew.
+        """
+        self.mmd.renew([(block.address, block.region.size) for block in self.live.values()])
+        self.loaded = ""
+        self.knows_memories = not self._simulator
+        self.interleaving = self._own_interleaving()
+        self.pll_settings = ()
+        self._exceptions = None
+        self.kernels_run = self.kernel_ns = 0
 
     def when_exception(self, mask: int, callback: Callable[[int], None]) -> None:
         """Call back for exceptions of the board (ECC) whose bit is in `mask`; replaces an earlier callback."""

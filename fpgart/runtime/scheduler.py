@@ -227,6 +227,17 @@ class Scheduler:
         self._fire(fired)
         self.hand_over()
 
+    def settle(self, patience_s: float) -> bool:
+        """Wait until nothing runs and nothing is ready to run; False when that takes longer."""
+        deadline = monotonic_ns() + int(patience_s * 1e9)
+        pause = threading.Event()
+        while self._running or any(self._places):
+            if monotonic_ns() > deadline:
+                return False
+            self.hand_over()
+            pause.wait(POLL_S)
+        return True
+
     # Time, for those who ask; a scheduler with a clock of its own answers otherwise
 
     def host_time(self) -> int:

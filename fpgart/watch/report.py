@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ class Copy:
     buffer: int
     size: int
     cause: str
+    source: int = 0
+    """The buffer that they came from, where it is another one."""
 
 
 @dataclass(slots=True)
@@ -151,7 +153,12 @@ def read(path: Path) -> Report:
 
 def ordered(path: Path) -> list[Args]:
     """The events in the order in which they began; raises TraceError, OSError."""
-    found = sorted(events(path), key=lambda e: float(e.get("ts", 0.0)))
+    return in_order(events(path))
+
+
+def in_order(unordered: Iterable[Args]) -> list[Args]:
+    """Events in the order in which they began."""
+    found = sorted(unordered, key=lambda e: float(e.get("ts", 0.0)))
     moved = {e["args"].get("operation") for e in found if e.get("cat") == "mmd"}
     for event in found:
         args = event.get("args", {})
@@ -273,7 +280,7 @@ def _take_operation(report: Report, name: str, args: Args, at: float, duration: 
 
 
 def _add_copy(report: Report, at: float, what: str, args: Args, cause: str) -> None:
-    report.copies.append(Copy(at, what, args["buffer"], args["size"], cause))
+    report.copies.append(Copy(at, what, args["buffer"], args["size"], cause, args.get("source", 0)))
     life = _life(report, args["buffer"])
     life.copies += 1
     life.copied_bytes += args["size"]

@@ -223,6 +223,10 @@ class Trace:
         self._blocks[block.device.id].add(block)
         self.emit("memory", "reserve", monotonic_ns(), None, self._block(block))
 
+    def know(self, block: Block) -> None:
+        """A block that was reserved before the trace began."""
+        self._blocks[block.device.id].add(block)
+
     def block_freed(self, block: Block) -> None:
         self._blocks[block.device.id].remove(block)
         self.emit("memory", "free", monotonic_ns(), None, self._block(block))
@@ -417,7 +421,7 @@ class TracedMmd:
         self._device = device
         self._trace = trace
         self.open, self.close, self.aperture = mmd.open, mmd.close, mmd.aperture
-        self.in_use, self.unused = mmd.in_use, mmd.unused
+        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
         trace.introduce(device, mmd.description)
 
     @property

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pytest plugin: `pytest --fpgart-board usm_s10`. The fixtures load the driver; nothing else does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from fpgart.testing.bench import Bench
+    from fpgart.testing.traced import Traced
+
+BOARDS = pytest.StashKey[tuple[str, ...]]()
+EARLIER = pytest.StashKey[dict[str, str | None]]()
+BENCH = pytest.StashKey["Bench"]()
+NO_BOARD = "name a board for the fixture fpga: pytest --fpgart-board usm_s10, or fpgart_board = usm_s10 in the ini file"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("fpgart", "OpenCL hosts on simulated boards")
+    words = "boards for the fixture fpga, one per device: names, or paths of board_spec.xml files, divided by commas"
+    group.addoption("--fpgart-board", metavar="NAME,...", default="", help=words)
+    parser.addini("fpgart_board", words, default="")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """As early as can be: OpenCL loaders look for drivers once, and conftests may import pyopencl."""
+    _register(early_config, early_config.known_args_namespace.fpgart_board)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """For plugins that are loaded late (`pytest_plugins` in a conftest)."""
+    _register(config, config.getoption("fpgart_board"))
+
+
+def _register(config: pytest.Config, option: str) -> None:
+    """Have the loaders of this process find the driver; raises UsageError."""
+    board = option or config.getini("fpgart_board")
+    if not board or BOARDS in config.stash:
+        return
+    from fpgart import config as options
+    from fpgart.board.catalogue import chosen_boards, chosen_names
+    from fpgart.cli.registration import RegistrationError
+    from fpgart.cli.running import for_loaders
+
+    try:
+        variables = {**for_loaders(), options.BOARD.name: board}
+        config.stash[EARLIER] = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
+        options.BOARD.forget()
+        _, faults = chosen_boards()
+    except (options.OptionError, RegistrationError) as error:
+        raise pytest.UsageError(str(error)) from None
+    if faults:
+        raise pytest.UsageError(str(faults[0]))
+    config.stash[BOARDS] = chosen_names()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    for name, value in config.stash.get(EARLIER, {}).items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    boards = config.stash.get(BOARDS, ())
+    return f"fpgart: {', '.join(boards)}" if boards else None
+
+
+@pytest.fixture
+def fpga(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """Simulated boards, as new for each test: fpga.run([...]) for programs, fpga.device for pyopencl."""
+    boards = request.config.stash.get(BOARDS, ())
+    if not boards:
+        pytest.fail(NO_BOARD, pytrace=False)
+    from fpgart.testing.bench import Bench
+
+    bench = Bench(boards, tmp_path_factory.mktemp("fpga"), trace="fpga_trace" in request.fixturenames)
+    request.node.stash[BENCH] = bench
+    return bench
+
+
+@pytest.fixture
+def fpga_trace(fpga: Bench) -> Traced:
+    """What the test has done on boards so far, in this process and in programs that it ran."""
+    return fpga.traced
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that failed gets the report of its traces; nobody then asks for what it left behind."""
+    report = yield
+    bench = item.stash.get(BENCH, None)
+    if bench is not None and report.failed:
+        bench.failed = True
+        excerpt = bench.excerpt()
+        if excerpt:
+            report.sections.append(("fpgart report", excerpt))
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """When all fixtures of the test are gone, what is still there was left behind."""
+    try:
+        result = yield
+    finally:
+        bench = item.stash.get(BENCH, None)
+        if bench is not None:
+            bench.close()
+    if bench is not None and not bench.failed:
+        funcargs: dict[str, Any] = getattr(item, "funcargs", {})
+        words = bench.left_behind(funcargs)
+        if words:
+            from fpgart.testing.bench import warn_of_leak
+
+            warn_of_leak(words, item.name, item.path, (item.location[1] or 0) + 1)
+    return result

@@ -1,0 +1,396 @@
+"""The pytest plugin, as projects use it: each test here is a small project whose tests run in a pytest of their own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyopencl")
+
+ROOT = Path(__file__).resolve().parent.parent
+PLUGIN = "fpgart.testing.plugin"
+COMMON = """
+import numpy as np
+import pyopencl as cl
+import pytest
+
+RW = cl.mem_flags.READ_WRITE
+DATA = np.arange(256, dtype=np.int32)
+SOURCE = "__kernel void twice(__global int *x) { x[get_global_id(0)] *= 2; }"
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """An empty project; fpgart need not be installed."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.delenv("FPGART_BOARD", raising=False)
+    return pytester
+
+
+def run(project: pytest.Pytester, *options: str, board: str = "usm_s10") -> pytest.RunResult:
+    named = [f"--fpgart-board={board}"] if board else []
+    return project.runpytest_subprocess("-p", PLUGIN, *named, "-p", "no:cacheprovider", *options)
+
+
+def test_projects_that_do_not_use_the_fixtures_pay_nothing(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import os, sys
+
+        def test_nothing_of_the_driver_is_here():
+            names = [name for name in sys.modules if name.split(".")[0] in ("fpgart", "_fpgart_icd")]
+            assert sorted(names) == ["fpgart", "fpgart.testing", "fpgart.testing.plugin"]
+            assert "OCL_ICD_VENDORS" not in os.environ
+        """
+    )
+    run(project, board="").assert_outcomes(passed=1)
+
+
+def test_naming_a_board_does_not_load_the_driver(project: pytest.Pytester) -> None:
+    project.makepyfile("import sys\ndef test_it(): assert '_fpgart_icd' not in sys.modules")
+    result = run(project, board="a10_ref,hetero")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines("fpgart: a10_ref, hetero")
+
+
+def test_a_misspelt_board_ends_pytest_with_the_names_that_there_are(project: pytest.Pytester) -> None:
+    result = run(project, board="usm_s11")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("*FPGART_BOARD=usm_s11: not one of *usm_s10*")
+
+
+def test_without_a_board_the_fixture_fails_and_says_how_to_name_one(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_it(fpga): pass")
+    result = run(project, board="")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines("*pytest --fpgart-board usm_s10*")
+
+
+def test_the_ini_file_may_name_the_board(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nfpgart_board = hetero")
+    project.makepyfile("def test_it(fpga): assert fpga.boards == ('hetero',) and fpga.device.name == 'hetero'")
+    run(project, board="").assert_outcomes(passed=1)
+
+
+def test_hosts_that_take_the_first_platform_get_the_boards(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+FIRST = cl.get_platforms()[0]  # when tests are collected, before any fixture
+
+def test_it(fpga):
+    assert FIRST == fpga.platform
+    assert cl.create_some_context(interactive=False).devices == [fpga.device]
+    assert [device.name for device in fpga.devices] == ["a10_ref", "hetero"]
+"""
+    )
+    run(project, board="a10_ref,hetero").assert_outcomes(passed=1)
+
+
+def test_traces_tell_bytes_copies_kernels_and_calls(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+def test_it(fpga, fpga_trace):
+    context = cl.Context([fpga.device])
+    queue = cl.CommandQueue(context)
+    first, second = (cl.Buffer(context, RW, DATA.nbytes) for _ in range(2))
+    window = first.get_sub_region(0, 512)
+    program = cl.Program(context, SOURCE).build(cache_dir=False)
+    cl.enqueue_copy(queue, first, DATA, is_blocking=False)
+    cl.enqueue_copy(queue, second, first)
+    program.twice(queue, DATA.shape, (16,), second)
+    cl.enqueue_copy(queue, np.empty_like(DATA), second)
+
+    assert fpga_trace.bytes("write") == 1024
+    assert fpga_trace.bytes("write", of=first) == 1024
+    assert fpga_trace.bytes("write", of=second) == 0
+    assert [call.name for call in fpga_trace.transfers(of=second)] == ["copy", "read"]
+    assert [copy.what for copy in fpga_trace.copies(of=first)] == ["WRITE_BUFFER", "COPY_BUFFER from buffer 1"]
+    assert fpga_trace.copies(of=window) == fpga_trace.copies(of=first) == fpga_trace.copies(of=1)
+    (kernel,) = fpga_trace.kernels()
+    assert (kernel.name, kernel.device, kernel.size, kernel.local, kernel.buffers) == ("twice", 0, (256,), (16,), (2,))
+    assert fpga_trace.kernels("thrice") == []
+    assert len(fpga_trace.calls("clCreateBuffer")) == 2
+    assert fpga_trace.errors() == []
+    assert fpga_trace.advice() == []
+
+    fpga_trace.clear()
+    assert (fpga_trace.bytes("write"), fpga_trace.kernels(), fpga_trace.calls()) == (0, [], [])
+    with pytest.raises(cl.LogicError):
+        cl.enqueue_copy(queue, first, DATA, dst_offset=4096)
+    assert [words.split(":")[:2] for words in fpga_trace.errors()] == [["clEnqueueWriteBuffer", " CL_INVALID_VALUE"]]
+    assert [life.number for life in fpga_trace.unreleased()] == []
+
+def test_questions_that_cannot_be_answered(fpga, fpga_trace):
+    with pytest.raises(ValueError, match="'wrte' is no call of the MMD: write, read"):
+        fpga_trace.bytes("wrte")
+    with pytest.raises(LookupError, match="no buffer 7 in the trace; there are: none"):
+        fpga_trace.copies(of=7)
+    with pytest.raises(TypeError, match="a buffer's number or an object of pyopencl"):
+        fpga_trace.copies(of="first")
+"""
+    )
+    run(project).assert_outcomes(passed=2)
+
+
+def test_the_calls_of_the_trace_are_those_of_the_mmd() -> None:
+    from typing import get_args
+
+    from fpgart.board.simulated_board import CALLS
+    from fpgart.testing.traced import MmdName
+
+    assert get_args(MmdName) == CALLS
+
+
+def test_advice_names_a_needless_copy(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+def test_it(fpga, fpga_trace):
+    context = cl.Context([fpga.device])
+    queue = cl.CommandQueue(context)
+    buffer = cl.Buffer(context, RW, DATA.nbytes)
+    cl.enqueue_copy(queue, buffer, DATA)
+    cl.enqueue_copy(queue, buffer, DATA)
+    (advice,) = fpga_trace.advice()
+    assert (advice.copies, advice.bytes) == (1, DATA.nbytes)
+"""
+    )
+    run(project).assert_outcomes(passed=1)
+
+
+def test_every_test_has_fresh_boards(project: pytest.Pytester) -> None:
+    """Same addresses, memory that reads as 0, boards without a program; whatever wider fixtures and caches hold."""
+    project.makepyfile(
+        COMMON
+        + """
+@pytest.fixture(scope="module")
+def context():
+    return cl.create_some_context(interactive=False)
+
+@pytest.fixture(scope="module")
+def table(context):
+    return cl.Buffer(context, RW | cl.mem_flags.COPY_HOST_PTR, hostbuf=DATA)
+
+@pytest.fixture(scope="module")
+def twice(context):
+    return cl.Kernel(cl.Program(context, SOURCE).build(cache_dir=False), "twice")
+
+@pytest.mark.parametrize("turn", range(3))
+def test_it(table, context, twice, fpga, fpga_trace, turn):
+    queue = cl.CommandQueue(context)
+    buffer = cl.Buffer(context, RW, DATA.nbytes)
+    found = np.full_like(DATA, 7)
+    cl.enqueue_copy(queue, found, buffer)
+    assert not found.any()
+    twice(queue, DATA.shape, None, buffer)
+    cl.enqueue_copy(queue, buffer, DATA)
+    assert fpga_trace.transfers("read")[0].address == 1 << 48
+    assert fpga_trace.bytes("program") > 0
+
+    cl.enqueue_copy(queue, found, table)  # what a wider fixture wrote is there
+    assert (found == DATA).all()
+    twice(queue, DATA.shape, None, table)
+    cl.enqueue_copy(queue, found, table)
+    assert (found == 2 * DATA).all()
+    cl.enqueue_copy(queue, table, DATA)
+"""
+    )
+    run(project).assert_outcomes(passed=3, warnings=0)
+
+
+LEAKS = (
+    COMMON
+    + """
+KEPT = []
+
+def test_leak(fpga):
+    KEPT.append(cl.Buffer(cl.Context([fpga.device]), RW, 3 << 20))
+
+def test_next(fpga, fpga_trace):
+    context = cl.Context([fpga.device])
+    queue = cl.CommandQueue(context)
+    cl.enqueue_copy(queue, cl.Buffer(context, RW, DATA.nbytes), DATA)
+    assert fpga_trace.transfers("write")[0].address == 1 << 48
+    assert KEPT[0].size == 3 << 20
+"""
+)
+
+
+def test_a_leak_is_a_warning_at_the_test_that_left_it(project: pytest.Pytester) -> None:
+    project.makepyfile(LEAKS)
+    result = run(project)
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(["*::test_leak", "*LeakWarning: test_leak left behind: buffer 1 of 3 MiB"])
+
+
+def test_a_leak_is_an_error_where_the_project_says_so(project: pytest.Pytester) -> None:
+    project.makepyfile(LEAKS)
+    run(project, "-W", "error::fpgart.testing.LeakWarning").assert_outcomes(passed=2, errors=1)
+
+
+def test_a_command_that_never_ends_is_left_behind_too(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+KEPT = []
+
+def test_wait(fpga):
+    context = cl.Context([fpga.device])
+    queue, gate = cl.CommandQueue(context), cl.UserEvent(context)
+    KEPT.extend([queue, gate, cl.enqueue_marker(queue, wait_for=[gate])])
+
+def test_next(fpga):
+    KEPT[1].set_status(cl.command_execution_status.COMPLETE)
+    KEPT[0].finish()
+"""
+    )
+    result = run(project)
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines("*test_wait left behind: a command that has not ended")
+
+
+def test_what_fixtures_and_cycles_hold_is_no_leak(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+@pytest.fixture
+def buffer(fpga):
+    return cl.Buffer(cl.Context([fpga.device]), RW, 64)
+
+def test_fixture(buffer):
+    pass
+
+def test_cycle(fpga):
+    owner = type("Owner", (), {})()
+    owner.itself, owner.buffer = owner, cl.Buffer(cl.Context([fpga.device]), RW, 64)
+"""
+    )
+    run(project, "-W", "error").assert_outcomes(passed=2)
+
+
+def test_unified_shared_memory_that_is_left_behind_keeps_place_and_contents(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+from fpgart import usm
+KEPT = []
+
+def test_leak(fpga):
+    context = cl.Context([fpga.device])
+    queue = cl.CommandQueue(context)
+    array = usm.device_empty(context, DATA.shape, DATA.dtype)
+    usm.memcpy(queue, array, DATA)
+    KEPT.extend([queue, array])
+
+def test_next(fpga):
+    found = np.empty_like(DATA)
+    usm.memcpy(KEPT[0], found, KEPT[1])
+    assert (found == DATA).all()
+"""
+    )
+    result = run(project)
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines("*test_leak left behind: device allocation 1 of 1 KiB")
+
+
+def test_a_failed_test_shows_what_moved_and_is_not_blamed_for_leaks(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+def test_it(fpga, fpga_trace):
+    context = cl.Context([fpga.device])
+    buffer = cl.Buffer(context, RW, DATA.nbytes)
+    cl.enqueue_copy(cl.CommandQueue(context), buffer, DATA)
+    assert fpga_trace.bytes("write") == 0
+"""
+    )
+    result = run(project)
+    result.assert_outcomes(failed=1, warnings=0)
+    result.stdout.fnmatch_lines(["*fpgart report*", "*device 0: aocl_mmd_write: 1 call, 1 KiB*"])
+
+
+HOSTS = f"""
+import os, subprocess, sys
+import pytest
+
+HOST = [sys.executable, "-c", '''
+import sys
+import numpy as np, pyopencl as cl
+print([platform.name for platform in cl.get_platforms()])
+context = cl.Context(cl.get_platforms()[0].get_devices())
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096)
+cl.enqueue_copy(cl.CommandQueue(context), buffer, np.zeros(int(sys.argv[1]), np.uint8))
+print(context.devices[0].name)
+''']
+EXAMPLE = [sys.executable, {str(ROOT / "examples" / "host.py")!r}]
+"""
+
+
+def test_programs_run_on_boards_of_their_own_with_a_trace_each(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        HOSTS
+        + """
+def test_it(fpga, fpga_trace):
+    small = fpga.run([*HOST, "100"], check=True)
+    large = fpga.run([*HOST, "4096"], board="hetero", check=True)
+    assert small.stdout.split() == ["['fpgart']", "usm_s10"]
+    assert large.stdout.split() == ["['fpgart']", "hetero"]
+    assert (small.trace.bytes("write"), large.trace.bytes("write")) == (100, 4096)
+    assert fpga_trace.bytes("write") == 4196
+    assert large.trace.bytes("write", of=1) == 4096
+    with pytest.raises(LookupError, match="2 processes have a buffer 1"):
+        fpga_trace.bytes("write", of=1)
+"""
+    )
+    run(project).assert_outcomes(passed=1)
+
+
+def test_programs_that_the_test_starts_itself_show_in_its_trace(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        HOSTS
+        + """
+def test_it(fpga, fpga_trace):
+    both = " ; ".join(f"'{HOST[0]}' -c \\"$HOST\\" {size}" for size in (10, 20))
+    subprocess.run(["sh", "-c", both], env={**fpga.env, "HOST": HOST[2]}, check=True)
+    assert fpga_trace.bytes("write") == 30
+    assert "FPGART_TRACE" not in os.environ
+"""
+    )
+    run(project).assert_outcomes(passed=1)
+
+
+def test_a_program_that_crashes_leaves_its_trace_up_to_then(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        HOSTS
+        + """
+def test_it(fpga):
+    host = fpga.run([*HOST[:2], HOST[2] + "import os; os.abort()", "100"])
+    assert host.returncode < 0
+    assert host.trace.bytes("write") == 100
+    assert [life.size for life in host.trace.unreleased()] == [4096]
+    with pytest.raises(subprocess.TimeoutExpired):
+        fpga.run([*HOST[:2], "import time; time.sleep(100)"], timeout=0.1)
+    with pytest.raises(subprocess.CalledProcessError):
+        fpga.run([*HOST[:2], "raise SystemExit(3)"], check=True)
+"""
+    )
+    run(project).assert_outcomes(passed=1)
+
+
+def test_the_environment_is_put_back_when_pytest_ends(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_it(): pass")
+    script = (
+        "import os, pytest; ours = lambda: {n: v for n, v in os.environ.items() if n.startswith(('OCL_', 'FPGART'))}; "
+        "os.environ['OCL_ICD_VENDORS'] = '/nowhere'; "
+        f"assert pytest.main(['-p', '{PLUGIN}', '--fpgart-board=hetero', '-q']) == 0; "
+        "assert ours() == {'OCL_ICD_VENDORS': '/nowhere'}"
+    )
+    result = project.run(sys.executable, "-c", script)
+    assert result.ret == 0, str(result.stderr)
