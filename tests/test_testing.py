@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -300,6 +302,53 @@ def test_next(fpga):
     result.stdout.fnmatch_lines("*test_leak left behind: device allocation 1 of 1 KiB")
 
 
+def test_buffers_that_the_host_has_pointers_to_stay_where_they_are(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+KEPT = []
+
+def test_leak(fpga):
+    context = cl.Context([fpga.device])
+    queue = cl.CommandQueue(context)
+    mapped = cl.Buffer(context, RW | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros_like(DATA))
+    view, _ = cl.enqueue_map_buffer(queue, mapped, cl.map_flags.WRITE, 0, DATA.shape, DATA.dtype)
+    view[:] = DATA
+    memory = np.zeros_like(DATA)
+    over = cl.Buffer(context, RW | cl.mem_flags.USE_HOST_PTR, hostbuf=memory)
+    cl.Kernel(cl.Program(context, SOURCE).build(cache_dir=False), "twice")(queue, DATA.shape, None, over)
+    cl.enqueue_copy(queue, over, DATA)
+    KEPT.extend([queue, mapped, view, over, memory])
+
+def test_next(fpga):
+    queue, mapped, view, over, memory = KEPT
+    found = np.empty_like(DATA)
+    view.base.release(queue)
+    cl.enqueue_copy(queue, found, mapped)
+    assert (found == DATA).all()
+    assert not memory.any()
+    cl.enqueue_copy(queue, found, over)
+    assert (found == DATA).all()
+"""
+    )
+    run(project).assert_outcomes(passed=2, warnings=1)
+
+
+def test_workers_of_xdist_have_boards_of_their_own(project: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    project.makepyfile(
+        COMMON
+        + """
+@pytest.mark.parametrize("turn", range(4))
+def test_it(fpga, fpga_trace, turn):
+    context = cl.Context([fpga.device])
+    cl.enqueue_copy(cl.CommandQueue(context), cl.Buffer(context, RW, DATA.nbytes), DATA)
+    assert fpga_trace.transfers("write")[0].address == 1 << 48
+"""
+    )
+    run(project, "-p", "xdist", "-n", "2").assert_outcomes(passed=4)
+
+
 def test_a_failed_test_shows_what_moved_and_is_not_blamed_for_leaks(project: pytest.Pytester) -> None:
     project.makepyfile(
         COMMON
@@ -394,3 +443,9 @@ def test_the_environment_is_put_back_when_pytest_ends(project: pytest.Pytester) 
     )
     result = project.run(sys.executable, "-c", script)
     assert result.ret == 0, str(result.stderr)
+
+
+def test_the_example_project_passes(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples" / "testing-a-host", project.path, dirs_exist_ok=True)
+    monkeypatch.setenv("CFLAGS", f"-Wall -Wextra -Werror -I{shlex.quote(str(ROOT / 'include'))}")
+    run(project, board="").assert_outcomes(passed=11, warnings=0)

@@ -53,11 +53,12 @@ def renew_boards() -> None:
     """Boards as if they were new, when nothing runs.
 
     Buffers that are alive keep their contents, in the host's memory, until they are needed on a board again.
-    Mapped buffers and unified shared memory stay where they are: the host has pointers to them.
+    Some stay where they are: mapped buffers and unified shared memory, because the host has pointers to them, and
+    buffers with CL_MEM_USE_HOST_PTR, because nobody knows whether that memory is still there.
     """
     buffers = list(alive(Buffer))
-    mapped = {buffer.owner for buffer in buffers if buffer.map_count}
-    for buffer in {buffer.owner for buffer in buffers} - mapped:
+    stay = {buffer.owner for buffer in buffers if buffer.map_count or buffer.owner.host_ptr}
+    for buffer in {buffer.owner for buffer in buffers} - stay:
         if buffer.blocks:
             buffer.migrate_to_host(REASON)
     for device in the_platform().devices:
