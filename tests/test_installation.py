@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import venv
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,13 @@ def test_the_wheel_has_driver_registration_and_boards(installation: Path) -> Non
     assert (installation / "fpgart.icd").read_text() == "libfpgart.so\n"
     assert (installation / "board" / "boards" / "usm_s10.xml").is_file()
     assert not list(installation.rglob("*.c"))
+
+
+def test_pytest_finds_the_plugin_of_the_installed_package(installation: Path) -> None:
+    (described,) = metadata.distributions(name="fpgart", path=[str(installation.parent)])
+    (plugin,) = described.entry_points.select(group="pytest11")
+    assert plugin.name == "fpgart"
+    assert (installation.parent / f"{plugin.value.replace('.', '/')}.py").is_file()
 
 
 def test_a_c_host_runs_on_the_installed_driver_without_any_environment(installation: Path, tmp_path: Path) -> None:
