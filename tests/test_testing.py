@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from fpgart.watch import report
+
 pytest.importorskip("pyopencl")
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,6 +79,52 @@ def test_the_ini_file_may_name_the_board(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nfpgart_board = hetero")
     project.makepyfile("def test_it(fpga): assert fpga.boards == ('hetero',) and fpga.device.name == 'hetero'")
     run(project, board="").assert_outcomes(passed=1)
+
+
+def test_a_conftest_may_bring_the_plugin(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nfpgart_board = hetero")
+    project.makeconftest(f"pytest_plugins = [{PLUGIN!r}]")
+    project.makepyfile("def test_it(fpga): assert fpga.device.name == 'hetero'")
+    project.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+def test_fpgart_run_hides_other_platforms_from_the_tests_too(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import subprocess, sys
+        LIST = "import pyopencl; print([platform.name for platform in pyopencl.get_platforms()])"
+
+        def test_it(fpga):
+            import pyopencl
+            assert pyopencl.get_platforms() == [fpga.platform]
+            assert fpga.run([sys.executable, "-c", LIST]).stdout == "['fpgart']\\n"
+        """
+    )
+    command = [sys.executable, "-m", "fpgart.cli", "run", "--", sys.executable, "-m", "pytest", "-p", PLUGIN]
+    project.run(*command, "--fpgart-board=a10_ref").assert_outcomes(passed=1)
+
+
+def test_a_trace_of_the_whole_session_is_not_disturbed(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+@pytest.mark.parametrize("turn", range(2))
+def test_it(fpga, fpga_trace, turn):
+    context = cl.Context([fpga.device])
+    cl.enqueue_copy(cl.CommandQueue(context), cl.Buffer(context, RW, DATA.nbytes), DATA)
+    assert fpga_trace.bytes("write") == 1024
+    assert len(fpga_trace.calls("clCreateBuffer")) == 1
+"""
+    )
+    monkeypatch.setenv("FPGART_TRACE", str(project.path / "session-%p.json"))
+    run(project).assert_outcomes(passed=2)
+    (file,) = project.path.glob("session-*.json")
+    found = report.read(file)
+    assert found.whole
+    assert found.calls["clCreateBuffer"] == 2
+    assert found.traffic[0, "aocl_mmd_write"].bytes == 2048
 
 
 def test_hosts_that_take_the_first_platform_get_the_boards(project: pytest.Pytester) -> None:
@@ -256,6 +304,19 @@ def test_next(fpga):
     result = run(project)
     result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines("*test_wait left behind: a command that has not ended")
+
+
+def test_a_test_that_is_expected_to_fail_is_not_blamed_for_what_its_traceback_holds(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+@pytest.mark.xfail
+def test_it(fpga):
+    buffer = cl.Buffer(cl.Context([fpga.device]), RW, 64)
+    raise AssertionError
+"""
+    )
+    run(project, "-W", "error").assert_outcomes(xfailed=1)
 
 
 def test_what_fixtures_and_cycles_hold_is_no_leak(project: pytest.Pytester) -> None:

@@ -41,8 +41,8 @@ class Bench:
     def __init__(self, boards: tuple[str, ...], folder: Path, *, trace: bool) -> None:
         """`folder` is for traces; `trace`: of this process, too. Raises DriverError."""
         self.boards = boards
-        self.failed = False
-        """Whether the test did; its traceback then keeps alive what it had."""
+        self.raised = False
+        """Whether the test raised something: its traceback then keeps alive what it had."""
         self.traced = Traced(self._trace_files, self._settle)
         self._folder = folder
         self._own_trace = folder / "trace.json"

@@ -96,12 +96,12 @@ def fpga_trace(fpga: Bench) -> Traced:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test that failed gets the report of its traces; nobody then asks for what it left behind."""
+    """A test that failed gets the report of its traces; after any exception nobody asks for what it left behind."""
     report = yield
     bench = item.stash.get(BENCH, None)
-    if bench is not None and report.failed:
-        bench.failed = True
-        excerpt = bench.excerpt()
+    if bench is not None and call.excinfo is not None:
+        bench.raised = True
+        excerpt = bench.excerpt() if report.failed else ""
         if excerpt:
             report.sections.append(("fpgart report", excerpt))
     return report
@@ -116,7 +116,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
         bench = item.stash.get(BENCH, None)
         if bench is not None:
             bench.close()
-    if bench is not None and not bench.failed:
+    if bench is not None and not bench.raised:
         funcargs: dict[str, Any] = getattr(item, "funcargs", {})
         words = bench.left_behind(funcargs)
         if words:
