@@ -27,6 +27,9 @@ SOURCE = "__kernel void twice(__global int *x) { x[get_global_id(0)] *= 2; }"
 """
 
 
+LIST_DEVICES = "import pyopencl; print(*[d.name for p in pyopencl.get_platforms() for d in p.get_devices()])"
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """An empty project; fpgart need not be installed."""
@@ -79,6 +82,26 @@ def test_the_ini_file_may_name_the_board(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nfpgart_board = hetero")
     project.makepyfile("def test_it(fpga): assert fpga.boards == ('hetero',) and fpga.device.name == 'hetero'")
     run(project, board="").assert_outcomes(passed=1)
+
+
+def test_a_boards_file_is_found_from_wherever_programs_run(project: pytest.Pytester) -> None:
+    """Given in the ini file: beside it. Given as an option: from where pytest was started."""
+    shutil.copy(ROOT / "fpgart" / "board" / "boards" / "hetero.xml", project.path / "own.xml")
+    project.makeini("[pytest]\nfpgart_board = own.xml")
+    folder = project.mkdir("tests")
+    (folder / "test_it.py").write_text(
+        f"""
+import sys
+HOST = {LIST_DEVICES!r}
+
+def test_it(fpga, tmp_path):
+    assert fpga.device.name == "hetero"
+    assert fpga.run([sys.executable, "-c", HOST], cwd=tmp_path).stdout == "hetero\\n"
+"""
+    )
+    run(project, board="").assert_outcomes(passed=1)
+    os.chdir(folder)
+    run(project, board="../own.xml").assert_outcomes(passed=1)
 
 
 def test_a_conftest_may_bring_the_plugin(project: pytest.Pytester) -> None:
@@ -296,13 +319,16 @@ def test_wait(fpga):
     queue, gate = cl.CommandQueue(context), cl.UserEvent(context)
     KEPT.extend([queue, gate, cl.enqueue_marker(queue, wait_for=[gate])])
 
+def test_that_left_nothing(fpga):
+    pass
+
 def test_next(fpga):
     KEPT[1].set_status(cl.command_execution_status.COMPLETE)
     KEPT[0].finish()
 """
     )
     result = run(project)
-    result.assert_outcomes(passed=2, warnings=1)
+    result.assert_outcomes(passed=3, warnings=1)
     result.stdout.fnmatch_lines("*test_wait left behind: a command that has not ended")
 
 

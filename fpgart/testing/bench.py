@@ -51,6 +51,7 @@ class Bench:
         driver.load()
         self._renew()
         self._before = driver.memory_in_use()
+        self._unfinished = driver.unfinished()
         if trace:
             self._end_trace = driver.begin_trace(self._own_trace)
 
@@ -130,14 +131,14 @@ class Bench:
 
     def left_behind(self, funcargs: dict[str, Any]) -> str:
         """What the test left, in words; "" for nothing. `funcargs`: references that are about to go."""
-        if not self._new_memory() and not driver.unfinished():
+        if not self._new_memory() and driver.unfinished() <= self._unfinished:
             return ""
         funcargs.clear()
         gc.collect()
         driver.settle(PATIENCE_S)
         left = list(self._new_memory().values())
-        commands = driver.unfinished()
-        if commands:
+        commands = driver.unfinished() - self._unfinished
+        if commands > 0:
             left.append(f"{commands} commands that have not ended" if commands > 1 else "a command that has not ended")
         return ", ".join(left)
 

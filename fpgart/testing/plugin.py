@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,22 +43,29 @@ def _register(config: pytest.Config, option: str) -> None:
     board = option or config.getini("fpgart_board")
     if not board or BOARDS in config.stash:
         return
+    base = config.invocation_params.dir if option else config.rootpath
     from fpgart import config as options
-    from fpgart.board.catalogue import chosen_boards, chosen_names
+    from fpgart.board.catalogue import chosen_boards
     from fpgart.cli.registration import RegistrationError
     from fpgart.cli.running import for_loaders
 
     try:
-        variables = {**for_loaders(), options.BOARD.name: board}
+        boards = tuple(_absolute(name, base) for name in options.names(board))
+        variables = {**for_loaders(), options.BOARD.name: ",".join(boards)}
         config.stash[EARLIER] = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
         options.BOARD.forget()
         _, faults = chosen_boards()
-    except (options.OptionError, RegistrationError) as error:
+    except (options.OptionError, RegistrationError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     if faults:
         raise pytest.UsageError(str(faults[0]))
-    config.stash[BOARDS] = chosen_names()
+    config.stash[BOARDS] = boards
+
+
+def _absolute(board: str, base: Path) -> str:
+    """Paths that hold wherever programs run; names stay as they are."""
+    return str(base / board) if "/" in board or board.endswith(".xml") else board
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
