@@ -27,6 +27,20 @@ SOURCE = "__kernel void twice(__global int *x) { x[get_global_id(0)] *= 2; }"
 """
 
 
+HOSTS = """
+import os, subprocess, sys
+import pytest
+
+HOST = [sys.executable, "-c", '''
+import sys
+import numpy as np, pyopencl as cl
+print([platform.name for platform in cl.get_platforms()])
+context = cl.Context(cl.get_platforms()[0].get_devices())
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096)
+cl.enqueue_copy(cl.CommandQueue(context), buffer, np.zeros(int(sys.argv[1]), np.uint8))
+print(context.devices[0].name)
+''']
+"""
 LIST_DEVICES = "import pyopencl; print(*[d.name for p in pyopencl.get_platforms() for d in p.get_devices()])"
 
 
@@ -239,7 +253,7 @@ def test_it(fpga, fpga_trace):
 
 
 def test_every_test_has_fresh_boards(project: pytest.Pytester) -> None:
-    """Same addresses, memory that reads as 0, boards without a program; whatever wider fixtures and caches hold."""
+    """Memory that reads as 0 at the same address, no program; what wider fixtures hold is where it was."""
     project.makepyfile(
         COMMON
         + """
@@ -264,18 +278,49 @@ def test_it(table, context, twice, fpga, fpga_trace, turn):
     assert not found.any()
     twice(queue, DATA.shape, None, buffer)
     cl.enqueue_copy(queue, buffer, DATA)
-    assert fpga_trace.transfers("read")[0].address == 1 << 48
+    assert fpga_trace.transfers("read")[0].address == (1 << 48) + 1024
     assert fpga_trace.bytes("program") > 0
 
-    cl.enqueue_copy(queue, found, table)  # what a wider fixture wrote is there
+    fpga_trace.clear()
+    cl.enqueue_copy(queue, found, table)
     assert (found == DATA).all()
     twice(queue, DATA.shape, None, table)
     cl.enqueue_copy(queue, found, table)
     assert (found == 2 * DATA).all()
     cl.enqueue_copy(queue, table, DATA)
+    assert [call.name for call in fpga_trace.transfers(of=table)] == ["read", "read", "write"]
+    assert fpga_trace.bytes("read") == 2 * DATA.nbytes
 """
     )
     run(project).assert_outcomes(passed=3, warnings=0)
+
+
+def test_what_a_failed_test_held_makes_room_and_stays_usable(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+KEPT = []
+
+def fill(device):
+    context = cl.Context([device])
+    queue = cl.CommandQueue(context)
+    large = cl.Buffer(context, RW, 100 << 20)  # of 128 MiB
+    cl.enqueue_copy(queue, large, DATA)
+    return queue, large
+
+def test_failure(fpga):
+    held = fill(fpga.device)
+    KEPT.extend(held)
+    assert not held
+
+def test_next(fpga):
+    fill(fpga.device)
+    found = np.empty_like(DATA)
+    cl.enqueue_copy(KEPT[0], found, KEPT[1])
+    assert (found == DATA).all()
+"""
+    )
+    run(project, board="a10_small").assert_outcomes(failed=1, passed=1)
 
 
 LEAKS = (
@@ -284,14 +329,14 @@ LEAKS = (
 KEPT = []
 
 def test_leak(fpga):
-    KEPT.append(cl.Buffer(cl.Context([fpga.device]), RW, 3 << 20))
-
-def test_next(fpga, fpga_trace):
     context = cl.Context([fpga.device])
-    queue = cl.CommandQueue(context)
-    cl.enqueue_copy(queue, cl.Buffer(context, RW, DATA.nbytes), DATA)
-    assert fpga_trace.transfers("write")[0].address == 1 << 48
-    assert KEPT[0].size == 3 << 20
+    KEPT.append(cl.Buffer(context, RW, 3 << 20))
+    cl.enqueue_copy(cl.CommandQueue(context), KEPT[0], DATA)
+
+def test_next(fpga):
+    found = np.empty_like(DATA)
+    cl.enqueue_copy(cl.CommandQueue(KEPT[0].context), found, KEPT[0])
+    assert (found == DATA).all()
 """
 )
 
@@ -395,7 +440,7 @@ def test_buffers_that_the_host_has_pointers_to_stay_where_they_are(project: pyte
         + """
 KEPT = []
 
-def test_leak(fpga):
+def test_failure(fpga):
     context = cl.Context([fpga.device])
     queue = cl.CommandQueue(context)
     mapped = cl.Buffer(context, RW | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros_like(DATA))
@@ -406,6 +451,7 @@ def test_leak(fpga):
     cl.Kernel(cl.Program(context, SOURCE).build(cache_dir=False), "twice")(queue, DATA.shape, None, over)
     cl.enqueue_copy(queue, over, DATA)
     KEPT.extend([queue, mapped, view, over, memory])
+    raise AssertionError
 
 def test_next(fpga):
     queue, mapped, view, over, memory = KEPT
@@ -418,7 +464,7 @@ def test_next(fpga):
     assert (found == DATA).all()
 """
     )
-    run(project).assert_outcomes(passed=2, warnings=1)
+    run(project).assert_outcomes(failed=1, passed=1)
 
 
 def test_workers_of_xdist_have_boards_of_their_own(project: pytest.Pytester) -> None:
@@ -436,6 +482,75 @@ def test_it(fpga, fpga_trace, turn):
     run(project, "-p", "xdist", "-n", "2").assert_outcomes(passed=4)
 
 
+def test_faults_strike_in_the_tests_process_and_in_programs_and_end_with_the_test(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        HOSTS
+        + COMMON
+        + """
+import fpgart.faults
+
+def written(device):
+    context = cl.Context([device])
+    cl.enqueue_copy(cl.CommandQueue(context), cl.Buffer(context, RW, DATA.nbytes), DATA)
+
+def test_faults(fpga, fpga_trace, fpga_faults):
+    (fault,) = fpga_faults.add("write:fail")
+    with pytest.raises(cl.Error, match="OUT_OF_RESOURCES"):
+        written(fpga.device)
+    assert fpga_faults.injected == fault.injected == 2  # pyopencl tries twice
+    assert {(f.rule, f.call, f.device) for f in fpga_trace.faults()} == {("write:fail", "write", 0)}
+    assert fpga.run([*HOST, "100"]).returncode != 0
+    assert fpga_faults.injected == 4
+    fpga_faults.clear()
+    written(fpga.device)
+    assert fpga.run([*HOST, "100"], check=True).trace.faults() == []
+    assert (fpga_trace.bytes("write"), len(fpga_trace.faults())) == (1024 + 100, 4)
+    with pytest.raises(ValueError, match="no call 'wrte'"):
+        fpga_faults.add("wrte:fail")
+    fpga_faults.add("write:fail; seed=1")
+    fpgart.faults.add("read:fail")  # by hand, and never taken out
+
+def test_next(fpga, fpga_trace, fpga_faults):
+    assert fpgart.faults.active() == ()
+    written(fpga.device)
+    assert fpga.run([*HOST, "100"], check=True).trace.bytes("write") == 100
+    assert (fpga_faults.injected, fpga_trace.bytes("write")) == (0, 1124)
+"""
+    )
+    run(project).assert_outcomes(passed=2)
+
+
+def test_faults_of_the_whole_session_stay_and_spare_the_plugins_own_work(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.makepyfile(
+        HOSTS
+        + COMMON
+        + """
+import fpgart.faults
+
+@pytest.fixture(scope="module")
+def table():
+    context = cl.create_some_context(interactive=False)
+    return cl.Buffer(context, RW | cl.mem_flags.COPY_HOST_PTR, hostbuf=DATA)
+
+@pytest.mark.parametrize("turn", range(3))
+def test_it(table, fpga, fpga_trace, fpga_faults, turn):
+    fpga_faults.add("write:fail:size=1G")
+    with pytest.raises(cl.Error):
+        cl.enqueue_copy(cl.CommandQueue(table.context), np.empty_like(DATA), table)
+        cl.enqueue_copy(cl.CommandQueue(table.context), np.empty_like(DATA), table)
+    assert fpga_trace.bytes("read") == 0
+    assert fpga_trace.faults()[0].rule == "read:fail"
+    assert fpga_faults.injected == 0
+    assert fpga.env["FPGART_FAULTS"] == "read:fail; write:fail:size=1G"
+    assert len(fpgart.faults.active()) == 2
+"""
+    )
+    monkeypatch.setenv("FPGART_FAULTS", "read:fail")
+    run(project).assert_outcomes(passed=3)
+
+
 def test_a_failed_test_shows_what_moved_and_is_not_blamed_for_leaks(project: pytest.Pytester) -> None:
     project.makepyfile(
         COMMON
@@ -450,23 +565,6 @@ def test_it(fpga, fpga_trace):
     result = run(project)
     result.assert_outcomes(failed=1, warnings=0)
     result.stdout.fnmatch_lines(["*fpgart report*", "*device 0: aocl_mmd_write: 1 call, 1 KiB*"])
-
-
-HOSTS = f"""
-import os, subprocess, sys
-import pytest
-
-HOST = [sys.executable, "-c", '''
-import sys
-import numpy as np, pyopencl as cl
-print([platform.name for platform in cl.get_platforms()])
-context = cl.Context(cl.get_platforms()[0].get_devices())
-buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096)
-cl.enqueue_copy(cl.CommandQueue(context), buffer, np.zeros(int(sys.argv[1]), np.uint8))
-print(context.devices[0].name)
-''']
-EXAMPLE = [sys.executable, {str(ROOT / "examples" / "host.py")!r}]
-"""
 
 
 def test_programs_run_on_boards_of_their_own_with_a_trace_each(project: pytest.Pytester) -> None:
@@ -535,4 +633,4 @@ def test_the_environment_is_put_back_when_pytest_ends(project: pytest.Pytester) 
 def test_the_example_project_passes(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples" / "testing-a-host", project.path, dirs_exist_ok=True)
     monkeypatch.setenv("CFLAGS", f"-Wall -Wextra -Werror -I{shlex.quote(str(ROOT / 'include'))}")
-    run(project, board="").assert_outcomes(passed=11, warnings=0)
+    run(project, board="").assert_outcomes(passed=17, warnings=0)

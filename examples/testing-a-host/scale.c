@@ -59,10 +59,13 @@ static void scale(float *numbers, size_t count, float factor)
     check(clSetKernelArg(kernel, 1, sizeof factor, &factor), "clSetKernelArg");
     check(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, numbers, 0, NULL, NULL),
           "clEnqueueWriteBuffer");
-    check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, 0, NULL, NULL),
+    cl_event
+        scaled; /* an in-order queue goes on after a kernel that failed; a wait list does not */
+    check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, 0, NULL, &scaled),
           "clEnqueueNDRangeKernel");
-    check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, size, numbers, 0, NULL, NULL),
+    check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, size, numbers, 1, &scaled, NULL),
           "clEnqueueReadBuffer");
+    clReleaseEvent(scaled);
     clReleaseMemObject(buffer);
     clReleaseKernel(kernel);
     clReleaseProgram(program);

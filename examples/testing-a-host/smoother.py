@@ -35,13 +35,13 @@ class Smoother:
         self._size = 0
 
     def smooth(self, line: Line) -> Line:
-        """A new line of the same length."""
+        """A new line of the same length. Raises pyopencl.Error when the device fails."""
         if line.nbytes != self._size:
             self._size = line.nbytes
             self._in = cl.Buffer(self._context, cl.mem_flags.READ_ONLY, self._size)
             self._out = cl.Buffer(self._context, cl.mem_flags.WRITE_ONLY, self._size)
         result = np.empty_like(line)
         cl.enqueue_copy(self._queue, self._in, line)
-        self._kernel(self._queue, line.shape, None, self._in, self._out, self._weights, self._radius)
-        cl.enqueue_copy(self._queue, result, self._out)
+        smoothed = self._kernel(self._queue, line.shape, None, self._in, self._out, self._weights, self._radius)
+        cl.enqueue_copy(self._queue, result, self._out, wait_for=[smoothed])
         return result

@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from fpgart.api.entry import observe_bound
 from fpgart.api.handles import HELD, KEPT, find
 from fpgart.api.platform import the_platform
+from fpgart.board.faults import FAULTS
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
+from fpgart.runtime.device import Device
 from fpgart.watch.trace import Trace, TracedMmd
 from fpgart.watch.words import in_words
 
-REASON = "a fresh board for the next test"
+REASON = "the test that made it is over"
 T = TypeVar("T")
 
 
@@ -50,19 +53,38 @@ def settle(patience_s: float) -> bool:
 
 
 def renew_boards() -> None:
-    """Boards as if they were new, when nothing runs.
+    """Boards as if they were new, when nothing runs; what is alive on them keeps its place and its contents."""
+    with without_faults() as devices:
+        for device in devices:
+            device.renew()
 
-    Buffers that are alive keep their contents, in the host's memory, until they are needed on a board again.
-    Some stay where they are: mapped buffers and unified shared memory, because the host has pointers to them, and
-    buffers with CL_MEM_USE_HOST_PTR, because nobody knows whether that memory is still there.
+
+def take_off_boards(numbers: Collection[int]) -> None:
+    """Move some buffers to the host's memory, when nothing runs. They can be used as before.
+
+    Some stay where they are: mapped ones, because the host has pointers to them, and those with CL_MEM_USE_HOST_PTR,
+    because nobody knows whether that memory is still there.
     """
     buffers = list(alive(Buffer))
     stay = {buffer.owner for buffer in buffers if buffer.map_count or buffer.owner.host_ptr}
-    for buffer in {buffer.owner for buffer in buffers} - stay:
-        if buffer.blocks:
-            buffer.migrate_to_host(REASON)
-    for device in the_platform().devices:
-        device.renew()
+    chosen = {buffer.owner for buffer in buffers if buffer.number in numbers and buffer.owner.number in numbers}
+    with without_faults():
+        for buffer in chosen - stay:
+            if buffer.blocks:
+                buffer.migrate_to_host(REASON)
+
+
+@contextmanager
+def without_faults() -> Iterator[list[Device]]:
+    """The devices, when no faults happen on them: FPGART_FAULTS is for the host, not for its tests."""
+    devices = the_platform().devices
+    for device in devices:
+        FAULTS.detach(device)
+    try:
+        yield devices
+    finally:
+        for device in devices:
+            FAULTS.attach(device)
 
 
 def number_of(handle: int) -> int:
@@ -73,20 +95,21 @@ def number_of(handle: int) -> int:
 def begin_trace(path: str) -> Callable[[], None]:
     """Trace into a file from now on, until what this returns is called; nothing may run. Raises OSError."""
     trace = Trace(path)
-    devices = the_platform().devices
-    untraced = [device.mmd for device in devices]
-    for device in devices:
-        device.mmd = TracedMmd(device.mmd, device.id, trace)
-        for block in list(device.live.values()):
-            trace.know(block)
+    with without_faults() as devices:
+        untraced = [device.mmd for device in devices]
+        for device in devices:
+            device.mmd = TracedMmd(device.mmd, device.id, trace)
+            for block in list(device.live.values()):
+                trace.know(block)
     NOTICES.listen(trace)
     restore = observe_bound(trace.observe)
 
     def end() -> None:
         restore()
         NOTICES.silence(trace)
-        for device, mmd in zip(devices, untraced, strict=True):
-            device.mmd = mmd
+        with without_faults() as devices:
+            for device, mmd in zip(devices, untraced, strict=True):
+                device.mmd = mmd
         trace.close()
 
     return end

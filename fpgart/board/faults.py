@@ -239,7 +239,7 @@ class FaultyMmd:
         self._device = device
         self._faults = faults
         self.close, self.aperture, self.free = mmd.close, mmd.aperture, mmd.free
-        self.in_use, self.unused = mmd.in_use, mmd.unused
+        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
 
     @property
     def description(self) -> BoardDescription:

@@ -144,6 +144,9 @@ class Device:
 
         Blocks that are live stay where they are, with their contents. A binary that is needed is loaded anew.
         """
+        if self.network is not None:
+            self.network.stop()
+            self.network = None
         self.mmd.renew([(block.address, block.region.size) for block in self.live.values()])
         self.loaded = ""
         self.knows_memories = not self._simulator

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Testing hosts on simulated boards with pytest (docs/testing.md): the fixtures `fpga` and `fpga_trace`.
+"""Testing hosts on simulated boards with pytest (docs/testing.md): the fixtures `fpga`, `fpga_trace`, `fpga_faults`.
 
-For annotations: `fpga` is a fpgart.testing.bench.Bench, `fpga_trace` a fpgart.testing.traced.Traced. This module
-imports nothing, because pytest loads the plugin for every project that it tests.
+For annotations: they are fpgart.testing.bench.Bench, .traced.Traced and .faulty.BenchFaults.
+This module imports nothing, because pytest loads the plugin for every project that it tests.
 """
 
 

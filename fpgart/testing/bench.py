@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fpgart.cli.running import environment
 from fpgart.testing import LeakWarning, driver
+from fpgart.testing.faulty import BenchFaults
 from fpgart.testing.traced import Traced
 from fpgart.watch import report
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 30.0
 MOST_LINES = 60
+OWN_PROGRAMS = "env"
+"""Folder with the traces of programs that a test starts by itself."""
 
 
 class HostRun(subprocess.CompletedProcess[str]):
@@ -34,8 +37,8 @@ class HostRun(subprocess.CompletedProcess[str]):
 class Bench:
     """What a test gets as `fpga`: boards that are as new.
 
-    `boards` are their names, one per device. The driver is in the test's own process; programs that the test
-    starts have drivers and boards of their own.
+    `boards` are their names, one per device; `faults` is what goes wrong on them. The driver is in the test's own
+    process; programs that the test starts have drivers and boards of their own.
     """
 
     def __init__(self, boards: tuple[str, ...], folder: Path, *, trace: bool) -> None:
@@ -46,10 +49,11 @@ class Bench:
         self.traced = Traced(self._trace_files, self._settle)
         self._folder = folder
         self._own_trace = folder / "trace.json"
-        self._runs = 0
+        self._programs = [Traced(lambda: _traces(folder / OWN_PROGRAMS))]
         self._end_trace: Callable[[], None] | None = None
         driver.load()
         self._renew()
+        self.faults = BenchFaults(lambda: sum(len(run.faults()) for run in self._programs))
         self._before = driver.memory_in_use()
         self._unfinished = driver.unfinished()
         if trace:
@@ -63,7 +67,7 @@ class Bench:
 
         What it does shows in `fpga_trace`.
         """
-        return self._environment("env", None)
+        return self._environment(OWN_PROGRAMS, None)
 
     def run(
         self,
@@ -81,18 +85,20 @@ class Bench:
         `board`: other boards than the session's, as FPGART_BOARD has them; `env`: further variables. The rest is as
         subprocess.run() has it. Raises OSError, TimeoutExpired and, with `check`, CalledProcessError.
         """
-        self._runs += 1
-        name = f"run-{self._runs:03}"
+        name = f"run-{len(self._programs):03}"
+        trace = Traced(lambda: _traces(self._folder / name))
+        self._programs.append(trace)
         variables = {**self._environment(name, board), **(env or {})}
         ended = subprocess.run(
             command, env=variables, cwd=cwd, input=input, timeout=timeout, check=check, capture_output=True, text=True
         )
-        return HostRun(ended, Traced(lambda: _traces(self._folder / name)))
+        return HostRun(ended, trace)
 
     def _environment(self, name: str, board: str | None) -> dict[str, str]:
         folder = self._folder / name
         folder.mkdir(exist_ok=True)
-        return environment({"FPGART_BOARD": board or ",".join(self.boards), "FPGART_TRACE": str(folder / "%p.json")})
+        boards, trace = board or ",".join(self.boards), str(folder / "%p.json")
+        return environment({"FPGART_BOARD": boards, "FPGART_TRACE": trace, **self.faults.variables()})
 
     # The test's own process
 
@@ -123,11 +129,14 @@ class Bench:
     # The end of the test
 
     def close(self) -> None:
-        """The test is over; its boards are given up."""
+        """The test is over; its faults and its trace end. What only a traceback keeps alive makes room."""
+        self.faults.clear()
+        settled = driver.settle(PATIENCE_S)
         end, self._end_trace = self._end_trace, None
         if end is not None:
-            driver.settle(PATIENCE_S)
             end()
+        if self.raised and settled:
+            driver.take_off_boards(self._new_memory())
 
     def left_behind(self, funcargs: dict[str, Any]) -> str:
         """What the test left, in words; "" for nothing. `funcargs`: references that are about to go."""

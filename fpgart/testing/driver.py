@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fpgart.cli.registration import LIBRARY
@@ -41,10 +41,17 @@ def settle(patience_s: float) -> bool:
 
 
 def renew_boards() -> None:
-    """Boards as if they were new, when nothing runs."""
+    """Boards as if they were new, when nothing runs; what is alive on them keeps its place and its contents."""
     from fpgart.api import testbench
 
     testbench.renew_boards()
+
+
+def take_off_boards(numbers: Collection[int]) -> None:
+    """Move some buffers to the host's memory, when nothing runs. They can be used as before."""
+    from fpgart.api import testbench
+
+    testbench.take_off_boards(numbers)
 
 
 def memory_in_use() -> dict[int, str]:

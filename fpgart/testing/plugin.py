@@ -12,6 +12,7 @@ import pytest
 
 if TYPE_CHECKING:
     from fpgart.testing.bench import Bench
+    from fpgart.testing.faulty import BenchFaults
     from fpgart.testing.traced import Traced
 
 BOARDS = pytest.StashKey[tuple[str, ...]]()
@@ -98,6 +99,12 @@ def fpga(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def fpga_trace(fpga: Bench) -> Traced:
     """What the test has done on boards so far, in this process and in programs that it ran."""
     return fpga.traced
+
+
+@pytest.fixture
+def fpga_faults(fpga: Bench) -> BenchFaults:
+    """Boards that fail on request: fpga_faults.add("write:fail:nth=3"), in this process and in programs."""
+    return fpga.faults
 
 
 @pytest.hookimpl(wrapper=True)

@@ -42,6 +42,16 @@ class KernelRun:
 
 
 @dataclass(frozen=True, slots=True)
+class FaultInjected:
+    """A call of a board that a fault changed: the clause that asked for it, the call and the device."""
+
+    rule: str
+    call: str
+    device: int
+    microseconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class HostCall:
     """A call of the host; `error` is empty, or status and words."""
 
@@ -103,6 +113,13 @@ class Traced:
         Queries are left out: hosts ask for what other vendors' devices have (`calls()` shows them).
         """
         return [f"{event['name']}: {event['args']['error']}" for event in self._all() if _failed(event)]
+
+    def faults(self) -> list[FaultInjected]:
+        """The faults that were asked for and that there were, in their order."""
+        return [
+            FaultInjected(event["name"], event["args"]["call"], event["args"]["device"], event["dur"])
+            for event in self._all("fault")
+        ]
 
     def advice(self) -> list[Advice]:
         """Copies that the host could have avoided, and how."""

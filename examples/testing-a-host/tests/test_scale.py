@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fpgart.testing.bench import Bench
+from fpgart.testing.faulty import BenchFaults
 
 NUMBERS = "1 2.5 -3"
 
@@ -32,6 +33,26 @@ def test_every_number_goes_to_the_board_once_and_comes_back_once(fpga: Bench, sc
 
 def test_the_board_is_left_clean(fpga: Bench, scale: Path) -> None:
     assert fpga.run([scale, "2"], input=NUMBERS, check=True).trace.unreleased() == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "call"),
+    [
+        ("write:fail", "clEnqueueWriteBuffer"),
+        ("kernel:fail", "clEnqueueReadBuffer"),
+        ("kernel:hang:limit=10ms", "clEnqueueReadBuffer"),
+        ("read:fail", "clEnqueueReadBuffer"),
+        ("open:fail", "clCreateContext"),
+    ],
+)
+def test_no_numbers_come_from_a_board_that_fails(
+    fpga: Bench, fpga_faults: BenchFaults, scale: Path, fault: str, call: str
+) -> None:
+    fpga_faults.add(fault)
+    host = fpga.run([scale, "2"], input=NUMBERS)
+    assert (host.returncode, host.stdout) == (1, "")
+    assert host.stderr.startswith(f"scale: {call}: status -")
+    assert fpga_faults.injected >= 1
 
 
 def test_without_numbers_the_board_is_left_alone(fpga: Bench, scale: Path) -> None:

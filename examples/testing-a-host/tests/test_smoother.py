@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from smoother import Smoother
 
 from fpgart.testing.bench import Bench
+from fpgart.testing.faulty import BenchFaults
 from fpgart.testing.traced import Traced
 
 WEIGHTS = np.array([0.25, 0.5, 0.25], np.float32)
@@ -41,3 +43,13 @@ def test_nothing_is_copied_needlessly(smoother: Smoother, fpga_trace: Traced) ->
     smoother.smooth(LINE)
     smoother.smooth(LINE)
     assert fpga_trace.advice() == []
+
+
+def test_a_kernel_that_fails_is_not_silent_and_the_next_line_is_right(
+    smoother: Smoother, fpga_faults: BenchFaults
+) -> None:
+    fpga_faults.add("kernel:fail:name=smooth:nth=1")
+    with pytest.raises(cl.Error, match="EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"):
+        smoother.smooth(LINE)
+    assert np.allclose(smoother.smooth(LINE), np.convolve(LINE, WEIGHTS, "same"))
+    assert fpga_faults.injected == 1
