@@ -25,7 +25,7 @@ def test_what_was_moved_is_forgotten(boards: Callable[..., Machine]) -> None:
     assert device.loaded
     device.renew()
     assert machine.calls() == {}
-    assert (device.kernels_run, device.kernel_ns, device.loaded) == (0, 0, "")
+    assert (device.kernels_run, device.kernel_ns, device.loaded) == (0, 0, {})
 
 
 def test_live_blocks_keep_place_and_contents_to_the_byte_and_the_rest_reads_as_0(

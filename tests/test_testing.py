@@ -295,6 +295,32 @@ def test_it(table, context, twice, fpga, fpga_trace, turn):
     run(project).assert_outcomes(passed=3, warnings=0)
 
 
+def test_fresh_boards_take_the_same_time_in_every_test(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the model of time, where it is known: programming counts anew."""
+    project.makepyfile(
+        COMMON
+        + """
+TIMES = set()
+
+@pytest.mark.parametrize("turn", range(3))
+def test_it(fpga, turn):
+    context = cl.Context([fpga.device])
+    queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+    buffer = cl.Buffer(context, RW, DATA.nbytes)
+    cl.enqueue_copy(queue, buffer, DATA)
+    twice = cl.Kernel(cl.Program(context, SOURCE).build(cache_dir=False), "twice")
+    ran = twice(queue, DATA.shape, None, buffer)
+    ran.wait()
+    TIMES.add(ran.profile.end - ran.profile.submit)
+    assert len(TIMES) == 1
+"""
+    )
+    monkeypatch.setenv("FPGART_TIME", "model")
+    run(project).assert_outcomes(passed=3)
+
+
 def test_what_a_failed_test_held_makes_room_and_stays_usable(project: pytest.Pytester) -> None:
     project.makepyfile(
         COMMON

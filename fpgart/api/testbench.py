@@ -57,6 +57,7 @@ def renew_boards() -> None:
     with without_faults() as devices:
         for device in devices:
             device.renew()
+    the_platform().scheduler.boards_renewed()
 
 
 def take_off_boards(numbers: Collection[int]) -> None:

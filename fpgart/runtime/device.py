@@ -148,7 +148,8 @@ class Device:
             self.network.stop()
             self.network = None
         self.mmd.renew([(block.address, block.region.size) for block in self.live.values()])
-        self.loaded = ""
+        for identity in list(self.loaded):
+            self.unload(identity)
         self.knows_memories = not self._simulator
         self.interleaving = self._own_interleaving()
         self.pll_settings = ()

@@ -254,6 +254,9 @@ class Scheduler:
     def queue_made(self, queue: CommandQueue) -> None:
         """The host has made a queue."""
 
+    def boards_renewed(self) -> None:
+        """The boards are as new, and nothing runs."""
+
     def close(self, patience_s: float) -> bool:
         """Start nothing more, and wait for what runs; True when everything stands still."""
         self._acquire()

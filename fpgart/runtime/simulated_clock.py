@@ -107,6 +107,11 @@ class SimulatedClock:
         if at > self.now():
             self.turn(at)
 
+    def forget_boards(self) -> None:
+        """Boards are as new: they hold no program, and where contents are is to be looked up."""
+        self._planner = Planner()
+        self._boards = BoardClocks()
+
     # Queues and commands
 
     def row(self, queue: CommandQueue) -> Row:
@@ -255,6 +260,13 @@ class ModelScheduler(Scheduler):
         for event, command, steps in untold:
             for listener in NOTICES.modelled:
                 listener(event, command, steps)
+
+    def boards_renewed(self) -> None:
+        self._acquire()
+        try:
+            self.clock.forget_boards()
+        finally:
+            self._release()
 
     # What the host learns, and when
 
