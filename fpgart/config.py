@@ -68,6 +68,17 @@ def names(text: str) -> tuple[str, ...]:
     return found
 
 
+def some_of(*choices: str) -> Callable[[str], tuple[str, ...]]:
+    def read(text: str) -> tuple[str, ...]:
+        found = names(text)
+        for name in found:
+            if name not in choices:
+                raise ValueError(f"{name} is not one of {', '.join(choices)}")
+        return found
+
+    return read
+
+
 def seconds(text: str) -> float:
     value = float(text)
     if not 0 <= value < 1e6:
@@ -153,7 +164,10 @@ BOARD: Option[tuple[str, ...]] = Option(
     "Boards, one per device: names, or paths of board_spec.xml files, divided by commas.",
 )
 ENGINE = Option(
-    "FPGART_ENGINE", str, "auto", "What executes kernels: auto, pocl, intel, none, or the path of a driver's .so."
+    "FPGART_ENGINE",
+    str,
+    "auto",
+    "What executes kernels: auto, pocl, intel, oclgrind, none, or the path of a driver's .so.",
 )
 PLATFORM = Option(
     "FPGART_PLATFORM", one_of(*PLATFORMS), "fpgart", f"Whose platform strings hosts see: {', '.join(PLATFORMS)}."
@@ -197,6 +211,10 @@ CAPTURE_KERNELS: Option[tuple[Launches, ...]] = Option(
     "Which launches to capture: names of kernels (with * and ?), each with or without :n or :n-m, divided by commas.",
 )
 USE_FILE = Option("FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.")
+CHECKS = ("kernels",)
+CHECK: Option[tuple[str, ...]] = Option(
+    "FPGART_CHECK", some_of(*CHECKS), (), f"What is checked while the program runs: {', '.join(CHECKS)}."
+)
 WARM_MEMORY = Option(
     "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."
 )

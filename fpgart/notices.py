@@ -30,6 +30,7 @@ class Notices:
         "event_made",
         "fault_injected",
         "handle_given",
+        "kernel_misused",
         "migrated",
         "modelled",
         "operation_began",
@@ -76,6 +77,8 @@ class Notices:
         """(allocation): it is about to be given back."""
         self.usm_migrated: tuple[Listener, ...] = ()
         """(allocation, offset, bytes, device or None for the host, begin_ns, reason): a shared range changed sides."""
+        self.kernel_misused: tuple[Listener, ...] = ()
+        """(misuse): the engine saw a kernel do something wrong, on the thread of its launch."""
         self.migrated: tuple[Listener, ...] = ()
         """(buffer, source, target, begin_ns, reason): contents were brought to block `target`.
 

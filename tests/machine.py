@@ -16,7 +16,7 @@ from fpgart import opencl as cl
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.engine.interface import ArgumentInterface, KernelInterface
+from fpgart.engine.interface import ArgumentInterface, KernelInterface, Reach
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
@@ -41,7 +41,7 @@ class PythonKernel:
     interface: KernelInterface
     function: Function
     launched: bool = False
-    wants_extents: bool = False
+    wants_reaches: bool = False
     waits_for_others: bool = False
 
     def accepts(self, index: int, size: int) -> bool:
@@ -62,7 +62,7 @@ class PythonKernel:
         dimensions: int,
         sizes: bytes,
         has_local: bool,
-        extents: tuple[int, ...] = (),
+        reaches: tuple[Reach, ...] = (),
         network: object = None,
     ) -> None:
         values: list[int] = []

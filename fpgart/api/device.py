@@ -138,6 +138,14 @@ def uuid(device: Device) -> bytes:
     return hashlib.sha256(f"fpgart {device.board.name} {device.id}".encode()).digest()[:16]
 
 
+def driver_version() -> str:
+    """With the engine that was asked for: hosts that keep binaries by driver do not mix those of two engines."""
+    from fpgart.engine.choice import wanted_engine  # not needed to start
+
+    engine = wanted_engine().rpartition("/")[2]
+    return VERSION if engine == "auto" else f"{VERSION} ({engine})"
+
+
 def device_name(device: Device) -> str:
     return f"{device.platform.identity.device_prefix}{device.board.name}"
 
@@ -283,7 +291,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_PLATFORM: lambda d: info.handle(d.platform),
     cl.CL_DEVICE_NAME: lambda d: info.string(device_name(d)),
     cl.CL_DEVICE_VENDOR: lambda d: info.string(d.board.vendor),
-    cl.CL_DRIVER_VERSION: lambda d: info.string(VERSION),
+    cl.CL_DRIVER_VERSION: lambda d: info.string(driver_version()),
     cl.CL_DEVICE_PROFILE: lambda d: info.string(PROFILE),
     cl.CL_DEVICE_VERSION: lambda d: info.string("OpenCL 3.0 fpgart"),
     cl.CL_DEVICE_NUMERIC_VERSION: lambda d: info.u32(info.version(3, 0)),

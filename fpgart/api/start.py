@@ -24,6 +24,7 @@ from fpgart.runtime.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from fpgart.board.faults import Faults
+    from fpgart.check.kernels import KernelCheck
     from fpgart.watch.trace import Trace
 
 IDENTITIES = {
@@ -58,7 +59,7 @@ CHAPTERS = (
 )
 
 
-def boards(trace: Trace | None) -> list[Board]:
+def boards(trace: Trace | None, kernels: KernelCheck | None = None) -> list[Board]:
     """What FPGART_BOARD and its kin ask for; a file that describes no board is told about and left out."""
     described, faults = chosen_boards()
     for fault in faults:
@@ -71,6 +72,10 @@ def boards(trace: Trace | None) -> list[Board]:
             from fpgart.watch.trace import TracedMmd
 
             mmd = TracedMmd(mmd, number, trace)
+        if kernels is not None:
+            from fpgart.check.kernels import RememberingMmd
+
+            mmd = RememberingMmd(mmd, kernels.contents)
         made.append(Board(mmd, board.memory_system(), simulator))
     return made
 
@@ -86,7 +91,9 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     at_end: list[Callable[[], None]] = []
     trace = start_trace(at_end)
     scheduler = make_scheduler(guard_collector=not owns)
-    platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace), None, scheduler)
+    kernels = start_kernel_check(at_end)
+    contents = kernels.contents if kernels is not None else None
+    platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace, kernels), None, scheduler, contents)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
@@ -152,6 +159,28 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
         if wanted is not None and wanted >= len(platform.devices):
             log.warning(f"FPGART_FAULTS: '{fault.rule.text}': there is no device {wanted}")
     return FAULTS
+
+
+def start_kernel_check(at_end: list[Callable[[], None]]) -> KernelCheck | None:
+    """As start_trace(), for FPGART_CHECK=kernels or an engine that checks them anyway."""
+    wanted = "kernels" in config.CHECK.value
+    if not wanted and not config.ENGINE.is_set:
+        return None
+    from fpgart.engine.choice import checks_kernels, wanted_engine
+
+    if not checks_kernels(wanted_engine()):
+        if wanted:
+            raise config.OptionError(
+                f"FPGART_CHECK=kernels needs the engine oclgrind, but FPGART_ENGINE={config.ENGINE.value}"
+            )
+        return None
+    from fpgart.check import findings
+    from fpgart.check.kernels import KernelCheck
+
+    check = KernelCheck()
+    NOTICES.listen(check)
+    at_end.append(findings.tell_number)
+    return check
 
 
 def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:

@@ -66,7 +66,7 @@ def collect() -> dict[str, Any]:
         "boards": [_board(board) for board in boards.values()],
         "chosen_boards": [board.name for board in chosen],
         "board_faults": faults,
-        "engines": [{"name": name, "path": str(path)} for name, path in candidates("auto")],
+        "engines": [{"name": name, "path": str(path)} for name, path in (*candidates("auto"), *candidates("oclgrind"))],
         "chosen_engine": {"name": engine.name, "version": engine.version, "path": engine.path},
         "environment": [
             {

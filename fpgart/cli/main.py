@@ -35,7 +35,9 @@ def cli() -> None:
 
 @cli.command(context_settings={"ignore_unknown_options": True})
 @click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
-@click.option("--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, or a driver's path.")
+@click.option(
+    "--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, oclgrind, or a driver's file."
+)
 @click.option("--trace", metavar="FILE", help="Write what happens there; see `fpgart report` and Perfetto.")
 @click.option(
     "--faults", metavar="SPEC", help="Calls of the board that fail, such as write:fail:nth=3 (docs/faults.md)."

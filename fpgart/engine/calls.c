@@ -47,6 +47,14 @@ static const struct {
     ENTRY(clGetKernelWorkGroupInfo),
     ENTRY(clGetKernelSubGroupInfo),
     ENTRY(clSetKernelExecInfo),
+    ENTRY(clFinish),
+    ENTRY(clCreateBuffer),
+    ENTRY(clCreateSubBuffer),
+    ENTRY(clReleaseMemObject),
+    ENTRY(clEnqueueReadBuffer),
+    ENTRY(clEnqueueWriteBuffer),
+    ENTRY(clEnqueueMapBuffer),
+    ENTRY(clEnqueueUnmapMemObject),
 };
 
 uintptr_t driver_open(const char *path, char *words, size_t words_size)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fpgart import config, log
 from fpgart._native import lib
+from fpgart.engine.contents import Contents
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_engine import OpenCLEngine
@@ -18,6 +19,12 @@ ADVICE = (
     "no engine to build and run kernels with was found: install one with pip install 'pyopencl[pocl]', "
     "or apt install libpocl2 on Debian and Ubuntu, or pip install 'fpgart[intel]'"
 )
+OCLGRIND = "liboclgrind-rt-icd.so"
+OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
+OCLGRIND_ADVICE = (
+    "Oclgrind, which checks kernels, was not found: apt install oclgrind, or name its driver in FPGART_ENGINE"
+)
+ENGINES = ("auto", "pocl", "intel", "oclgrind", "none")
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
@@ -51,12 +58,19 @@ def intel_libraries() -> Iterator[Path]:
         yield Path(system) / "libintelocl.so"
 
 
+def oclgrind_libraries() -> Iterator[Path]:
+    """Oclgrind, from the system's package or built by hand."""
+    for folder in OCLGRIND_FOLDERS:
+        yield Path(folder) / OCLGRIND
+
+
 def candidates(wanted: str) -> list[tuple[str, Path]]:
     """Name and file of every driver that is there, best first."""
     if "/" in wanted:
         return [(Path(wanted).name, Path(wanted))]
     known = {"pocl": pocl_libraries, "intel": intel_libraries}
-    chosen = known if wanted == "auto" else {wanted: known[wanted]} if wanted in known else {}
+    named = {**known, "oclgrind": oclgrind_libraries}
+    chosen = known if wanted == "auto" else {wanted: named[wanted]} if wanted in named else {}
     found: dict[Path, str] = {}
     for name, search in chosen.items():
         for path in search():
@@ -94,21 +108,40 @@ def let_kernels_run_beside_each_other(path: Path) -> None:
         os.environ.setdefault("POCL_DEVICES", "pthread basic")
 
 
-def choose_engine() -> Engine:
-    """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does."""
+def wanted_engine() -> str:
+    """FPGART_ENGINE; where it leaves the choice, and kernels are to be checked, the engine that can."""
     wanted = config.ENGINE.value
+    return "oclgrind" if wanted == "auto" and "kernels" in config.CHECK.value else wanted
+
+
+def checks_kernels(wanted: str) -> bool:
+    """Whether that engine, by name or path, tells what kernels do wrong."""
+    return wanted == "oclgrind" or Path(wanted).name == OCLGRIND
+
+
+def choose_engine(contents: Contents | None = None) -> Engine:
+    """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
+
+    `contents` is for engines that check which bytes somebody has written.
+    """
+    wanted = wanted_engine()
     if wanted == "none":
         return NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with")
-    if "/" not in wanted and wanted not in ("auto", "pocl", "intel"):
-        return NoEngine(f"FPGART_ENGINE={wanted}: not one of auto, pocl, intel, none, nor a driver's path")
+    if "/" not in wanted and wanted not in ENGINES:
+        return NoEngine(f"FPGART_ENGINE={wanted}: not one of {', '.join(ENGINES)}, nor a driver's path")
     reasons = []
     for name, path in candidates(wanted):
         let_linker_be_found()
         let_threads_stay()
         let_kernels_run_beside_each_other(path)
         try:
+            if path.name == OCLGRIND:
+                from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
+
+                return Oclgrind("oclgrind", path, contents)
             return OpenCLEngine(name, path)
         except DriverError as error:
             reasons.append(f"{path}: {error}")
-    log.note("\n".join(reasons) or ADVICE)
-    return NoEngine("\n".join([ADVICE, *reasons]))
+    advice = OCLGRIND_ADVICE if checks_kernels(wanted) else ADVICE
+    log.note("\n".join(reasons) or advice)
+    return NoEngine("\n".join([advice, *reasons]))

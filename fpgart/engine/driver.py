@@ -18,6 +18,7 @@ SIGNATURES = {
     "clGetDeviceIDs": "int(*)(uintptr_t, uint64_t, unsigned, uintptr_t *, unsigned *)",
     "clGetDeviceInfo": "int(*)(uintptr_t, unsigned, size_t, void *, size_t *)",
     "clCreateContext": "uintptr_t(*)(void *, unsigned, uintptr_t *, void *, void *, int *)",
+    "clReleaseContext": "int(*)(uintptr_t)",
     "clCreateCommandQueue": "uintptr_t(*)(uintptr_t, uintptr_t, uint64_t, int *)",
     "clReleaseCommandQueue": "int(*)(uintptr_t)",
     "clCreateProgramWithSource": "uintptr_t(*)(uintptr_t, unsigned, char **, size_t *, int *)",
@@ -39,6 +40,17 @@ SIGNATURES = {
     "clGetKernelArgInfo": "int(*)(uintptr_t, unsigned, unsigned, size_t, void *, size_t *)",
     "clGetKernelWorkGroupInfo": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, void *, size_t *)",
     "clGetKernelSubGroupInfo": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, size_t *, size_t, void *, size_t *)",
+    "clCreateBuffer": "uintptr_t(*)(uintptr_t, uint64_t, size_t, void *, int *)",
+    "clCreateSubBuffer": "uintptr_t(*)(uintptr_t, uint64_t, unsigned, void *, int *)",
+    "clFinish": "int(*)(uintptr_t)",
+    "clReleaseMemObject": "int(*)(uintptr_t)",
+    "clEnqueueReadBuffer": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, size_t, uintptr_t, "
+    "unsigned, uintptr_t *, uintptr_t *)",
+    "clEnqueueWriteBuffer": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, size_t, uintptr_t, "
+    "unsigned, uintptr_t *, uintptr_t *)",
+    "clEnqueueMapBuffer": "uintptr_t(*)(uintptr_t, uintptr_t, unsigned, uint64_t, size_t, size_t, "
+    "unsigned, uintptr_t *, uintptr_t *, int *)",
+    "clEnqueueUnmapMemObject": "int(*)(uintptr_t, uintptr_t, uintptr_t, unsigned, uintptr_t *, uintptr_t *)",
     "clSetKernelExecInfo": "int(*)(uintptr_t, unsigned, size_t, void *)",
 }
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 from struct import Struct
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from fpgart import opencl as cl
 from fpgart.errors import BuildProgramFailure, CompilerNotAvailable
 
 if TYPE_CHECKING:
@@ -101,13 +102,73 @@ def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:
     return layout.pack(*flat) + tail
 
 
+class Reach(NamedTuple):
+    """What a pointer argument may reach: `size` bytes from `address` in this process; size 0 where nobody knows.
+
+    `flags` says what kernels may do there: CL_MEM_READ_WRITE, CL_MEM_READ_ONLY or CL_MEM_WRITE_ONLY.
+    """
+
+    address: int
+    size: int
+    flags: int = cl.CL_MEM_READ_WRITE
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+
+NOWHERE = Reach(0, 0)
+
+
+class Fault(enum.Enum):
+    """What a kernel did wrong."""
+
+    READ = "out-of-bounds read"
+    WRITE = "out-of-bounds write"
+    FORBIDDEN = "access that the buffer's flags exclude"
+    UNWRITTEN = "use of a value that nobody wrote"
+    RACE = "data race"
+    DIVERGENCE = "barrier that not all work-items reach"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who did it, and where in the program's source; an empty `item` or 0 where the engine does not say."""
+
+    item: tuple[int, ...] = ()
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Misuse:
+    """Something that a kernel did wrong in one launch, as the engine saw it.
+
+    `arguments`: the indices of those that it may concern, none for private and local memory. `offset`: bytes
+    from where the argument's reach begins. `times`: how often in this launch. A race has two accesses.
+    `unwritten`: begin and end, in bytes from there too, of what nobody had written before the launch.
+    """
+
+    fault: Fault
+    kernel: str
+    words: str
+    accesses: tuple[Access, ...] = ()
+    space: str = ""
+    size: int = 0
+    arguments: tuple[int, ...] = ()
+    offset: int = 0
+    times: int = 1
+    unwritten: tuple[tuple[int, int], ...] = ()
+
+
 class EngineKernel(Protocol):
     """A kernel that can be launched."""
 
     interface: KernelInterface
     launched: bool
-    wants_extents: bool
-    """Whether launch() is told how many bytes there are behind each pointer."""
+    wants_reaches: bool
+    """Whether launch() is told what each pointer may reach."""
     waits_for_others: bool
     """Whether it may wait for kernels that run beside it, so that it needs a thread of its own, and a network."""
 
@@ -129,7 +190,7 @@ class EngineKernel(Protocol):
         dimensions: int,
         sizes: bytes,
         has_local: bool,
-        extents: tuple[int, ...] = (),
+        reaches: tuple[Reach, ...] = (),
         network: Network | None = None,
     ) -> None:
         """Run to the end; raises CLError.
@@ -182,6 +243,8 @@ class Engine(Protocol):
     name: str
     version: str
     path: str
+    works_on_own_buffers: bool
+    """Whether kernels work on copies of what their arguments reach, so that pointers in memory lead nowhere."""
 
     def device_info(self, query: int) -> bytes:
         """The answer of the driver's device to clGetDeviceInfo; empty where it has none."""
@@ -205,6 +268,7 @@ class NoEngine:
     name = "none"
     version = ""
     path = ""
+    works_on_own_buffers = False
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

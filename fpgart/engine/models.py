@@ -27,7 +27,7 @@ from struct import Struct, unpack_from
 from typing import TYPE_CHECKING, Any
 
 from fpgart import config, log
-from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelInterface
+from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelInterface, Reach
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import OutOfResources
 
@@ -112,7 +112,7 @@ class ModelKernel:
     model: Model | None
     sizes: dict[int, int] = field(default_factory=dict)
     launched: bool = True
-    wants_extents: bool = True
+    wants_reaches: bool = True
     waits_for_others: bool = False
 
     def accepts(self, index: int, size: int) -> bool:
@@ -134,7 +134,7 @@ class ModelKernel:
         dimensions: int,
         sizes: bytes,
         has_local: bool,
-        extents: tuple[int, ...] = (),
+        reaches: tuple[Reach, ...] = (),
         network: Network | None = None,
     ) -> None:
         """Run the model; its exceptions end the command with CL_OUT_OF_RESOURCES and a traceback in the log."""
@@ -143,13 +143,13 @@ class ModelKernel:
                 f"kernel '{self.interface.name}' is a real board's and has no Python model: write a function "
                 f'with @fpgart.kernel("{self.interface.name}") and name its module in FPGART_MODELS'
             )
-        arguments = [self._argument(index, image, extents) for index in range(len(self.interface.arguments))]
+        arguments = [self._argument(index, image, reaches) for index in range(len(self.interface.arguments))]
         if "nd_range" in inspect.signature(self.model).parameters:
             self.model(*arguments, nd_range=_nd_range(dimensions, sizes, has_local))
         else:
             self.model(*arguments)
 
-    def _argument(self, index: int, image: bytes, extents: tuple[int, ...]) -> Any:
+    def _argument(self, index: int, image: bytes, reaches: tuple[Reach, ...]) -> Any:
         import numpy as np  # costs 80 ms, so only who runs a model pays
 
         kind, size, value = unpack_from("IIQ", image, 16 * index)
@@ -166,7 +166,8 @@ class ModelKernel:
                 return data
             numbers = np.frombuffer(data, base)
             return numbers[0] if len(numbers) == 1 else numbers
-        extent = extents[index] // np.dtype(base).itemsize * np.dtype(base).itemsize
+        behind = max(reaches[index].end - value, 0)
+        extent = behind // np.dtype(base).itemsize * np.dtype(base).itemsize
         memory: Any = (ctypes.c_char * extent).from_address(value)
         return np.frombuffer(memory, base)
 

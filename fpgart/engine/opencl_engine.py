@@ -12,6 +12,7 @@ import json
 import threading
 import weakref
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
@@ -27,13 +28,16 @@ from fpgart.engine.interface import (
     BuiltProgram,
     KernelInterface,
     PipeArgument,
+    Reach,
     Unbuildable,
 )
 from fpgart.engine.lowering import DECLARE, TABLE, Lowered, LoweringError, has_channels, lower
 from fpgart.engine.network import DepthMode, GaveUp, Network, table
 from fpgart.engine.opencl_c import kernel_attributes, size_of_type
 from fpgart.errors import (
+    BuildProgramFailure,
     CLError,
+    CompileProgramFailure,
     InvalidBinary,
     InvalidLinkerOptions,
     InvalidOperation,
@@ -55,6 +59,8 @@ NEEDS_POCL = (
 class OpenCLEngine:
     """An `Engine` on a driver's .so."""
 
+    works_on_own_buffers = False
+
     def __init__(self, name: str, path: Path) -> None:
         """Raises DriverError when the driver cannot be used."""
         self.name = name
@@ -72,6 +78,18 @@ class OpenCLEngine:
             found = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
             self._queues.queue = found
         return found
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """Within, the driver may compile; the host's signal handlers stay."""
+        return keeping_signal_handlers(self.path)
+
+    def let_go(self, program: Program) -> None:
+        """Release what the driver has of a program."""
+        program.release()
+
+    def make_kernel(self, program: Program, name: str) -> Kernel:
+        kind = ConcurrentKernel if program.lowered else Kernel if program.driver.on_caller else SeatedKernel
+        return kind(program, name)
 
     def device_info(self, query: int) -> bytes:
         return self.driver.query_or(b"", "clGetDeviceInfo", self.driver.device, query)
@@ -154,7 +172,7 @@ class OpenCLEngine:
         driver = programs[0].driver
         handles = ffi.new("uintptr_t[]", [program.handle for program in programs])
         status = ffi.new("int *")
-        with keeping_signal_handlers(self.path):
+        with self.at_work():
             made = int(
                 driver.function("clLinkProgram")(
                     driver.context,
@@ -221,6 +239,14 @@ class Program:
 
     def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
         self.options = options
+        try:
+            return self._compile(options, headers)
+        except BuildFailed as failed:  # some drivers answer as for clBuildProgram
+            if failed.status == BuildProgramFailure.status:
+                raise BuildFailed(CompileProgramFailure.status, failed.log) from None
+            raise
+
+    def _compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
         names = [ffi.new("char[]", name.encode()) for name in headers]
         parts = [self.engine.on_driver(p, self.driver) for p in headers.values() if isinstance(p, Program)]
         return self._step(
@@ -237,7 +263,7 @@ class Program:
         )
 
     def _step(self, name: str, *arguments: Any) -> str:
-        with keeping_signal_handlers(self.engine.path):
+        with self.engine.at_work():
             status = int(self.driver.function(name)(*arguments))
         log = self.log()
         if status != cl.CL_SUCCESS:
@@ -252,8 +278,7 @@ class Program:
         with self._making:
             found = self._kernels.get(name)
             if found is None:
-                kind = ConcurrentKernel if self.lowered else Kernel if self.driver.on_caller else SeatedKernel
-                found = self._kernels[name] = kind(self, name)
+                found = self._kernels[name] = self.engine.make_kernel(self, name)
             return found
 
     def twin(self) -> Program | None:
@@ -302,10 +327,14 @@ class Program:
     def specialize(self, id: int, value: bytes) -> None:
         self.driver.call("clSetProgramSpecializationConstant", self.handle, id, len(value), ffi.new("char[]", value))
 
-    def __del__(self) -> None:
+    def release(self) -> None:
+        """Give the driver's objects back; nothing may run."""
         for kernel in self._kernels.values():
             kernel.release()
         self.driver.function("clReleaseProgram")(self.handle)
+
+    def __del__(self) -> None:
+        self.engine.let_go(self)
 
 
 class Kernel:
@@ -313,6 +342,8 @@ class Kernel:
 
     It does not keep its program alive; the runtime's kernel does.
     """
+
+    wants_reaches = False
 
     def __init__(self, program: Program, name: str) -> None:
         self.engine = program.engine
@@ -322,7 +353,6 @@ class Kernel:
         self.handle = self.driver.create("clCreateKernel", program.handle, ffi.new("char[]", name.encode()))
         self._accepted: dict[int, int] = {}
         self.launched = False
-        self.wants_extents = False
         self.waits_for_others = False
         self.interface = self._read_interface(name)
         self._count = len(self.interface.arguments)
@@ -411,16 +441,17 @@ class Kernel:
         dimensions: int,
         sizes: bytes,
         has_local: bool,
-        extents: tuple[int, ...] = (),
+        reaches: tuple[Reach, ...] = (),
         network: Network | None = None,
     ) -> None:
         if self.launched:
-            self._launch(image, dimensions, sizes, has_local)
+            self.run(image, dimensions, sizes, has_local)
         else:  # drivers compile for good at the first launch
-            with keeping_signal_handlers(self.engine.path):
-                self._launch(image, dimensions, sizes, has_local)
+            with self.engine.at_work():
+                self.run(image, dimensions, sizes, has_local)
 
-    def _launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        """Run on the very addresses that are in `image`; raises CLError."""
         self._check(
             lib.driver_launch(self.engine.queue(), self.handle, self._count, image, dimensions, sizes, has_local)
         )
@@ -460,7 +491,7 @@ class SeatedKernel(Kernel):
     def on_own_thread(self) -> Kernel:
         return self
 
-    def _launch(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         seat = self._seat()
         result = lib.driver_launch_alone(seat.queue, seat.kernel, self._count, image, dimensions, sizes, has_local)
         self._seats.append(seat)
@@ -486,14 +517,14 @@ class ConcurrentKernel(SeatedKernel):
         dimensions: int,
         sizes: bytes,
         has_local: bool,
-        extents: tuple[int, ...] = (),
+        reaches: tuple[Reach, ...] = (),
         network: Network | None = None,
     ) -> None:
         assert network is not None
         if self.launched:
             self._run(network, image, dimensions, sizes, has_local)
         else:
-            with keeping_signal_handlers(self.engine.path):
+            with self.engine.at_work():
                 self._run(network, image, dimensions, sizes, has_local)
 
     def _run(

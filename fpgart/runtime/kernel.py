@@ -14,7 +14,7 @@ from weakref import ref
 from fpgart import opencl as cl
 from fpgart.board.memory_system import NotVisible, Showing, Window
 from fpgart.board.mmd import BoardError
-from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, EngineKernel, pack_arguments
+from fpgart.engine.interface import BYTES, LOCAL, NOWHERE, NULL, POINTER, EngineKernel, Reach, pack_arguments
 from fpgart.errors import (
     CLError,
     InvalidArgIndex,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 Argument = tuple[int, int, "bytes | int | ref[Buffer] | Pipe"]
 BUFFER, PIPE = -1, -2  # besides the engine's kinds: what has its address at launch
 SIZES = Struct("9Q")
+KERNEL_ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
 
 
 class Kernel:
@@ -498,9 +499,9 @@ class LaunchKernel:
         engine_kernel = self.kernel.engine_kernel_on(self.program)
         if 0 < self.cores < device.board.cores:
             engine_kernel = engine_kernel.on_own_thread()
-        extents = self._extents() if engine_kernel.wants_extents else ()
+        reaches = self.reaches() if engine_kernel.wants_reaches else ()
         engine_kernel.launch(
-            pack_arguments(packed), self.dimensions, self.sizes, self.has_local, extents, device.network
+            pack_arguments(packed), self.dimensions, self.sizes, self.has_local, reaches, device.network
         )
         if not engine_kernel.launched:
             engine_kernel.launched = True
@@ -508,20 +509,24 @@ class LaunchKernel:
         device.kernels_run += 1
         device.kernel_ns += monotonic_ns() - begin
 
-    def _extents(self) -> tuple[int, ...]:
-        """By argument, the bytes from a pointer to the end of its buffer or allocation; 0 for what is unknown."""
-        buffers = dict(self.buffers + self.on_host)
-        given = self.usm.allocations if self.usm is not None else []
-        found = []
-        for index, (kind, _, value) in enumerate(self.arguments):
-            if index in buffers:
-                found.append(buffers[index].size)
-            elif kind == POINTER and isinstance(value, int):
-                ends = [a.address + a.size - value for a in given if a.address <= value < a.address + a.size]
-                found.append(ends[0] if ends else 0)
-            else:
-                found.append(0)
+    def reaches(self) -> tuple[Reach, ...]:
+        """By argument, the buffer or allocation that it is a pointer into."""
+        found = [self._allocation(argument) for argument in self.arguments]
+        for index, buffer in self.on_host:
+            found[index] = Reach(buffer.host_address(), buffer.size, buffer.flags & KERNEL_ACCESS)
+        for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            found[index] = Reach(block.pointer + buffer.origin, buffer.size, buffer.flags & KERNEL_ACCESS)
         return tuple(found)
+
+    def _allocation(self, argument: Argument) -> Reach:
+        kind, _, value = argument
+        if kind != POINTER or not isinstance(value, int):
+            return NOWHERE
+        given = [(a.address, a.size) for a in self.usm.allocations] if self.usm is not None else []
+        for address, size in (*given, *self.kernel.context.svm.items()):
+            if address <= value < address + size:
+                return Reach(address, size)
+        return NOWHERE
 
 
 class MigrateForLaunch(Migration):

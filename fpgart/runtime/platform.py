@@ -10,6 +10,7 @@ from time import monotonic_ns
 
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd
+from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.runtime.device import Device
 from fpgart.runtime.scheduler import Scheduler
@@ -37,8 +38,15 @@ class Board:
 class Platform:
     """One per process (OpenCL 3.0, 4.1)."""
 
-    def __init__(self, identity: Identity, boards: list[Board], engine: Engine | None, scheduler: Scheduler) -> None:
-        """`engine` None: it is looked for when it is first needed."""
+    def __init__(
+        self,
+        identity: Identity,
+        boards: list[Board],
+        engine: Engine | None,
+        scheduler: Scheduler,
+        contents: Contents | None = None,
+    ) -> None:
+        """`engine` None: it is looked for when it is first needed, and may want to know the boards' `contents`."""
         self.handle = 0
         self.started_ns = monotonic_ns()
         self.identity = identity
@@ -48,6 +56,7 @@ class Platform:
             for id, board in enumerate(boards)
         ]
         self._engine = engine
+        self._contents = contents
         self.engine_grew: Callable[[], None] = lambda: None
         """Called whenever the engine has loaded or compiled something for the first time."""
         self._choosing = threading.Lock()
@@ -60,7 +69,7 @@ class Platform:
 
             with self._choosing:
                 if self._engine is None:
-                    self._engine = choose_engine()
+                    self._engine = choose_engine(self._contents)
                     self.engine_grew()
         return self._engine
 

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FPGART_CHECK=kernels: what kernels do wrong, as the engine sees it, in terms of the host's objects."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from fpgart import log
+from fpgart import opencl as cl
+from fpgart.board.description import BoardDescription
+from fpgart.board.mmd import Mmd, Traffic
+from fpgart.check.findings import Finding, report
+from fpgart.engine.contents import Contents
+from fpgart.engine.interface import Access, Fault, Misuse
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.device import Block
+from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.kernel import LaunchKernel, Stage
+
+CHECK = "kernels"
+LOW = 1 << 16
+MOST_RANGES = 3
+LAUNCHES = {cl.CL_COMMAND_TASK: "clEnqueueTask", cl.CL_COMMAND_NDRANGE_KERNEL: "clEnqueueNDRangeKernel"}
+
+
+class RememberingMmd:
+    """An `Mmd` that tells what has been written."""
+
+    def __init__(self, mmd: Mmd, contents: Contents) -> None:
+        self._mmd = mmd
+        self._contents = contents
+        self.open, self.close, self.aperture = mmd.open, mmd.close, mmd.aperture
+        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
+        self.read, self.program = mmd.read, mmd.program
+        self.host_alloc, self.shared_alloc, self.free = mmd.host_alloc, mmd.shared_alloc, mmd.free
+
+    @property
+    def description(self) -> BoardDescription:
+        return self._mmd.description
+
+    @property
+    def traffic(self) -> dict[str, Traffic]:
+        return self._mmd.traffic
+
+    def write(self, host: int, board: int, size: int) -> None:
+        self._contents.wrote(self.aperture(board), size)  # before, so that no launch puts older bytes there
+        self._mmd.write(host, board, size)
+
+    def copy(self, source: int, destination: int, size: int) -> None:
+        self._contents.copied(self.aperture(source), self.aperture(destination), size)
+        self._mmd.copy(source, destination, size)
+
+
+class KernelCheck:
+    """Listens to NOTICES; knows what of the boards' memories has been written, and which launch a thread runs."""
+
+    def __init__(self) -> None:
+        self.contents = Contents()
+        self._current = threading.local()
+        self._warned: set[str] = set()
+
+    def block_reserved(self, block: Block) -> None:
+        if not block.device.board.unified_memory:  # there hosts write without the MMD
+            self.contents.reserved(block.pointer, block.region.size)
+
+    def block_freed(self, block: Block) -> None:
+        self.contents.wrote(block.pointer, block.region.size)
+
+    def operation_began(self, event: Event, operation: Operation) -> None:
+        if isinstance(operation, LaunchKernel) and operation.stage is Stage.RUN:
+            self._warn_of_indirect(operation)
+            self._current.launch = operation, LAUNCHES.get(event.command_type, "the launch")
+
+    def _warn_of_indirect(self, launch: LaunchKernel) -> None:
+        """Say once that kernels may need what the engine cannot give them."""
+        engine = launch.device.platform.engine
+        if launch.usm is not None and launch.usm.indirect and engine.works_on_own_buffers:
+            self._warn("", f"kernel '{launch.kernel.name}' may follow pointers in memory (clSetKernelExecInfo)")
+
+    def _warn(self, key: str, what: str) -> None:
+        if key not in self._warned:
+            self._warned.add(key)
+            log.warning(f"{what}; the engine that checks kernels works on buffers of its own and cannot do that")
+
+    def kernel_misused(self, misuse: Misuse) -> None:
+        launch, call = self._current.launch
+        if _is_elsewhere(misuse) and _allocation_at(launch, misuse.offset):
+            name = misuse.kernel
+            self._warn(name, f"kernel '{name}' follows a pointer that it found in memory or in a structure")
+            return
+        report(Told(launch, call, misuse).finding())
+
+
+def _is_elsewhere(misuse: Misuse) -> bool:
+    """Whether it is an access through a pointer that is no argument."""
+    outside = misuse.fault in (Fault.READ, Fault.WRITE) and misuse.space == "global"
+    return outside and not misuse.arguments and misuse.offset >= LOW
+
+
+def _allocation_at(launch: LaunchKernel, address: int) -> bool:
+    """Whether there is an allocation of the host, or memory of a board that is taken."""
+    context = launch.kernel.context
+    places = [(block.pointer, block.region.size) for device in context.devices for block in device.live.copy().values()]
+    places += [(allocation.address, allocation.size) for allocation in context.usm.all()]
+    places += list(context.svm.items())
+    return any(begin <= address < begin + size for begin, size in places)
+
+
+class Told:
+    """A misuse in words."""
+
+    def __init__(self, launch: LaunchKernel, call: str, misuse: Misuse) -> None:
+        self.launch = launch
+        self.call = call
+        self.misuse = misuse
+        self.reaches = launch.reaches()
+
+    def finding(self) -> Finding:
+        words, fix = SENTENCES[self.misuse.fault](self)
+        objects = [self.object_of(index) for index in self.misuse.arguments]
+        if objects:
+            names, made = " or ".join(_unique(o[0] for o in objects)), " or ".join(_unique(o[1] for o in objects))
+        else:
+            names, made = f"kernel '{self.misuse.kernel}'", "clCreateKernel"
+        who = f"kernel '{self.misuse.kernel}' {words}{self.place()}"
+        return Finding(CHECK, who, names, made, f"{self.call} of kernel '{self.misuse.kernel}'", fix)
+
+    # What is spoken of
+
+    def object_of(self, index: int) -> tuple[str, str]:
+        """What an argument points into, and the call that made it."""
+        buffer = dict(self.launch.buffers).get(index) or dict(self.launch.on_host).get(index)
+        if buffer is not None:
+            return _buffer(buffer)
+        reach = self.reaches[index]
+        for allocation in self.launch.usm.allocations if self.launch.usm is not None else ():
+            if allocation.address == reach.address:
+                kind = allocation.kind.name.title()
+                name = f"{kind.lower()} allocation {allocation.number} ({allocation.size} bytes)"
+                return name, f"cl{kind}MemAllocINTEL"
+        return f"SVM allocation at {reach.address:#x} ({reach.size} bytes)", "clSVMAlloc"
+
+    def arguments(self) -> str:
+        return " or ".join(self.argument(index) for index in self.misuse.arguments)
+
+    def argument(self, index: int) -> str:
+        interface = self.launch.kernel.interface.arguments[index]
+        return f"argument {index} ('{interface.type_name} {interface.name}')"
+
+    def place(self) -> str:
+        """Who did it and where, with the line of the source if there is one."""
+        misuse = self.misuse
+        told = ", against ".join(filter(None, map(_access, misuse.accesses)))
+        more = f" (and {misuse.times - 1} more)" if misuse.times > 1 else ""
+        lines = _unique(self.line(access.line) for access in misuse.accesses if access.line)
+        return f"{', ' if told else ''}{told}{more}" + "".join(f"\n    {line}" for line in lines)
+
+    def line(self, number: int) -> str:
+        source = (self.launch.kernel.program.source or "").splitlines()
+        text = source[number - 1].strip() if number <= len(source) else ""
+        return f"line {number}: {text}" if text else f"line {number}"
+
+    # Sentences: what happened, and what to do
+
+    def outside(self) -> tuple[str, str]:
+        misuse = self.misuse
+        does = "reads" if misuse.fault is Fault.READ else "writes"
+        if not misuse.arguments:
+            return self.nowhere(does)
+        reach, offset = self.reaches[misuse.arguments[0]], misuse.offset
+        if offset < 0:
+            where = f"{-offset} bytes in front of"
+        else:
+            where = f"at byte {offset} of the {reach.size} bytes of"
+        words = f"{does} {misuse.size} bytes {where} what {self.arguments()} has"
+        return words, "give it a larger buffer, or have the kernel compare its index with the number of elements"
+
+    def nowhere(self, does: str) -> tuple[str, str]:
+        misuse = self.misuse
+        if misuse.space in ("private", "local"):
+            words = f"{does} {misuse.size} bytes outside its {misuse.space} memory"
+            fix = "compare the index with the size of the array"
+            if misuse.space == "local":
+                fix += ", or set the argument with more bytes"
+            return words, fix
+        if misuse.offset < LOW:
+            return f"{does} {misuse.size} bytes through a NULL pointer", "set the argument to a buffer, or test it"
+        words = f"{does} {misuse.size} bytes at {misuse.offset:#x}, where there is no allocation"
+        return words, "set the argument, or the pointer in memory, to an allocation that has not been freed"
+
+    def unwritten(self) -> tuple[str, str]:
+        misuse = self.misuse
+        if not misuse.arguments:
+            return "uses a private or local variable before it has a value", "give the variable a value first"
+        words = f"uses contents of {self.arguments()} that nobody has written{self.missing()}"
+        return words, "write or fill them before the launch, or run the kernel that computes them, over all of them"
+
+    def missing(self) -> str:
+        ranges = self.misuse.unwritten
+        told = ", ".join(f"{begin} to {end - 1}" for begin, end in ranges[:MOST_RANGES])
+        more = f" and {len(ranges) - MOST_RANGES} more ranges" if len(ranges) > MOST_RANGES else ""
+        return f": bytes {told}{more}" if told else ""
+
+    def race(self) -> tuple[str, str]:
+        misuse = self.misuse
+        kind = "write the same bytes" if misuse.words.startswith("Write-write") else "read and write the same bytes"
+        where = f"byte {misuse.offset} of {self.arguments()}" if misuse.arguments else f"{misuse.space} memory"
+        words = f"has work-items that {kind} ({where}) in no order"
+        fix = "use atomics, let each work-item have its own place, or"
+        if misuse.space == "local":
+            return words, f"{fix} put barrier(CLK_LOCAL_MEM_FENCE) between the accesses"
+        return words, f"{fix} put barrier(CLK_GLOBAL_MEM_FENCE) between those of one work-group"
+
+    def forbidden(self) -> tuple[str, str]:
+        reads = "read from" in self.misuse.words
+        does, flag = ("reads", "CL_MEM_WRITE_ONLY") if reads else ("writes", "CL_MEM_READ_ONLY")
+        words = f"{does} {self.arguments()}, which was made with {flag}"
+        return words, "make the buffer with CL_MEM_READ_WRITE, or pass another one"
+
+    def divergence(self) -> tuple[str, str]:
+        words = "has a barrier that only some work-items of a group reach"
+        return words, "take the barrier out of the condition: all work-items of a group have to reach it"
+
+    def other(self) -> tuple[str, str]:
+        return f"was told about: {self.misuse.words}", "see the kernel's source"
+
+
+SENTENCES: dict[Fault, Callable[[Told], tuple[str, str]]] = {
+    Fault.READ: Told.outside,
+    Fault.WRITE: Told.outside,
+    Fault.UNWRITTEN: Told.unwritten,
+    Fault.RACE: Told.race,
+    Fault.FORBIDDEN: Told.forbidden,
+    Fault.DIVERGENCE: Told.divergence,
+    Fault.OTHER: Told.other,
+}
+
+
+def _buffer(buffer: Buffer) -> tuple[str, str]:
+    if buffer.parent is not None:
+        name = f"sub-buffer {buffer.number} of buffer {buffer.parent.number}"
+        return f"{name} ({buffer.size} bytes from {buffer.origin})", "clCreateSubBuffer"
+    call = "clCreateBufferWithProperties" if buffer.property_list else "clCreateBuffer"
+    return f"buffer {buffer.number} ({buffer.size} bytes)", call
+
+
+def _access(access: Access) -> str:
+    return f"in work-item ({', '.join(map(str, access.item))})" if access.item else ""
+
+
+def _unique(words: object) -> list[str]:
+    return list(dict.fromkeys(words))  # type: ignore[call-overload]
