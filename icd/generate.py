@@ -14,6 +14,12 @@ FREES = {
     "fpgart_freed_late(svm_pointers[i]);",
 }
 """What is still noted when a call comes after the end: memory that the host gives back."""
+REFUSED = {
+    "clGetPlatformIDs": "CL_PLATFORM_NOT_FOUND_KHR",
+    # A process that ends gives all its memory back.
+    "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
+    "clMemBlockingFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
+}
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -26,6 +32,7 @@ def declarations(api: Api) -> str:
         lines.append(f"    {function.for_python};")
     lines.append("    void fpgart_host_retained(uintptr_t handle);")
     lines.append("    void fpgart_host_released(uintptr_t handle);")
+    lines.append("    void fpgart_reap(void);")
     lines.append("    void fpgart_shut_down(void);")
     lines.append("}")
     lines.append(
@@ -35,6 +42,8 @@ void fpgart_handle_free(uintptr_t handle);
 int fpgart_handle_kind(uintptr_t handle);
 uint32_t fpgart_handle_references(uintptr_t handle);
 uint64_t fpgart_handle_serial(uintptr_t handle);
+uintptr_t fpgart_next_released(void);
+void fpgart_released_done(void);
 const char *fpgart_library_directory(void);
 int fpgart_owns_interpreter(void);
 void fpgart_refuse(const char *reason);
@@ -151,7 +160,7 @@ def forwarded(function: Prototype) -> list[str]:
         declared, refused = "uintptr_t result", "NULL"
     else:
         declared = "cl_int result"
-        refused = "CL_PLATFORM_NOT_FOUND_KHR" if name == "clGetPlatformIDs" else "CL_OUT_OF_RESOURCES"
+        refused = REFUSED.get(name, "CL_OUT_OF_RESOURCES")
     lines.append("    if (!fpgart_enter()) {")
     if name == "clGetPlatformIDs":
         lines += ["        if (num_platforms != NULL)", "            *num_platforms = 0;"]

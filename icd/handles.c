@@ -6,7 +6,9 @@
 #include "icd.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 struct handle {
@@ -110,6 +112,95 @@ uint64_t fpgart_handle_serial(uintptr_t handle)
     return slot == NULL ? 0 : slot->serial;
 }
 
+/* Last references that were given back by threads without the interpreter's lock, in a host written
+ * in Python. Taking that lock there would hang the hosts that release under a lock of their own,
+ * for which a thread of theirs waits that holds the interpreter's. So the next call into Python
+ * sees to them, or a thread of ours. */
+static uintptr_t *released;
+static size_t released_count, released_room, released_first;
+static atomic_size_t unfinished; /* not seen to yet, or just being seen to */
+static int reaper_runs;
+static pthread_mutex_t released_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t released_more = PTHREAD_COND_INITIALIZER;
+
+static void *reap(void *nothing)
+{
+    (void)nothing;
+    for (;;) {
+        pthread_mutex_lock(&released_lock);
+        while (released_first == released_count)
+            pthread_cond_wait(&released_more, &released_lock);
+        pthread_mutex_unlock(&released_lock);
+        if (!fpgart_running())
+            return NULL;
+        fpgart_reap();
+    }
+}
+
+static int start_reaper(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the host's signals are for its own threads */
+    int status = pthread_create(&thread, NULL, reap, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status == 0 && pthread_detach(thread) == 0;
+}
+
+/* Memory objects and contexts have destructor callbacks, which hosts expect before the call
+ * returns. */
+static int nobody_watches(int kind)
+{
+    return kind != FPGART_MEM && kind != FPGART_CONTEXT;
+}
+
+static int release_later(uintptr_t handle)
+{
+    int taken = 0;
+    pthread_mutex_lock(&released_lock);
+    if (released_count == released_room) {
+        size_t room = released_room == 0 ? 64 : 2 * released_room;
+        uintptr_t *larger = realloc(released, room * sizeof *released);
+        if (larger != NULL) {
+            released = larger;
+            released_room = room;
+        }
+    }
+    if (!reaper_runs)
+        reaper_runs = start_reaper();
+    if (reaper_runs && released_count < released_room) {
+        released[released_count++] = handle;
+        atomic_fetch_add(&unfinished, 1);
+        pthread_cond_signal(&released_more);
+        taken = 1;
+    }
+    pthread_mutex_unlock(&released_lock);
+    return taken;
+}
+
+int fpgart_any_released(void)
+{
+    return atomic_load(&unfinished) != 0;
+}
+
+uintptr_t fpgart_next_released(void)
+{
+    uintptr_t handle = 0;
+    pthread_mutex_lock(&released_lock);
+    if (released_first < released_count)
+        handle = released[released_first++];
+    if (released_first == released_count)
+        released_first = released_count = 0;
+    pthread_mutex_unlock(&released_lock);
+    return handle;
+}
+
+void fpgart_released_done(void)
+{
+    atomic_fetch_sub(&unfinished, 1);
+}
+
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid)
 {
     if (fpgart_state == FPGART_FORKED)
@@ -117,7 +208,7 @@ cl_int fpgart_retain(const void *handle, int kind, cl_int invalid)
     struct handle *slot = find((uintptr_t)handle);
     if (slot == NULL || atomic_load(&slot->kind) != kind)
         return invalid;
-    if (atomic_fetch_add(&slot->references, 1) == 0 && fpgart_state == FPGART_RUNNING)
+    if (atomic_fetch_add(&slot->references, 1) == 0 && fpgart_running())
         fpgart_host_retained((uintptr_t)handle);
     return CL_SUCCESS;
 }
@@ -134,8 +225,11 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
         if (references == 0)
             return invalid;
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
-    if (references == 1 && fpgart_state == FPGART_RUNNING) {
+    if (references == 1 && fpgart_running()) {
         struct fpgart_aside aside;
+        if (nobody_watches(kind) && fpgart_interpreter_may_be_busy() &&
+            release_later((uintptr_t)handle))
+            return CL_SUCCESS;
         fpgart_put_aside(&aside);
         fpgart_host_released((uintptr_t)handle);
         fpgart_put_back(&aside);

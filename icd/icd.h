@@ -38,6 +38,16 @@ extern const struct _cl_icd_dispatch fpgart_dispatch;
 /* True when a call may go on into Python; starts the interpreter when that has not happened yet. */
 int fpgart_enter(void);
 
+/* Whether Python can be called: the driver runs, and the host's interpreter has not begun to end.
+ */
+int fpgart_running(void);
+
+/* Whether it ran, and the process ends. */
+int fpgart_ending(void);
+
+/* Whether the calling thread might have to wait for a thread of the host to enter Python. */
+int fpgart_interpreter_may_be_busy(void);
+
 /* What cffi generates: starts the interpreter's side of the embedding. 0 on success. */
 int fpgart_start_embedding(void);
 
@@ -69,10 +79,17 @@ int fpgart_is_handle(uintptr_t address); /* or was one */
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid);
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid);
 
-/* Calls into Python made by the handles: the host's first reference came back, its last one went.
- */
+/* Calls into Python made by the handles: the host's first reference came back, its last one went,
+ * last ones went that were put off. */
 void fpgart_host_retained(uintptr_t handle);
 void fpgart_host_released(uintptr_t handle);
+void fpgart_reap(void);
+
+/* Last references that were put off: whether there are any; the next one, 0 for none; said after
+ * each. */
+int fpgart_any_released(void);
+uintptr_t fpgart_next_released(void);
+void fpgart_released_done(void);
 
 /* Python side of the end of the process. */
 void fpgart_shut_down(void);

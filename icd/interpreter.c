@@ -237,11 +237,37 @@ void fpgart_close_at_exit(void)
         atexit(fpgart_close);
 }
 
+#if PY_VERSION_HEX < 0x030D0000
+#define Py_IsFinalizing _Py_IsFinalizing
+#endif
+
+int fpgart_running(void)
+{
+    return fpgart_state == FPGART_RUNNING &&
+           (owns_interpreter || (Py_IsInitialized() && !Py_IsFinalizing()));
+}
+
+int fpgart_ending(void)
+{
+    return fpgart_state == FPGART_CLOSED || (fpgart_state == FPGART_RUNNING && !fpgart_running());
+}
+
+int fpgart_interpreter_may_be_busy(void)
+{
+    return !owns_interpreter && !PyGILState_Check();
+}
+
 int fpgart_enter(void)
 {
-    if (fpgart_state == FPGART_RUNNING)
-        return 1;
     if (fpgart_state == FPGART_NOT_STARTED)
         pthread_once(&once, start);
-    return fpgart_state == FPGART_RUNNING;
+    if (!fpgart_running())
+        return 0;
+    if (fpgart_any_released()) {
+        struct fpgart_aside aside;
+        fpgart_put_aside(&aside);
+        fpgart_reap();
+        fpgart_put_back(&aside);
+    }
+    return 1;
 }

@@ -7,7 +7,7 @@ a global pointer ("" for the default memory) or, for None, a value of 4 bytes.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from struct import unpack_from
 from typing import Any
@@ -81,7 +81,7 @@ class PythonProgram:
     def build(self, options: str) -> str:
         return ""
 
-    def kernels(self) -> dict[str, KernelInterface]:
+    def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
         return {KERNEL_NAME: self.made.interface}
 
     def kernel(self, name: str) -> PythonKernel:

@@ -91,7 +91,7 @@ def compile_source(source: str, board: BoardDescription, options: Options, engin
         built.build(options.text())
     except BuildFailed as failed:
         raise CompileError(failed.log) from None
-    interfaces = with_places(built.kernels(), buffer_locations(source, options.text()))
+    interfaces = with_places(built.kernels({}), buffer_locations(source, options.text()))
     if not interfaces:
         raise CompileError("error: the source has no kernel")
     attributes = kernel_attributes(source, options.text())

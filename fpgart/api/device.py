@@ -33,6 +33,8 @@ KNOWN_TYPES = (
     | cl.CL_DEVICE_TYPE_CUSTOM
 )
 MIB = 1 << 20
+CACHE_SIZE = 32768  # of __constant memory, unless the compiler is told otherwise
+CACHE_LINE = 64
 
 # What a kernel may use comes from the engine's compiler, what a host may use from the driver itself.
 OF_THE_DRIVER = {
@@ -54,9 +56,26 @@ OF_THE_ENGINE = {
     "cl_khr_spir",
     "cl_khr_il_program",
     "cl_khr_subgroups",
+    "cl_khr_subgroup_ballot",
+    "cl_khr_subgroup_clustered_reduce",
+    "cl_khr_subgroup_extended_types",
+    "cl_khr_subgroup_non_uniform_arithmetic",
+    "cl_khr_subgroup_non_uniform_vote",
+    "cl_khr_subgroup_rotate",
+    "cl_khr_subgroup_shuffle",
+    "cl_khr_subgroup_shuffle_relative",
+    "cl_khr_extended_bit_ops",
     "cl_khr_integer_dot_product",
+    "cl_khr_spirv_linkonce_odr",
+    "cl_khr_spirv_no_integer_wrap_decoration",
+    "cl_ext_float_atomics",
+    "cl_intel_devicelib_assert",
     "cl_intel_required_subgroup_size",
+    "cl_intel_spirv_subgroups",
     "cl_intel_subgroups",
+    "cl_intel_subgroups_char",
+    "cl_intel_subgroups_long",
+    "cl_intel_subgroups_short",
 }
 FEATURES_NOT_OFFERED = {
     "__opencl_c_images",
@@ -254,9 +273,9 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_SINGLE_FP_CONFIG: engine_u64(cl.CL_DEVICE_SINGLE_FP_CONFIG, FP_SINGLE),
     cl.CL_DEVICE_DOUBLE_FP_CONFIG: engine_u64(cl.CL_DEVICE_DOUBLE_FP_CONFIG, 0),
     cl.CL_DEVICE_HALF_FP_CONFIG: engine_u64(cl.CL_DEVICE_HALF_FP_CONFIG, 0),
-    cl.CL_DEVICE_GLOBAL_MEM_CACHE_TYPE: lambda d: info.u32(cl.CL_NONE),
-    cl.CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE: NONE32,
-    cl.CL_DEVICE_GLOBAL_MEM_CACHE_SIZE: NONE64,
+    cl.CL_DEVICE_GLOBAL_MEM_CACHE_TYPE: lambda d: info.u32(cl.CL_READ_ONLY_CACHE),
+    cl.CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE: lambda d: info.u32(CACHE_LINE),
+    cl.CL_DEVICE_GLOBAL_MEM_CACHE_SIZE: lambda d: info.u64(CACHE_SIZE),
     cl.CL_DEVICE_GLOBAL_MEM_SIZE: lambda d: info.u64(d.board.global_size),
     cl.CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE: lambda d: info.u64(d.max_mem_alloc_size),
     cl.CL_DEVICE_MAX_CONSTANT_ARGS: lambda d: info.u32(8),
@@ -348,6 +367,27 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
 U64 = Struct("Q")
 
 
+# Queries that exist where an extension does; the engine answers them.
+OF_EXTENSIONS = {
+    cl.CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR: "cl_khr_integer_dot_product",
+    cl.CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR: "cl_khr_integer_dot_product",
+    cl.CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR: "cl_khr_integer_dot_product",
+    cl.CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
+    cl.CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
+    cl.CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
+    cl.CL_DEVICE_SUB_GROUP_SIZES_INTEL: "cl_intel_required_subgroup_size",
+}
+
+
+def of_extension(device: Device, query: int) -> bytes:
+    """Raises InvalidValue for a query of no extension that the device has."""
+    extension = OF_EXTENSIONS.get(query)
+    answer = device.platform.engine.device_info(query) if extension in extensions(device) else b""
+    if not answer:
+        raise InvalidValue(f"{query:#x} is no query for a device")
+    return answer
+
+
 def has_doubles(device: Device) -> bool:
     return bool(U64.unpack(DEVICE_INFO[cl.CL_DEVICE_DOUBLE_FP_CONFIG](device))[0])
 
@@ -406,9 +446,8 @@ def get_device_info(
     known = _ANSWERS.get((device.id, param_name))
     if known is None:
         query = DEVICE_INFO.get(param_name)
-        if query is None:
-            raise InvalidValue(f"{param_name:#x} is no query for a device")
-        known = _ANSWERS[device.id, param_name] = query(device)
+        known = query(device) if query is not None else of_extension(device, param_name)
+        _ANSWERS[device.id, param_name] = known
     info.write(known, param_value_size, param_value, param_value_size_ret)
 
 

@@ -9,6 +9,7 @@ still need this one). Nothing is ever read through it.
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from typing import Any, TypeVar
 
@@ -45,6 +46,7 @@ MEMORY = 4096  # how many dead handles are remembered at most, to name what they
 HELD: dict[int, Any] = {}
 KEPT: dict[int, weakref.ref[Any]] = {}
 _DEAD: dict[int, type] = {}
+_REAPING = threading.RLock()  # callbacks of the host may come back
 
 
 def publish(item: Any) -> int:
@@ -98,6 +100,15 @@ def host_released(handle: int) -> None:
         item = None
     if context is not None and context.reaper:
         context.reap()
+
+
+def reap() -> None:
+    """See to the last references that were put off (icd/handles.c); returns when none is left."""
+    with _REAPING:
+        while handle := int(lib.fpgart_next_released()):
+            if not lib.fpgart_handle_references(handle):  # it may have been retained since
+                host_released(handle)
+            lib.fpgart_released_done()
 
 
 def host_retained(handle: int) -> None:

@@ -89,14 +89,15 @@ WORK_GROUP_INFO: dict[int, Callable[[Kernel], bytes]] = {
         cl.CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, info.size(1)
     ),
     cl.CL_KERNEL_PRIVATE_MEM_SIZE: from_engine(cl.CL_KERNEL_PRIVATE_MEM_SIZE, bytes(8)),
+    cl.CL_KERNEL_SPILL_MEM_SIZE_INTEL: from_engine(cl.CL_KERNEL_SPILL_MEM_SIZE_INTEL, bytes(8)),
 }
-# Input in size_t values; None: as many as the output has.
 SUB_GROUP_QUERIES = {
     cl.CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
     cl.CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE,
     cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT,
     cl.CL_KERNEL_MAX_NUM_SUB_GROUPS,
     cl.CL_KERNEL_COMPILE_NUM_SUB_GROUPS,
+    cl.CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL,
 }
 
 

@@ -103,6 +103,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     platform.engine_grew = lib.fpgart_close_at_exit
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
+    ffi.def_extern(name="fpgart_reap")(handles.reap)
     ffi.def_extern(name="fpgart_shut_down")(lambda: shut_down(platform, at_end, faults))
     for chapter in (*CHAPTERS, "absent"):
         import_module(f"fpgart.api.{chapter}")
@@ -111,7 +112,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     refuse_the_rest(functions)
     start_profile()
     if not owns:
-        atexit.register(lib.fpgart_close)
+        atexit.register(lambda: settle(platform, at_end, faults))
 
 
 def make_scheduler(*, guard_collector: bool) -> Scheduler:
@@ -202,6 +203,16 @@ def start_profile() -> None:
 
         fpga.profile = Profile()
         NOTICES.listen(fpga.profile)
+
+
+def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> None:
+    """The end of a host that is written in Python: as shut_down(), but other handlers may still have work.
+
+    Libraries that were imported before the first OpenCL call wait and free in handlers that come after ours.
+    Calls are refused from when the interpreter itself ends (icd/interpreter.c).
+    """
+    shut_down(platform, at_end, faults)
+    platform.scheduler.reopen()
 
 
 def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> None:

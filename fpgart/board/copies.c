@@ -60,13 +60,15 @@ uintptr_t map_at(uintptr_t address, size_t size)
     return 0;
 }
 
-/* MLOCK_ONFAULT: pages stay once they are there, and none has to be there before it is touched. */
+/* MLOCK_ONFAULT: pages stay once they are there, and none has to be there before it is touched.
+ * Huge pages are reserved by mmap: without that, a touch kills the process where there are too few.
+ */
 uintptr_t map_pinned(size_t size)
 {
     void *address = MAP_FAILED;
     if (size % HUGE_PAGE == 0)
         address = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB, -1, 0);
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
     if (address == MAP_FAILED) {
         address = mmap(NULL, size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

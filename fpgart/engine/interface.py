@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -165,12 +166,15 @@ class Misuse:
 class EngineKernel(Protocol):
     """A kernel that can be launched."""
 
-    interface: KernelInterface
     launched: bool
     wants_reaches: bool
     """Whether launch() is told what each pointer may reach."""
     waits_for_others: bool
     """Whether it may wait for kernels that run beside it, so that it needs a thread of its own, and a network."""
+
+    @property
+    def interface(self) -> KernelInterface:
+        """What the engine says of the kernel."""
 
     def accepts(self, index: int, size: int) -> bool:
         """Whether argument `index`, passed by value, has `size` bytes."""
@@ -209,8 +213,8 @@ class BuiltProgram(Protocol):
     def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
         """Compile only; returns the log. Raises BuildFailed."""
 
-    def kernels(self) -> dict[str, KernelInterface]:
-        """Interfaces of all kernels, by name."""
+    def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
+        """Interfaces of all kernels, by name; those that are `known` need not be found out."""
 
     def kernel(self, name: str) -> EngineKernel:
         """A launchable kernel."""
@@ -301,7 +305,7 @@ class Unbuildable:
     def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
         raise BuildFailed(BuildProgramFailure.status, self.reason)
 
-    def kernels(self) -> dict[str, KernelInterface]:
+    def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
         return {}
 
     def kernel(self, name: str) -> EngineKernel:

@@ -20,7 +20,7 @@ import importlib
 import importlib.util
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from struct import Struct, unpack_from
@@ -191,7 +191,7 @@ class ModelProgram:
     def compile(self, options: str, headers: dict[str, Any]) -> str:
         return ""
 
-    def kernels(self) -> dict[str, KernelInterface]:
+    def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
         return self.interfaces
 
     def kernel(self, name: str) -> ModelKernel:

@@ -11,9 +11,10 @@ import itertools
 import json
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -270,9 +271,10 @@ class Program:
             raise BuildFailed(status, log)
         return log
 
-    def kernels(self) -> dict[str, KernelInterface]:
+    def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
         names = self.driver.text("clGetProgramInfo", self.handle, cl.CL_PROGRAM_KERNEL_NAMES)
-        return {name: self.kernel(name).interface for name in names.split(";") if name and name != DECLARE}
+        found = (name for name in names.split(";") if name and name != DECLARE)
+        return {name: known.get(name) or self.kernel(name).interface for name in found}
 
     def kernel(self, name: str) -> Kernel:
         with self._making:
@@ -354,16 +356,17 @@ class Kernel:
         self._accepted: dict[int, int] = {}
         self.launched = False
         self.waits_for_others = False
-        self.interface = self._read_interface(name)
-        self._count = len(self.interface.arguments)
+        self._name = name
+        self._count = int(U32.unpack(self.driver.query("clGetKernelInfo", self.handle, cl.CL_KERNEL_NUM_ARGS))[0])
 
     def release(self) -> None:
         """Give the driver's objects back; nothing may run."""
         self.driver.function("clReleaseKernel")(self.handle)
 
-    def _read_interface(self, name: str) -> KernelInterface:
+    @cached_property
+    def interface(self) -> KernelInterface:
+        """What the driver says; of kernels that do not come from OpenCL C it says less than SPIR-V does."""
         driver = self.driver
-        count = U32.unpack(driver.query("clGetKernelInfo", self.handle, cl.CL_KERNEL_NUM_ARGS))[0]
         required = driver.query_or(
             bytes(24),
             "clGetKernelWorkGroupInfo",
@@ -372,8 +375,8 @@ class Kernel:
             cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
         )
         return KernelInterface(
-            name,
-            tuple(self._argument(index) for index in range(count)),
+            self._name,
+            tuple(self._argument(index) for index in range(self._count)),
             driver.text("clGetKernelInfo", self.handle, cl.CL_KERNEL_ATTRIBUTES),
             SIZE3.unpack(required),
         )
@@ -399,7 +402,7 @@ class Kernel:
     def on_own_thread(self) -> Kernel:
         program = self._program()
         twin = program.twin() if program is not None else None
-        return self if twin is None else twin.kernel(self.interface.name)
+        return self if twin is None else twin.kernel(self._name)
 
     def accepts(self, index: int, size: int) -> bool:
         if self._accepted.get(index) == size:
@@ -460,7 +463,7 @@ class Kernel:
         if result & 0xFFFFFFFF:
             status, place = int(ffi.cast("int32_t", result)), int(result) >> 32
             where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
-            raise error_of(status, f"kernel '{self.interface.name}' failed on the engine, in {where}")
+            raise error_of(status, f"kernel '{self._name}' failed on the engine, in {where}")
 
 
 @dataclass(slots=True)
@@ -485,7 +488,7 @@ class SeatedKernel(Kernel):
         except IndexError:
             driver = self.driver
             queue = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
-            name = ffi.new("char[]", self.interface.name.encode())
+            name = ffi.new("char[]", self._name.encode())
             return Seat(queue, driver.create("clCreateKernel", self.program_handle, name))
 
     def on_own_thread(self) -> Kernel:
@@ -540,7 +543,7 @@ class ConcurrentKernel(SeatedKernel):
     ) -> None:
         """Raises CLError; GaveUp when the kernel was made to leave, which costs its seat."""
         seat = self._seat()
-        name = self.interface.name
+        name = self._name
         c_name = ffi.new("char[]", name.encode())
         result = lib.network_launch(
             network.handle, c_name, compute_id, autorun, seat.queue, seat.kernel, self._count, image, dimensions, sizes,
@@ -559,7 +562,7 @@ class ConcurrentKernel(SeatedKernel):
         except GaveUp:
             return
         except CLError as error:
-            log.warning(f"autorun kernel '{self.interface.name}' ended: {error}")
+            log.warning(f"autorun kernel '{self._name}' ended: {error}")
 
 
 def pipe_interface(name: str, pipe: PipeArgument) -> ArgumentInterface:

@@ -75,6 +75,7 @@ class Program:
         self.kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
         self._made = made
         self._interfaces: dict[str, KernelInterface] = {}
+        self._known: dict[str, KernelInterface] = {}
         self._constants: dict[int, bytes] = {}
         self._building = threading.Lock()
         self._loaded: ProgramBinary | None = None
@@ -113,6 +114,7 @@ class Program:
             )
         program = cls(context, devices, made=engine.from_binary(binary.payload))
         program._loaded = binary
+        program._known = binary.kernels
         for build in program.builds.values():
             build.kind = binary.kind
             build.options = binary.options
@@ -299,6 +301,7 @@ class Program:
         self._made = made
         for part in parts:
             self._locations |= part.locations()
+            self._known |= part.known()
         for device in self.devices:
             self.builds[device] = Build(cl.CL_BUILD_SUCCESS, options, log, kind)
 
@@ -336,11 +339,16 @@ class Program:
         if not self.executable:
             raise InvalidProgramExecutable("the program has not been built successfully")
         if not self._interfaces:
-            self._interfaces = with_places(self._program().kernels(), self.locations())
-            loaded = self._loaded
-            if loaded is not None:  # binaries of some drivers keep no argument information
-                self._interfaces = {name: loaded.kernels.get(name, i) for name, i in self._interfaces.items()}
+            self._interfaces = with_places(self._program().kernels(self.known()), self.locations())
         return self._interfaces
+
+    def known(self) -> dict[str, KernelInterface]:
+        """Interfaces that the engine need not or cannot tell: of SPIR-V, and what a binary says of itself."""
+        if self.il and not self._known:
+            from fpgart.engine import spirv  # only who has SPIR-V needs it
+
+            self._known = spirv.interfaces(self.il)
+        return self._known
 
     def locations(self) -> dict[str, tuple[str, ...]]:
         """By kernel, the buffer_location of each argument, where the source or what was linked has any."""
@@ -369,7 +377,7 @@ class Program:
         if self._container:
             return self._container
         engine = self.context.platform.engine
-        kernels = self.interfaces() if self.executable else {}
+        kernels = self.interfaces() if self.executable else self.known()
         return ProgramBinary(
             f"{engine.name} {engine.version}", build.kind, build.options, kernels, self._program().binary()
         ).encode()

@@ -272,6 +272,10 @@ class Scheduler:
             pause.wait(POLL_S)
         return not self._running
 
+    def reopen(self) -> None:
+        """Take commands again after close()."""
+        self._closed = False
+
     # With the lock held
 
     def _refuse_when_closed(self) -> None:
