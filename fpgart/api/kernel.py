@@ -252,7 +252,8 @@ def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
         return
     kind = AllocationType[allocation.kind.name]
     for device in kernel.program.devices:
-        memory = next((m for m in device.board.memories if m.name == argument.buffer_location), None)
+        numbered = enumerate(device.board.memories)
+        memory = next((m for i, m in numbered if argument.buffer_location in (m.name, str(i))), None)
         if memory is not None and memory.allocation_types and kind not in memory.allocation_types:
             raise InvalidArgValue(
                 f"{kernel.describe(index)} has to be in memory '{memory.name}' of board '{device.board.name}', "

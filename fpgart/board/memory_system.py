@@ -77,6 +77,7 @@ class MemorySystem(Protocol):
     def memory_for(self, location: str) -> int | None:
         """The memory that a kernel argument has to be in, by its buffer_location; "" for none given.
 
+        OpenCL C names it, SPIR-V has its number.
         None: any will do. Raises KeyError for a name that the board does not have.
         """
 
@@ -132,7 +133,7 @@ class GlobalMemories:
         if not location:
             return 0
         for index, memory in enumerate(self._board.memories):
-            if memory.name == location:
+            if location in (memory.name, str(index)):
                 return index
         raise KeyError(location)
 

@@ -127,6 +127,8 @@ def _read(words: array[int]) -> Module:
         head = words[at]
         code, length = head & 0xFFFF, head >> 16
         if code in wanted:
+            if at + length > end:
+                break
             if code == Op.FUNCTION and length > 2:
                 function = words[at + 2]
             elif code == Op.FUNCTION_PARAMETER:
