@@ -141,22 +141,23 @@ def build_native(into: Path, work: Path) -> Path:
     return Path(shutil.copy2(made, into / made.name))
 
 
-def build_preload(into: Path) -> Path:
-    """Compile what `fpgart run` preloads; it has nothing to do with Python."""
-    made = into / "libfpgart-only.so"
-    source = ICD / "preload" / "only.c"
+def build_preload(into: Path, name: str) -> Path:
+    """Compile a library that `fpgart run` preloads; it is not linked with Python."""
+    made = into / f"libfpgart-{name}.so"
+    source = ICD / "preload" / f"{name}.c"
     subprocess.run([compiler(), "-shared", "-fPIC", *WARNINGS, "-o", made, source, "-ldl"], check=True)
     return made
 
 
 def build(into: Path) -> list[Path]:
-    """Build both into `into`; raises BuildError where the machine lacks something."""
+    """Build everything into `into`; raises BuildError where the machine lacks something."""
     compiler()
     check_python()
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fpgart-build-") as work:
         try:
-            made = [build_driver(into, Path(work)), build_native(into, Path(work)), build_preload(into)]
+            made = [build_driver(into, Path(work)), build_native(into, Path(work))]
+            made += [build_preload(into, name) for name in ("only", "yield")]
         except subprocess.CalledProcessError as error:
             raise BuildError(f"the compiler failed: {error.stderr or error}") from error
     (into / "fpgart.icd").write_text("libfpgart.so\n")

@@ -16,6 +16,7 @@ from types import FrameType
 from fpgart.cli.registration import PACKAGE, vendor_folder
 
 ONLY = PACKAGE / "libfpgart-only.so"
+YIELD = PACKAGE / "libfpgart-yield.so"
 NOT_USED = 4
 """Exit status of a run that was to use a board and did not."""
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -38,12 +39,13 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
     """The environment in which every loader finds this driver and no other.
 
     OCL_ICD_VENDORS speaks to the loaders; libfpgart-only.so hides the folders that a loader bundled
-    with a wheel searches besides.
+    with a wheel searches besides. libfpgart-yield.so is for hosts written in Python (icd/preload/yield.c).
     """
     changed = {**os.environ, **extra, **for_loaders()}
-    if ONLY.exists():
+    preloaded = [str(library) for library in (ONLY, YIELD) if library.exists()]
+    if preloaded:
         earlier = changed.get("LD_PRELOAD", "").split(":")
-        changed["LD_PRELOAD"] = ":".join(dict.fromkeys([str(ONLY), *filter(None, earlier)]))
+        changed["LD_PRELOAD"] = ":".join(dict.fromkeys([*preloaded, *filter(None, earlier)]))
         changed["FPGART_ONLY"] = str(vendor_folder())
     return changed
 

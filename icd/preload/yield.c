@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Preloaded by `fpgart run`: a thread that has to wait for a lock does not keep the lock of the
+ * Python interpreter meanwhile.
+ *
+ * Why: the driver runs in the host's interpreter if the host is written in Python. Libraries
+ * between the two, such as the SYCL runtime, call the driver from threads of their own while they
+ * hold a lock, and wait for that lock in the host's thread, which has the interpreter's: nobody
+ * goes on. With drivers that need no interpreter that is no fault.
+ *
+ * Nothing changes for programs that are not Python, nor for threads without the interpreter's lock.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define PATIENCE_NS 10000000 /* locks that are free after 10 ms are no matter of concern */
+
+static int (*holds_interpreter)(void);
+static void *(*state_of_thread)(void);
+static void *(*give_up)(void);
+static void (*take_back)(void *);
+static __thread int within __attribute__((tls_model("initial-exec")));
+
+static void find(void *function, const char *name)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+__attribute__((constructor)) static void look_for_python(void)
+{
+    find(&state_of_thread, "PyGILState_GetThisThreadState");
+    find(&give_up, "PyEval_SaveThread");
+    find(&take_back, "PyEval_RestoreThread");
+    if (state_of_thread != NULL && give_up != NULL && take_back != NULL)
+        find(&holds_interpreter, "PyGILState_Check");
+}
+
+/* Give the interpreter's lock up, if this thread has it; what take() wants, NULL if it has not. */
+static void *yield(void)
+{
+    void *state = NULL;
+    if (holds_interpreter == NULL || within)
+        return NULL;
+    within = 1; /* the interpreter uses these functions, too */
+    if (state_of_thread() != NULL && holds_interpreter())
+        state = give_up();
+    within = 0;
+    return state;
+}
+
+static void take(void *state)
+{
+    if (state == NULL)
+        return;
+    within = 1;
+    take_back(state);
+    within = 0;
+}
+
+static void soon(struct timespec *when)
+{
+    clock_gettime(CLOCK_REALTIME, when);
+    when->tv_nsec += PATIENCE_NS;
+    if (when->tv_nsec >= 1000000000) {
+        when->tv_sec++;
+        when->tv_nsec -= 1000000000;
+    }
+}
+
+static void next(void *function, const char *name)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+/* `name` locks `type`: at once, within PATIENCE_NS, or without the interpreter's lock. */
+#define LOCK(name, type, try, timed)                                                               \
+    int name(type *lock)                                                                           \
+    {                                                                                              \
+        static int (*real)(type *);                                                                \
+        struct timespec limit;                                                                     \
+        if (real == NULL)                                                                          \
+            next(&real, #name);                                                                    \
+        if (holds_interpreter == NULL || within)                                                   \
+            return real(lock);                                                                     \
+        int status = try(lock);                                                                    \
+        if (status != EBUSY)                                                                       \
+            return status;                                                                         \
+        soon(&limit);                                                                              \
+        status = timed(lock, &limit);                                                              \
+        if (status != ETIMEDOUT)                                                                   \
+            return status;                                                                         \
+        void *state = yield();                                                                     \
+        status = real(lock);                                                                       \
+        take(state);                                                                               \
+        return status;                                                                             \
+    }
+
+LOCK(pthread_mutex_lock, pthread_mutex_t, pthread_mutex_trylock, pthread_mutex_timedlock)
+LOCK(pthread_rwlock_wrlock, pthread_rwlock_t, pthread_rwlock_trywrlock, pthread_rwlock_timedwrlock)
+LOCK(pthread_rwlock_rdlock, pthread_rwlock_t, pthread_rwlock_tryrdlock, pthread_rwlock_timedrdlock)
+
+int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    static int (*real)(pthread_cond_t *, pthread_mutex_t *);
+    if (real == NULL) { /* the unversioned name can mean the one of LinuxThreads */
+        void *symbol = dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2");
+        if (symbol == NULL)
+            symbol = dlsym(RTLD_NEXT, "pthread_cond_wait");
+        memcpy(&real, &symbol, sizeof symbol);
+    }
+    void *state = yield();
+    int status = real(condition, mutex);
+    take(state);
+    return status;
+}
