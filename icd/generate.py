@@ -13,7 +13,7 @@ FREES = {
     "clEnqueueSVMFree": "for (cl_uint i = 0; svm_pointers != NULL && i < num_svm_pointers; i++) "
     "fpgart_freed_late(svm_pointers[i]);",
 }
-"""What is still noted when a call comes after the end: memory that the host gives back."""
+"""What is noted although a call may come after the end: memory that the host gives back."""
 REFUSED = {
     "clGetPlatformIDs": "CL_PLATFORM_NOT_FOUND_KHR",
     # A process that ends gives all its memory back.
@@ -161,11 +161,11 @@ def forwarded(function: Prototype) -> list[str]:
     else:
         declared = "cl_int result"
         refused = REFUSED.get(name, "CL_OUT_OF_RESOURCES")
+    if name in FREES:
+        lines.append(f"    {FREES[name]}")
     lines.append("    if (!fpgart_enter()) {")
     if name == "clGetPlatformIDs":
         lines += ["        if (num_platforms != NULL)", "            *num_platforms = 0;"]
-    if name in FREES:
-        lines.append(f"        {FREES[name]}")
     if "result = 0" in declared:
         lines += ["        if (errcode_ret != NULL)", "            *errcode_ret = status;"]
     lines += [f"        return {refused};".replace(" ;", ";"), "    }", "    fpgart_put_aside(&aside);"]

@@ -101,7 +101,7 @@ static void tell(FILE *out, size_t alive)
 
 __attribute__((destructor)) static void tell_at_the_end(void)
 {
-    if (!expected || fpgart_state != FPGART_CLOSED)
+    if (!expected || !fpgart_ending())
         return;
     int file = report_file[0] != '\0'
                    ? open(report_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)
