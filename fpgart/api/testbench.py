@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from fpgart.api.entry import observe_bound
-from fpgart.api.handles import HELD, KEPT, find
+from fpgart.api.handles import HELD, KEPT, find, reap
 from fpgart.api.platform import the_platform
 from fpgart.board.faults import FAULTS
 from fpgart.notices import NOTICES
@@ -31,6 +31,7 @@ def alive(kind: type[T]) -> Iterator[T]:
 
 def memory_in_use() -> dict[int, str]:
     """Buffers that the host holds, and allocations of unified shared memory: number in traces, and in words."""
+    reap()  # what was released and is not gone yet
     found = {}
     for buffer in [item for item in HELD.values() if item.__class__ is Buffer]:
         kind = "buffer" if buffer.parent is None else "sub-buffer"
