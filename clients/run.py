@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real OpenCL programs on fpgart, and beside it on its bare engine (make clients).
+"""Real OpenCL programs on fpgart, and beside it on the bare engine (make clients).
 
 Each client is a program that knows nothing of fpgart. What passes on the engine has to pass on fpgart too;
 the exit status is 1 if something does not. Programs that are not installed are named and left out.
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import venv
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -47,13 +49,39 @@ class Outcome:
 
 
 Environment = dict[str, str]
-Client = Callable[[Environment, Path], Outcome]
+Function = Callable[[Environment, Path], Outcome]
+
+
+def first_engine() -> tuple[str, Path]:
+    """Name and file of the driver that fpgart would choose; raises Missing."""
+    found = candidates("auto")
+    if not found:
+        raise Missing("no engine is installed: kernels could not run")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program, and which engine it runs on."""
+
+    run: Function
+    engine: Callable[[], tuple[str, Path]]
+
+
 CLIENTS: dict[str, Client] = {}
 
 
-def client(function: Client) -> Client:
-    CLIENTS[function.__name__] = function
-    return function
+def client_on(engine: Callable[[], tuple[str, Path]]) -> Callable[[Function], Function]:
+    """Registers a client that runs on a certain engine."""
+
+    def register(function: Function) -> Function:
+        CLIENTS[function.__name__] = Client(function, engine)
+        return function
+
+    return register
+
+
+client = client_on(first_engine)
 
 
 def program(name: str, package: str) -> str:
@@ -166,10 +194,15 @@ def opencl_hpp(environment: Environment, folder: Path) -> Outcome:
     return one("clhpp.cpp", status == 0, text)
 
 
+def kept_folder() -> Path:
+    """Where what was fetched stays."""
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fpgart" / "clients"
+
+
 def pyopencl_sources() -> Path:
     """pyopencl's source distribution of the version that is installed, fetched once."""
     version = metadata.version("pyopencl")
-    kept = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fpgart" / "clients"
+    kept = kept_folder()
     folder = kept / f"pyopencl-{version}"
     if not folder.is_dir():
         kept.mkdir(parents=True, exist_ok=True)
@@ -258,11 +291,108 @@ def vecadd_mpax(environment: Environment, folder: Path) -> Outcome:
     return together(found)
 
 
-def drivers() -> dict[str, Path]:
-    engines = candidates("auto")
-    if not engines:
-        sys.exit("no engine is installed: kernels could not run")
-    return {FPGART: ROOT / "fpgart" / "libfpgart.so", engines[0][0]: engines[0][1]}
+DPCTL = "0.21.1"
+INTEL_RUNTIME = "2025.3.3"  # of the same release as the SYCL runtime that this dpctl asks for
+NEITHER_TENSORS = ("test_tensor_*.py", "test_usm_ndarray_*.py")
+TENSOR_FILES = (
+    "test_tensor_sum.py",
+    "test_tensor_clip.py",
+    "test_usm_ndarray_sorting.py",
+    "test_usm_ndarray_linalg.py",
+    "elementwise/test_add.py",
+    "elementwise/test_trigonometric.py",
+    "test_tensor_accumulation.py",
+)
+PATIENCE_OF_A_TEST_S = 300
+MOST_DEATHS = 20
+
+
+def dpctl_installation() -> Path:
+    """A virtual environment with dpctl, Intel's SYCL runtime and CPU driver, made once (1.5 GB). Raises Missing."""
+    folder = kept_folder() / f"dpctl-{DPCTL}"
+    done = folder / "installed"
+    if not done.exists():
+        packages = [
+            f"dpctl=={DPCTL}",
+            f"intel-opencl-rt=={INTEL_RUNTIME}",
+            "numpy",
+            "pytest",
+            "cffi",
+            "cython",
+            "setuptools",
+        ]
+        venv.create(folder, with_pip=True, clear=True)
+        command = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", *packages]
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode:
+            shutil.rmtree(folder)
+            raise Missing(f"dpctl cannot be installed: {result.stderr[-300:]}")
+        done.touch()
+    return folder
+
+
+def intel_engine() -> tuple[str, Path]:
+    """Intel's CPU driver: dpctl needs an engine that takes SPIR-V."""
+    return "intel", dpctl_installation() / "lib" / "libintelocl.so"
+
+
+def dpctl_test_folder() -> Path:
+    return next((dpctl_installation() / "lib").glob("python3.*/site-packages/dpctl/tests"))
+
+
+def resumed(environment: Environment, folder: Path, file: Path) -> Outcome:
+    """A file of tests; what ends the process or hangs has failed, and the others still run."""
+    results = folder / f"{file.stem}.results"
+    python = dpctl_installation() / "bin" / "python"
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "progress",
+               f"--progress={results}", f"--patience={PATIENCE_OF_A_TEST_S}", str(file)]  # fmt: skip
+    surroundings = {**environment, "ONEAPI_DEVICE_SELECTOR": "opencl:*", "PYTHONPATH": str(Path(__file__).parent)}
+    outcome = Outcome()
+    for _ in range(MOST_DEATHS):
+        status, text = run(surroundings, folder, *command)
+        if not results.exists():
+            break
+        outcome, unfinished = told(results)
+        if unfinished is None:
+            return outcome if status in (0, 1, 5) else together([outcome, one(f"{file.name}: end", False, text)])
+        words = f"ended the process with status {status}, or hung"
+        with results.open("a") as more:
+            for what in ("failed", "ended"):
+                more.write(json.dumps({"test": unfinished, "outcome": what, "words": words}) + "\n")
+        outcome, _ = told(results)
+    return together([outcome, one(file.name, False, f"status {status}\n{text}")])
+
+
+def told(results: Path) -> tuple[Outcome, str | None]:
+    """What the lines of clients/progress.py say, and the test that was begun and did not end."""
+    outcome, unfinished = Outcome(), None
+    for line in results.read_text().splitlines():
+        said = json.loads(line)
+        name = said["test"]
+        unfinished = {"begun": name, "ended": None}.get(said["outcome"], unfinished)
+        if said["outcome"] == "failed":
+            outcome.failed[name] = said["words"]
+            outcome.passed.discard(name)
+        elif said["outcome"] == "skipped":
+            outcome.skipped.add(name)
+        elif said["outcome"] == "passed" and name not in outcome.failed:
+            outcome.passed.add(name)
+    return outcome, unfinished
+
+
+@client_on(intel_engine)
+def dpctl(environment: Environment, folder: Path) -> Outcome:
+    """The SYCL runtime under dpctl: its own tests but those of tensors, each file in a process of its own."""
+    tests = dpctl_test_folder()
+    files = [file for file in sorted(tests.glob("test_*.py")) if not any(map(file.match, NEITHER_TENSORS))]
+    return together([resumed(environment, folder, file) for file in files])
+
+
+@client_on(intel_engine)
+def dpctl_tensor(environment: Environment, folder: Path) -> Outcome:
+    """Seven files of dpctl.tensor's tests: kernels that Intel compiled to SPIR-V."""
+    tests = dpctl_test_folder()
+    return together([resumed(environment, folder, tests / file) for file in TENSOR_FILES])
 
 
 def environment_of(driver: str, library: Path, engine: Path, folder: Path) -> Environment:
@@ -285,15 +415,14 @@ def main() -> int:
     if unknown:
         parser.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(CLIENTS)}")
     worse = 0
-    chosen = drivers()
-    engine = list(chosen.values())[1]
     for name in options.names or CLIENTS:
         outcomes = {}
         try:
-            for driver, library in chosen.items():
+            engine_name, engine = CLIENTS[name].engine()
+            for driver, library in ((FPGART, ROOT / "fpgart" / "libfpgart.so"), (engine_name, engine)):
                 with tempfile.TemporaryDirectory(prefix="fpgart-clients-") as work:
                     folder = Path(work)
-                    outcomes[driver] = CLIENTS[name](environment_of(driver, library, engine, folder), folder)
+                    outcomes[driver] = CLIENTS[name].run(environment_of(driver, library, engine, folder), folder)
         except Missing as missing:
             print(f"{name:<20} left out: {missing}", flush=True)
             continue

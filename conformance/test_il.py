@@ -11,7 +11,7 @@ import struct
 
 import opencl_api as cl
 import pytest
-from opencl_api import Failed, Host, fails, handles, strings
+from opencl_api import Failed, Host, Usm, fails, handles, strings
 from spirv_module import Module, Storage, scale_and_add
 
 SUB_GROUPS = """
@@ -152,35 +152,6 @@ class TestIntermediateLanguage:
         with pytest.raises(Failed) as failure:
             host.cl.make("clCreateProgramWithIL", host.context, None, 20)
         assert failure.value.status == cl.CL_INVALID_VALUE
-
-
-class Usm:
-    """Calls of cl_intel_unified_shared_memory, looked up as hosts do."""
-
-    def __init__(self, host: Host) -> None:
-        self.host = host
-        self.look_up = host.cl.library.clGetExtensionFunctionAddressForPlatform
-        self.look_up.restype = ctypes.c_void_p
-
-    def _function(self, name: str, returned: type, *arguments: object) -> tuple[object, list[object]]:
-        address = self.look_up(ctypes.c_void_p(self.host.platform), name.encode())
-        assert address, f"there is no {name}"
-        passed = [self.host.cl._passed(argument) for argument in arguments]
-        return ctypes.CFUNCTYPE(returned)(address), passed
-
-    def check(self, name: str, *arguments: object) -> None:
-        function, passed = self._function(name, ctypes.c_int32, *arguments)
-        status = function(*passed)  # type: ignore[operator]
-        if status:
-            raise Failed(name, status)
-
-    def make(self, name: str, *arguments: object) -> int:
-        status = ctypes.c_int32(12345)
-        function, passed = self._function(name, ctypes.c_void_p, *arguments)
-        made = function(*passed, ctypes.byref(status))  # type: ignore[operator]
-        if status.value:
-            raise Failed(name, status.value)
-        return int(made)
 
 
 class TestSubGroups:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fpgart.watch.heap_advice import Finding, HeapAdviser
+from fpgart.watch.usm_advice import THE_ALLOCATION, UsmAdviser
 from fpgart.watch.words import in_words, times
 
 Args = dict[str, Any]
@@ -290,12 +291,12 @@ THE_BUFFER = "{buffer}"
 MOST_NAMED = 6
 
 
-def _which(buffers: list[int]) -> str:
+def _which(noun: str, numbers: list[int]) -> str:
     """`buffer 1`, or `each of buffers 1, 2, 3`."""
-    if len(buffers) == 1:
-        return f"buffer {buffers[0]}"
-    more = f" and {len(buffers) - MOST_NAMED} more" if len(buffers) > MOST_NAMED else ""
-    return f"each of buffers {', '.join(map(str, buffers[:MOST_NAMED]))}{more}"
+    if len(numbers) == 1:
+        return f"{noun} {numbers[0]}"
+    more = f" and {len(numbers) - MOST_NAMED} more" if len(numbers) > MOST_NAMED else ""
+    return f"each of {noun}s {', '.join(map(str, numbers[:MOST_NAMED]))}{more}"
 
 
 class Adviser:
@@ -306,12 +307,14 @@ class Adviser:
         self._unused_write: dict[int, Args] = {}
         """By buffer: the last write that no kernel, read or copy has used yet."""
         self._programs: dict[int, list[str]] = {}
+        self._usm = UsmAdviser(self._add)
 
     def advice(self) -> list[Advice]:
         """What was found, most bytes first."""
         for words, found in self._found.items():
             found.buffers = list(dict.fromkeys(found.buffers))
-            found.words = words.replace(THE_BUFFER, _which(found.buffers))
+            found.words = words.replace(THE_BUFFER, _which("buffer", found.buffers))
+            found.words = found.words.replace(THE_ALLOCATION, _which("allocation", found.buffers))
         return sorted(self._found.values(), key=lambda advice: -advice.bytes)
 
     def _add(self, words: str, size: int, buffer: int | None = None) -> None:
@@ -323,6 +326,7 @@ class Adviser:
             found.buffers.append(buffer)
 
     def take(self, event: Args) -> None:
+        self._usm.take(event)
         if event.get("cat") != "device":
             return
         args, name = event["args"], event["name"]

@@ -37,7 +37,7 @@ from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel, Stage
 from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
-from fpgart.runtime.usm import Kind, UsmAllocation, UsmTransfer
+from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmTransfer
 from fpgart.watch.words import COMMANDS
 
 if TYPE_CHECKING:
@@ -386,6 +386,9 @@ def _described(operation: Operation) -> dict[str, Any]:
         facts["buffers"] = [buffer.owner.number for _, buffer in operation.buffers]
         if len(operation.places) == len(operation.buffers):
             facts["image"] = operation.invocation_image().hex()
+        if operation.usm is not None:
+            facts["allocations"] = [allocation.number for allocation in operation.usm.allocations]
+            facts["indirect"] = [kind.name.lower() for kind in Kind if operation.usm.indirect & Indirect.of(kind)]
         if operation.showing is not None:
             facts["addresses"] = [f"{address:#x}" for address in operation.showing.addresses]
             facts["regions"] = [
@@ -395,9 +398,10 @@ def _described(operation: Operation) -> dict[str, Any]:
         return facts
     if isinstance(operation, UsmTransfer):
         facts = {"size": operation.size}
-        for key, place in zip(("allocation", "source"), operation.places, strict=False):
+        for key, place in zip(("", "source_"), operation.places, strict=False):
             if place.allocation is not None:
-                facts[key] = place.allocation.number
+                facts[key.rstrip("_") or "allocation"] = place.allocation.number
+                facts[f"{key}offset"] = place.pointer - place.allocation.pointer
         return facts
     if isinstance(operation, CopyBuffer):
         return {

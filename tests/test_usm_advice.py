@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of unified shared memory that another order of calls saves: what the report finds, and what it must not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fpgart.cli import running
+from fpgart.watch import report
+
+ROOT = Path(__file__).resolve().parent.parent
+N = 4096
+HEAD = f"""
+import ctypes, sys
+sys.path.insert(0, {str(ROOT / "conformance")!r})
+import opencl_api as cl
+from opencl_api import Host, Loader, Usm, strings
+host = Host(Loader())
+usm = Usm(host)
+data = (ctypes.c_char * {N})()
+a, b = (usm.make("clDeviceMemAllocINTEL", host.context, host.device, None, {N}, 0) for _ in "ab")
+def write(target, source=None, size={N}):
+    usm.check("clEnqueueMemcpyINTEL", host.queue, 1, target, source or data, size, 0, None, None)
+def read(source):
+    usm.check("clEnqueueMemcpyINTEL", host.queue, 1, data, source, {N}, 0, None, None)
+def run(pointer, indirect=0):
+    kernel = host.kernel("kernel void inc(global uchar *x) {{ x[get_global_id(0)] += 1; }}", "inc")
+    usm.check("clSetKernelArgMemPointerINTEL", kernel, 0, pointer)
+    flag = ctypes.byref(ctypes.c_uint(indirect))
+    host.cl.check("clSetKernelExecInfo", kernel, cl.CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, 4, flag)
+    host.launch(kernel, {N})
+    host.finish()
+def free(pointer):
+    usm.check("clMemFreeINTEL", host.context, pointer)
+"""
+CASES = [
+    # host program, words that the advice has, copies, bytes
+    ("write(a); run(a); read(a)", None),
+    ("write(a); write(a); run(a)", ("written again", 1, N)),
+    ("write(a); write(a); write(a)", ("written again", 2, 2 * N)),
+    ("write(a); run(a); write(a); read(a)", None),
+    ("write(a); run(b); write(a)", ("written again", 1, N)),
+    ("write(a); run(b, indirect=1); write(a)", None),
+    ("write(a); read(a); write(a)", None),
+    ("write(a, size=2048); write(a + 2048, size=2048)", None),
+    ("write(a); read(a); read(a)", ("read again", 1, N)),
+    ("write(a); read(a); run(a); read(a)", None),
+    ("write(a); read(a); write(a); read(a)", None),
+    ("write(a); write(b, a); run(b); free(a)", ("straight to where", 1, N)),
+    ("write(a); run(a); write(b, a); free(a)", None),
+    ("write(a); write(b, a); read(a); free(a)", None),
+    ("write(a); write(b, a)", None),
+]
+
+
+@pytest.mark.parametrize(("program", "expected"), CASES, ids=[program for program, _ in CASES])
+def test_advice_on_the_order_of_calls(tmp_path: Path, program: str, expected: tuple[str, int, int] | None) -> None:
+    file = tmp_path / "trace.json"
+    environment = running.environment({"FPGART_BOARD": "usm_s10", "FPGART_TRACE": str(file)})
+    command = [sys.executable, "-c", HEAD + program]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert result.returncode == 0, result.stderr
+    found = [(advice.words, advice.copies, advice.bytes) for advice in report.read(file).advice]
+    if expected is None:
+        assert found == []
+        return
+    words, copies, size = expected
+    ((given, *numbers),) = found
+    assert words in given
+    assert "allocation " in given
+    assert numbers == [copies, size]
+
+
+def test_a_trace_names_the_part_of_an_allocation_and_what_kernels_reach(tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    environment = running.environment({"FPGART_BOARD": "usm_s10", "FPGART_TRACE": str(file)})
+    program = HEAD + "write(a + 1024, size=3072); write(b, a + 2000, 100); run(a, indirect=1)"
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert result.returncode == 0, result.stderr
+    events = [
+        e["args"] for e in report.ordered(file) if e.get("cat") == "device" and e["name"] in ("transfer", "kernel")
+    ]
+    first, second, kernel = events
+    assert (first["offset"], first["size"]) == (1024, 3072)
+    assert "source" not in first
+    assert (second["offset"], second["source_offset"], second["size"]) == (0, 2000, 100)
+    assert kernel["allocations"] == [first["allocation"]]
+    assert kernel["indirect"] == ["device"]
