@@ -46,12 +46,12 @@ lint: build
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run --Werror icd/*.c icd/*.h icd/preload/*.c conformance/c/*.c conformance/c/*.h examples/*.c examples/*/*.c benchmarks/*.c fpgart/*/*.c fpgart/*/*.h
+	$(BIN)/clang-format --dry-run --Werror icd/*.c icd/*.h icd/preload/*.c conformance/c/*.c conformance/c/*.h examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h
 
 format: build
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i icd/*.c icd/*.h icd/preload/*.c conformance/c/*.c conformance/c/*.h examples/*.c examples/*/*.c benchmarks/*.c fpgart/*/*.c fpgart/*/*.h
+	$(BIN)/clang-format -i icd/*.c icd/*.h icd/preload/*.c conformance/c/*.c conformance/c/*.h examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h
 
 bench: build
 	$(BIN)/python benchmarks/run.py

@@ -381,6 +381,22 @@ def told(results: Path) -> tuple[Outcome, str | None]:
 
 
 @client_on(intel_engine)
+def sycl_host(environment: Environment, folder: Path) -> Outcome:
+    """A C host on the SYCL runtime, without Python."""
+    package, libraries = dpctl_test_folder().parent, dpctl_installation() / "lib"
+    made = folder / "sycl_host"
+    source = ROOT / "clients" / "sycl_host.c"
+    status, text = run(
+        environment, folder, "cc", f"-I{package / 'include'}", "-o", str(made), str(source), f"-L{package}",
+        "-lDPCTLSyclInterface", f"-Wl,-rpath,{package},-rpath-link,{libraries}",
+    )  # fmt: skip
+    if status == 0:
+        chosen = {**environment, "ONEAPI_DEVICE_SELECTOR": "opencl:*", "LD_LIBRARY_PATH": str(libraries)}
+        status, text = run(chosen, folder, str(made))
+    return one("sycl_host.c", status == 0 and text.strip().endswith("ok"), text)
+
+
+@client_on(intel_engine)
 def dpctl(environment: Environment, folder: Path) -> Outcome:
     """The SYCL runtime under dpctl: its own tests but those of tensors, each file in a process of its own."""
     tests = dpctl_test_folder()

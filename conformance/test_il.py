@@ -203,3 +203,23 @@ class TestSubGroups:
             host, cl.CL_INVALID_VALUE, "clGetKernelSubGroupInfo", kernel, host.device, cl.CL_KERNEL_FUNCTION_NAME,
             0, None, 8, ctypes.byref(ctypes.c_size_t()), None,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("extension", "function"),
+    [
+        ("cl_khr_command_buffer", "clCreateCommandBufferKHR"),
+        ("cl_khr_command_buffer_mutable_dispatch", "clUpdateMutableCommandsKHR"),
+        ("cl_intel_function_pointers", "clGetDeviceFunctionPointerINTEL"),
+        ("cl_intel_unified_shared_memory", "clHostMemAllocINTEL"),
+    ],
+)
+def test_functions_of_extensions_are_found_if_the_device_has_them_and_else_not(
+    host: Host, extension: str, function: str
+) -> None:
+    names = host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS).split()
+    look_up = host.cl.library.clGetExtensionFunctionAddressForPlatform
+    look_up.restype = ctypes.c_void_p
+    assert extension in names or not look_up(ctypes.c_void_p(host.platform), function.encode())
+    if extension in names:
+        assert look_up(ctypes.c_void_p(host.platform), function.encode())
