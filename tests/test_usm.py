@@ -276,3 +276,13 @@ def test_sides_are_those_of_a_list_of_pages(moves: list[tuple[int, int, Device |
         assert allocation.sides[-1][1] == size
         for begin, end, owner in allocation.sides:
             assert all(pages[page] == owner for page in range(begin // PAGE, -(-end // PAGE)))
+
+
+@pytest.mark.parametrize("kind", [Kind.HOST, Kind.SHARED])
+@pytest.mark.parametrize("size", [2 << 20, (2 << 20) - PAGE, 6 << 20])
+def test_memory_of_the_size_of_huge_pages_can_be_touched_whether_or_not_there_are_any(
+    boards: Boards, kind: Kind, size: int
+) -> None:
+    allocation = allocate(boards("usm_s10"), kind, size)
+    ctypes.memset(allocation.address, 7, size)
+    assert ctypes.string_at(allocation.address + size - 2, 2) == b"\7\7"
