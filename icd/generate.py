@@ -7,13 +7,13 @@ from prototypes import SCALARS, Api, Prototype
 
 IN_C = {"clIcdGetPlatformIDsKHR", "clGetExtensionFunctionAddress", "clGetExtensionFunctionAddressForPlatform"}
 FREES = {
-    "clSVMFree": "fpgart_freed_late(svm_pointer);",
-    "clMemFreeINTEL": "fpgart_freed_late(ptr);",
-    "clMemBlockingFreeINTEL": "fpgart_freed_late(ptr);",
+    "clSVMFree": "fpgart_freed(svm_pointer);",
+    "clMemFreeINTEL": "fpgart_freed(ptr);",
+    "clMemBlockingFreeINTEL": "fpgart_freed(ptr);",
     "clEnqueueSVMFree": "for (cl_uint i = 0; svm_pointers != NULL && i < num_svm_pointers; i++) "
-    "fpgart_freed_late(svm_pointers[i]);",
+    "fpgart_freed(svm_pointers[i]);",
 }
-"""What is noted although a call may come after the end: memory that the host gives back."""
+"""What is noted of calls, also of those that come too late: memory that the host gives back (leaks.c)."""
 REFUSED = {
     "clGetPlatformIDs": "CL_PLATFORM_NOT_FOUND_KHR",
     # A process that ends gives all its memory back.

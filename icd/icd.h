@@ -115,8 +115,8 @@ void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, 
                            const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of,
                            const char *file);
 
-/* A free function was called with this pointer after the driver had closed. */
-void fpgart_freed_late(const void *pointer);
+/* The host frees memory, which may be among that. */
+void fpgart_freed(const void *pointer);
 
 void *fpgart_address_of(const char *name);
 

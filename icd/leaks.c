@@ -54,7 +54,7 @@ void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, 
     expected = 1;
 }
 
-void fpgart_freed_late(const void *pointer)
+void fpgart_freed(const void *pointer)
 {
     for (size_t i = 0; pointer != NULL && i < suspect_count; i++)
         if (suspects[i].thing == (uintptr_t)pointer)

@@ -167,6 +167,18 @@ def test_shared_virtual_memory_that_is_freed_late_does_not_leak(tmp_path: Path) 
     assert python_leaks(body, tmp_path) == ["nothing is alive at the end"]
 
 
+def test_what_an_exit_handler_of_the_host_releases_does_not_leak(tmp_path: Path) -> None:
+    """Handlers that were registered before the first OpenCL call run after the driver's own."""
+    pytest.importorskip("pyopencl")
+    first = "import atexit\nkept = []\natexit.register(lambda: kept.clear())\n"
+    last = """
+kept.append(cl.SVMAllocation(context, 400, 0, cl.svm_mem_flags.READ_WRITE, queue=queue))
+kept.append(cl.Buffer(context, cl.mem_flags.READ_WRITE, 64))
+"""
+    (tmp_path / "host.py").write_text(first + PYTHON_HOST + last)
+    assert leaks(tmp_path, sys.executable, "host.py") == ["nothing is alive at the end"]
+
+
 USM_HOST = """
 #include "usm.h"
 int main(void)
