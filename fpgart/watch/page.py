@@ -461,12 +461,13 @@ def _head(report: Report) -> str:
 
 
 def _advice(report: Report) -> str:
-    if not report.advice:
+    if not report.advice and not report.heap_advice:
         return "<p>Nothing to avoid was found.</p>"
     items = [
         f'<li>{escape(advice.words)}: <span class="saved">{saved(advice)}</span></li>'
         for advice in report.advice[:MOST_ROWS]
     ]
+    items += [f"<li>{escape(finding.words)}</li>" for finding in report.heap_advice[:MOST_ROWS]]
     return f'<ol class="advice">{"".join(items)}</ol>'
 
 
