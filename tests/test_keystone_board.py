@@ -293,7 +293,7 @@ def test_a_trace_has_addresses_and_regions(boards: Boards, tmp_path: Path) -> No
 
     traced(boards, tmp_path, small_board(), work)
     kernels = [e["args"] for e in report.events(tmp_path / "trace.json") if e.get("name") == "kernel"]
-    assert kernels[-1]["addresses"] == ["0x80000000"]
+    assert [(shown["size"], shown["at"]) for shown in kernels[-1]["shown"]] == [(4 * MIB, "0x80000000")]
     assert kernels[-1]["regions"] == [{"physical": "0x880000000", "kernel": "0x80000000", "size": 4 * MIB}]
 
 

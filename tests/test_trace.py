@@ -363,3 +363,20 @@ import gc, os; gc.collect(); os._exit(0)
 def of_lines(file: Path, category: str) -> list[dict[str, Any]]:
     """As of(), for a trace that has no end."""
     return [event for event in report.events(file) if event.get("cat") == category]
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier", "covered"),
+    [
+        ((0, 64), (0, 64), True),
+        ((0, 64), (16, 16), True),
+        ((64, 64), (0, 64), False),
+        ((16, 64), (0, 64), False),
+        ((0, 32), (0, 64), False),
+    ],
+)
+def test_a_write_is_in_vain_only_if_the_next_one_covers_it(
+    later: tuple[int, int], earlier: tuple[int, int], covered: bool
+) -> None:
+    first, second = ({"offset": offset, "size": size} for offset, size in (earlier, later))
+    assert report.covers(second, first) is covered

@@ -399,32 +399,33 @@ def _last_mapping(events: list[Args]) -> tuple[str, Any] | None:
     last = next((e["args"] for e in reversed(events) if e.get("cat") == "device" and e["args"].get("regions")), None)
     if last is None:
         return None
-    regions = last["regions"]
-    rows = [
-        ("regions", region["kernel"], region["size"], f"{in_words(region['size'])} of {region['physical']}")
-        for region in regions
-    ]
-    sizes = {e["args"]["buffer"]: e["args"]["size"] for e in events if e.get("cat") == "buffer" and "size" in e["args"]}
-    rows += [
-        ("buffers", address, sizes.get(buffer, 0), f"buffer {buffer}, {in_words(sizes.get(buffer, 0))}")
-        for buffer, address in zip(last["buffers"], last["addresses"], strict=True)
-    ]
+    rows: list[tuple[str, int, int, str]] = []
+    at = 0
+    for region in last["regions"]:
+        begin, size = int(region["kernel"], 16), region["size"]
+        rows.append(("regions", at, size, f"{in_words(size)} of {region['physical']}, seen at {region['kernel']}"))
+        for shown in last["shown"]:
+            inside = int(shown["at"], 16) - begin
+            if 0 <= inside < size:
+                words = f"buffer {shown['buffer']}: {in_words(shown['size'])}, seen at {shown['at']}"
+                rows.append(("buffers", at + inside, shown["size"], words))
+        at += size
     source = ColumnDataSource(
         {
             "lane": [lane for lane, *_ in rows],
-            "left": [int(at, 16) / 2**20 for _, at, _, _ in rows],
-            "right": [(int(at, 16) + size) / 2**20 for _, at, size, _ in rows],
-            "words": [f"{words}, seen at {at}" for _, at, _, words in rows],
-            "label": [words for *_, words in rows],
+            "left": [begin / 2**20 for _, begin, _, _ in rows],
+            "right": [(begin + size) / 2**20 for _, begin, size, _ in rows],
+            "words": [words for *_, words in rows],
+            "label": [words.partition(",")[0] if size > at / 10 else "" for _, _, size, words in rows],
             "colour": [BUFFER_COLOURS[i % len(BUFFER_COLOURS)] for i in range(len(rows))],
         }
     )
-    made = _figure(150, None, "@words", y_range=["buffers", "regions"], x_axis_label="kernel's address in MiB")
+    made = _figure(150, None, "@words", y_range=["buffers", "regions"], x_axis_label="regions side by side, MiB")
     made.hbar(y="lane", left="left", right="right", height=0.7, source=source, color="colour", line_color="white")
     made.add_layout(
         LabelSet(x="left", y="lane", text="label", source=source, x_offset=4, y_offset=-6, text_font_size="10px")
     )
-    return f"kernel '{last['kernel']}' on device {last['device']}, {times(len(regions), 'region')}", made
+    return f"kernel '{last['kernel']}' on device {last['device']}, {times(len(last['regions']), 'region')}", made
 
 
 def _table(name: str, heads: list[str], rows: list[list[str]], numbers: set[int]) -> str:

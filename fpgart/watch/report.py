@@ -299,6 +299,12 @@ def _which(noun: str, numbers: list[int]) -> str:
     return f"each of {noun}s {', '.join(map(str, numbers[:MOST_NAMED]))}{more}"
 
 
+def covers(later: Args, earlier: Args) -> bool:
+    """Whether a write leaves nothing of another one to the same buffer."""
+    begin, other = later.get("offset", 0), earlier.get("offset", 0)
+    return bool(begin <= other and other + earlier["size"] <= begin + later["size"])
+
+
 class Adviser:
     """Finds copies that a host could have avoided, event by event in the order of time."""
 
@@ -371,7 +377,7 @@ class Adviser:
         self._unused_write.pop(args.get("source", 0), None)
         if command in ("WRITE_BUFFER", "COPY_HOST_PTR"):
             earlier = self._unused_write.get(buffer)
-            if earlier is not None and earlier["size"] == args["size"]:
+            if earlier is not None and covers(args, earlier):
                 words = f"{THE_BUFFER} is written again before anything used it: leave the first write out"
                 self._add(words, args["size"], buffer)
             self._unused_write[buffer] = args

@@ -390,7 +390,10 @@ def _described(operation: Operation) -> dict[str, Any]:
             facts["allocations"] = [allocation.number for allocation in operation.usm.allocations]
             facts["indirect"] = [kind.name.lower() for kind in Kind if operation.usm.indirect & Indirect.of(kind)]
         if operation.showing is not None:
-            facts["addresses"] = [f"{address:#x}" for address in operation.showing.addresses]
+            facts["shown"] = [
+                {"buffer": buffer.owner.number, "size": buffer.size, "at": f"{address:#x}"}
+                for (_, buffer), address in zip(operation.buffers, operation.showing.addresses, strict=True)
+            ]
             facts["regions"] = [
                 {"physical": f"{region.physical:#x}", "kernel": f"{region.kernel:#x}", "size": region.size}
                 for region in operation.showing.regions
@@ -411,6 +414,8 @@ def _described(operation: Operation) -> dict[str, Any]:
         }
     if isinstance(operation, Transfer) and isinstance(buffer := getattr(operation, "buffer", None), Buffer):
         facts = {"buffer": buffer.owner.number, "size": getattr(operation, "size", 0)}
+        if isinstance(origin := getattr(operation, "offset", None), int):
+            facts["offset"] = buffer.origin + origin
         if isinstance(operation, MapBuffer):
             facts["flags"] = "|".join(word for flag, word in MAP_FLAGS.items() if operation.flags & flag)
         return facts
