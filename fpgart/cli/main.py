@@ -155,7 +155,16 @@ def report(trace: Path, as_json: bool, page: Path | None) -> None:
         write_page(page, found, events, trace.name)
         if not as_json:
             return
-    click.echo(trace_report.as_json(found) if as_json else trace_report.as_text(found), nl=False)
+    if as_json:
+        click.echo(trace_report.as_json(found), nl=False)
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        from fpgart.cli.tables import show
+
+        show(found, Console())
+    else:
+        click.echo(trace_report.as_text(found), nl=False)
 
 
 def write_page(file: Path, found: trace_report.Report, events: list[trace_report.Args], title: str) -> None:

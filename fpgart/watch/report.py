@@ -400,7 +400,7 @@ class Adviser:
 
 def as_text(report: Report) -> str:
     """The report for people."""
-    lines = _head(report)
+    lines = heading(report)
     lines += ["", "traffic"]
     for (device, name), traffic in sorted(report.traffic.items()):
         lines.append(
@@ -421,13 +421,13 @@ def as_text(report: Report) -> str:
             "",
             f"programming: {times(len(report.programmed), 'time')}, {times(programs, 'program')}, {cost:.3f} ms",
         ]
-    lines += _modelled_in_words(report)
+    lines += modelled_in_words(report)
     lines += ["", "buffers"]
     for life in sorted(report.buffers.values(), key=lambda life: life.number):
         lines += _life_in_words(life)
     if not report.buffers:
         lines.append("  none")
-    lines += ["", f"copies ({_skipped(report.skipped_migrations)}: the buffer was in its place)"]
+    lines += ["", f"copies ({skipped_in_words(report.skipped_migrations)}: the buffer was in its place)"]
     lines += _copies_in_words(report.copies)
     lines += ["", "to avoid"]
     for advice in report.advice:
@@ -438,7 +438,7 @@ def as_text(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _modelled_in_words(report: Report) -> list[str]:
+def modelled_in_words(report: Report) -> list[str]:
     """What the simulated clock says: what bounds each kernel and kind of step, and what is busiest on each board."""
     if not report.modelled:
         return []
@@ -473,11 +473,13 @@ def saved(advice: Advice) -> str:
     return f"{advice.copies} copies saved, {in_words(advice.bytes)} in all"
 
 
-def _skipped(count: int) -> str:
+def skipped_in_words(count: int) -> str:
+    """How many migrations found the buffer in its place."""
     return f"{times(count, 'migration')} {'was' if count == 1 else 'were'} skipped"
 
 
-def _head(report: Report) -> list[str]:
+def heading(report: Report) -> list[str]:
+    """Boards, calls and time in one line, and a line for each error."""
     boards = ", ".join(f"device {device}: board '{name}'" for device, name in sorted(report.boards.items()))
     calls = sum(report.calls.values())
     lines = [f"{boards or 'no device'}; {times(calls, 'call')} in {report.microseconds / 1000:.1f} ms"]
