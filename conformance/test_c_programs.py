@@ -360,6 +360,14 @@ def test_kernels_talk_through_channels_and_pipes(
     run(build("channels"), part, environment={**driver_environment, "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": mode})
 
 
+@pytest.mark.parametrize("part", ["systolic_pipeline", "pipe_objects", "variables"])
+def test_channel_programs_run_from_their_binaries(
+    build: Build, driver: Path, driver_environment: Environment, part: str
+) -> None:
+    needs_channels(driver)
+    run(build("channels"), part, "again", environment=driver_environment)
+
+
 @pytest.mark.parametrize(("mode", "depth"), [("ignoredepth", "8192"), ("default", "2"), ("strict", "2")])
 def test_channels_are_as_deep_as_the_mode_says(
     build: Build, driver: Path, driver_environment: Environment, mode: str, depth: str

@@ -2,7 +2,8 @@
  *
  * Kernels that talk to each other through channels, and with the host through pipes and variables
  * of a program. `channels PART [FILE.aocx]`: the part named, from the source below or from a file
- * that was compiled from it; `channels source` prints the source. */
+ * that was compiled from it, or `again`: from its own binary. `channels source` prints the source.
+ */
 #include "host.h"
 #include <CL/cl_ext_intelfpga.h>
 #include <sched.h>
@@ -135,6 +136,25 @@ static void start_from_file(struct host *host, const char *path)
     must(status, "clCreateProgramWithBinary");
     must(clBuildProgram(host->program, 1, &host->device, "", NULL, NULL), "clBuildProgram");
     free(contents);
+}
+
+/* The program from the binary that clGetProgramInfo gives for it. */
+static void start_again(struct host *host)
+{
+    size_t size;
+    cl_int status, binary_status;
+    must(clGetProgramInfo(host->program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL),
+         "CL_PROGRAM_BINARY_SIZES");
+    unsigned char *binary = malloc(size);
+    must(clGetProgramInfo(host->program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL),
+         "CL_PROGRAM_BINARIES");
+    must(clReleaseProgram(host->program), "clReleaseProgram");
+    host->program =
+        clCreateProgramWithBinary(host->context, 1, &host->device, &size,
+                                  (const unsigned char **)&binary, &binary_status, &status);
+    must(status, "clCreateProgramWithBinary");
+    must(clBuildProgram(host->program, 1, &host->device, "", NULL, NULL), "clBuildProgram");
+    free(binary);
 }
 
 static cl_event task(struct host *host, cl_command_queue queue, const char *name, cl_mem buffer,
@@ -382,10 +402,13 @@ int main(int count, char **words)
         return 0;
     }
     must_be(count == 2 || count == 3, "a part, and perhaps a file");
-    if (count == 3)
+    const bool again = count == 3 && strcmp(words[2], "again") == 0;
+    if (count == 3 && !again)
         start_from_file(&host, words[2]);
     else
         start(&host, source);
+    if (again)
+        start_again(&host);
     other = new_queue(&host);
     find_functions(&host);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)

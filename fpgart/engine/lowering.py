@@ -100,6 +100,8 @@ class Lowered:
     variables: list[str] = field(default_factory=list)
     pipes: dict[str, dict[int, PipeArgument]] = field(default_factory=dict)
     table: int = TABLE
+    autorun: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """By kernel that nobody launches, its compute units; filled in when the program is built."""
 
     def notes(self) -> dict[str, Any]:
         """All but the source, for JSON."""
@@ -113,7 +115,8 @@ class Lowered:
             kernel: {int(index): PipeArgument(**pipe) for index, pipe in found.items()}
             for kernel, found in notes["pipes"].items()
         }
-        return cls("", notes["channels"], notes["hosted"], notes["variables"], pipes, notes["table"])
+        autorun = {kernel: tuple(units) for kernel, units in notes["autorun"].items()}
+        return cls("", notes["channels"], notes["hosted"], notes["variables"], pipes, notes["table"], autorun)
 
 
 class LoweringError(Exception):

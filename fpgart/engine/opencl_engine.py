@@ -206,6 +206,7 @@ def merged(parts: list[Lowered]) -> Lowered | None:
         found.hosted += part.hosted
         found.variables += part.variables
         found.pipes |= part.pipes
+        found.autorun |= part.autorun
     return found
 
 
@@ -233,8 +234,18 @@ class Program:
         driver = self.driver
         return driver.text("clGetProgramBuildInfo", self.handle, driver.device, cl.CL_PROGRAM_BUILD_LOG)
 
-    def build(self, options: str) -> str:
+    def _note(self, options: str) -> None:
+        """Remember what it is built with, and which kernels run by themselves then."""
         self.options = options
+        if self.lowered is not None and self.source:
+            self.lowered.autorun = {
+                name: attributes.get("num_compute_units", (1,))
+                for name, attributes in kernel_attributes(self.source, options).items()
+                if "autorun" in attributes
+            }
+
+    def build(self, options: str) -> str:
+        self._note(options)
         text = ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape"))
         return self._step("clBuildProgram", self.handle, 1, self.driver.devices, text, ffi.NULL, ffi.NULL)
 
@@ -301,9 +312,8 @@ class Program:
         made = Network(DepthMode[config.CHANNEL_DEPTH.value.upper()], config.DEADLOCK_SECONDS.value, self)
         if self.lowered.hosted or self.lowered.variables:
             self.kernel(DECLARE).launch(b"", 1, ONE_TASK, True, network=made)
-        for name, attributes in kernel_attributes(self.source, self.options).items():
-            if "autorun" in attributes:
-                self._start_autorun(made, name, attributes.get("num_compute_units", (1,)))
+        for name, units in self.lowered.autorun.items():
+            self._start_autorun(made, name, units)
         return made
 
     def _start_autorun(self, network: Network, name: str, units: tuple[int, ...]) -> None:
