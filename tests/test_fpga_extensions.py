@@ -128,3 +128,46 @@ for _ in range(2):
     trace = tmp_path / "t.json"
     run(body, programs[0], FPGART_TRACE=str(trace), AOCL_EAGERLY_LOAD_FIRST_BINARY="0")
     assert programmings(trace) == 1
+
+
+PROFILED = """
+import os
+os.chdir(sys.argv[1])
+kernel = host.kernel("kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }", "twice", host.buffer(64))
+for _ in range(3):
+    host.launch(kernel, 16)
+host.finish(host.queue)
+program = host.program("kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }")
+def data(clear):
+    return call("clGetProfileDataDeviceIntelFPGA", host.device, program, ctypes.c_uint32(1), ctypes.c_uint32(0),
+                ctypes.c_uint32(clear), ctypes.c_size_t(0), None, None, None)
+"""
+
+
+def test_launches_are_counted_into_profile_mon(tmp_path: Path) -> None:
+    body = PROFILED + "print(data(1), data(0))"
+    assert run(body, tmp_path, ACL_RUNTIME_PROFILING_ACTIVE="1").stdout.split() == ["0", "0"]
+    counted, cleared = (line.split(",") for line in (tmp_path / "profile.mon").read_text().splitlines())
+    assert (counted[0], counted[2], counted[5:8]) == ("0", "twice", ["-1", "2", "3"])
+    assert int(counted[8]) > 0
+    assert cleared[6:] == ["2", "0", "0"]
+
+
+def test_nothing_is_counted_unless_asked_for(tmp_path: Path) -> None:
+    assert run(PROFILED + "print(data(0))", tmp_path).stdout.split() == ["-5"]
+    assert not (tmp_path / "profile.mon").exists()
+
+
+@pytest.mark.parametrize(
+    ("expression", "status"),
+    [
+        ('call("clGetProfileInfoIntelFPGA", None)', -58),
+        ('call("clGetProfileInfoIntelFPGA", host.cl.make("clCreateUserEvent", host.context))', -58),
+        ("call('clGetProfileDataDeviceIntelFPGA', None, program, *[None] * 7)", -33),
+        ("call('clGetProfileDataDeviceIntelFPGA', host.device, None, *[None] * 7)", -44),
+    ],
+)
+def test_profiles_of_nothing_are_refused(tmp_path: Path, expression: str, status: int) -> None:
+    assert run(PROFILED + f"print({expression})", tmp_path, ACL_RUNTIME_PROFILING_ACTIVE="1").stdout.split() == [
+        str(status)
+    ]
