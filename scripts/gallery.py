@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the pictures of docs/gallery.md anew: runs programs on boards, and lets the tools show what they did.
+
+python scripts/gallery.py    (with fpgart built and installed with its extras, a C compiler, Chromium and Graphviz)
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from fpgart.cli.tables import show
+from fpgart.watch import report
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+WIDTH = 1200
+SMALL_66AK2X = """<keystone name="k2h_small">
+  <cmem from="8:2500:0000" to="8:27FF:FFFF"/>
+  <cmem from="8:8000:0000" to="8:9FFF:FFFF"/>
+  <fixed from="A000:0000" to="A7FF:FFFF"/>
+  <destination from="8000:0000" to="807F:FFFF"/>
+  <destination from="C000:0000" to="C0FF:FFFF"/>
+</keystone>"""
+SYCL = """
+import numpy as np, pyopencl as cl, sys
+from fpgart import sycl
+add = sycl.Kernel("kernel void add(global float *x) { x[get_global_id(0)] += 1; }", "add")
+queues = [sycl.Queue(device) for device in cl.get_platforms()[0].get_devices()]
+with sycl.Buffer(np.arange(1024, dtype=np.float32)) as buffer:
+    for queue in queues:
+        queue.submit(lambda h: h.parallel_for(1024, add, h.access(buffer, "read_write")))
+queues[0].graph.save(sys.argv[1])
+"""
+
+
+def run(*words: object, quiet: bool = False, may_fail: bool = False) -> None:
+    """`quiet` is for browsers, which have much to say of the machine; `may_fail` for programs with mistakes."""
+    errors = subprocess.DEVNULL if quiet else None
+    subprocess.run(list(map(str, words)), check=not may_fail, stdout=subprocess.DEVNULL, stderr=errors)
+
+
+def compiled(folder: Path, source: Path) -> Path:
+    made = folder / source.stem
+    run("cc", "-O1", f"-I{ROOT / 'include'}", source, "-o", made, "-lOpenCL")
+    return made
+
+
+def traced(folder: Path, board: str, *program: object) -> Path:
+    trace = folder / f"{Path(board).stem}.json"
+    run(sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--trace", trace, "--", *program,
+        may_fail=True)  # fmt: skip
+    return trace
+
+
+def page(trace: Path, name: str, height: int) -> None:
+    """A picture of the top of the report's page."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        sys.exit("the pictures of pages need Chromium")
+    html = trace.with_suffix(".html")
+    run(sys.executable, "-m", "fpgart.cli", "report", trace, "--html", html)
+    run(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+        f"--window-size={WIDTH},{height}", f"--screenshot={PICTURES / name}", html.as_uri(), quiet=True)  # fmt: skip
+
+
+def terminal(trace: Path, name: str) -> None:
+    """What `fpgart report` writes on a terminal."""
+    with open(os.devnull, "w") as nowhere:
+        console = Console(record=True, width=120, file=nowhere, force_terminal=True)
+        show(report.read(trace), console)
+        console.save_svg(str(PICTURES / name), title="fpgart report t.json")
+
+
+def main() -> None:
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)
+        tutorial = compiled(folder, ROOT / "examples" / "tutorial" / "sums.c")
+        trace = traced(folder, "a10_ref", tutorial)
+        page(trace, "report.png", 1020)
+        terminal(trace, "terminal.svg")
+        board = folder / "k2h_small.xml"
+        board.write_text(SMALL_66AK2X)
+        vectors = compiled(folder, ROOT / "conformance" / "c" / "vecadd_mpax.c")
+        page(traced(folder, str(board), vectors, "sub_buffers", 32, 4), "mapping.png", 1640)
+        graph = PICTURES / "sycl.svg"
+        run(
+            sys.executable,
+            "-m",
+            "fpgart.cli",
+            "run",
+            "--board",
+            "soc_a10,usm_s10",
+            "--",
+            sys.executable,
+            "-c",
+            SYCL,
+            graph,
+        )
+
+
+if __name__ == "__main__":
+    main()
