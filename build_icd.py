@@ -123,7 +123,14 @@ def build_native(into: Path, work: Path) -> Path:
     """Compile fpgart/_native, the extension module below the driver."""
     from cffi import FFI
 
-    parts = ("board/copies.c", "engine/calls.c", "engine/channels.c", "engine/signals.c")
+    parts = (
+        "board/copies.c",
+        "check/contents.c",
+        "check/faults.c",
+        "engine/calls.c",
+        "engine/channels.c",
+        "engine/signals.c",
+    )
     sources = [ROOT / "fpgart" / part for part in parts]
     ffi = FFI()
     for source in sources:

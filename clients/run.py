@@ -3,6 +3,8 @@
 
 Each client is a program that knows nothing of fpgart. What passes on the engine has to pass on fpgart too;
 the exit status is 1 if something does not. Programs that are not installed are named and left out.
+
+With --check they run under FPGART_CHECK instead, on fpgart alone, and what was found is listed.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import venv
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -411,6 +414,31 @@ def dpctl_tensor(environment: Environment, folder: Path) -> Outcome:
     return together([resumed(environment, folder, tests / file) for file in TENSOR_FILES])
 
 
+def checked(names: list[str], families: str) -> int:
+    """Run clients under FPGART_CHECK and list the findings: how often, and the words of the first one of a kind."""
+    library, (_, engine, *_) = ROOT / "fpgart" / "libfpgart.so", candidates("auto")[0]
+    for name in names:
+        with tempfile.TemporaryDirectory(prefix="fpgart-clients-") as work:
+            folder = Path(work)
+            file = folder / "findings"
+            more = {"FPGART_CHECK": families, "FPGART_FINDINGS": str(file), "FPGART_LOG": str(folder / "log")}
+            try:
+                outcome = CLIENTS[name]({**environment_of(FPGART, library, engine, folder), **more}, folder)
+            except Missing as missing:
+                print(f"{name:<20} left out: {missing}", flush=True)
+                continue
+            lines = file.read_text().splitlines() if file.exists() else []
+        print(f"{name:<20} {outcome}; {len(lines)} findings", flush=True)
+        for check, reason in outcome.failed.items():
+            print(f"    fails: {check}: {reason}")
+        found = [json.loads(line) for line in lines]
+        kinds = Counter((finding["check"], finding["rule"]) for finding in found)
+        for (family, rule), count in sorted(kinds.items()):
+            first = next(f for f in found if (f["check"], f["rule"]) == (family, rule))
+            print(f"    {family}: {rule}: {count} times, such as {first['object']}: {first['words']}")
+    return 0
+
+
 def environment_of(driver: str, library: Path, engine: Path, folder: Path) -> Environment:
     """Loaders find one driver and no other."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART"))}
@@ -426,10 +454,13 @@ def environment_of(driver: str, library: Path, engine: Path, folder: Path) -> En
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="CLIENT", help=f"which of: {', '.join(CLIENTS)} (default: all)")
+    parser.add_argument("--check", metavar="FAMILIES", help="families of FPGART_CHECK: list findings instead")
     options = parser.parse_args()
     unknown = set(options.names) - CLIENTS.keys()
     if unknown:
         parser.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(CLIENTS)}")
+    if options.check:
+        return checked(options.names or list(CLIENTS), options.check)
     worse = 0
     for name in options.names or CLIENTS:
         outcomes = {}

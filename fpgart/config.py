@@ -68,17 +68,6 @@ def names(text: str) -> tuple[str, ...]:
     return found
 
 
-def some_of(*choices: str) -> Callable[[str], tuple[str, ...]]:
-    def read(text: str) -> tuple[str, ...]:
-        found = names(text)
-        for name in found:
-            if name not in choices:
-                raise ValueError(f"{name} is not one of {', '.join(choices)}")
-        return found
-
-    return read
-
-
 def seconds(text: str) -> float:
     value = float(text)
     if not 0 <= value < 1e6:
@@ -155,6 +144,21 @@ def size(text: str) -> int:
     return value
 
 
+HOST_CHECKS = ("usm", "buffers", "order", "fpga")
+CHECKS = (*HOST_CHECKS, "kernels")
+
+
+def checks(text: str) -> tuple[str, ...]:
+    """Names of CHECKS; `all` stands for those that any engine can serve."""
+    found = names(text)
+    for name in found:
+        if name not in (*CHECKS, "all"):
+            raise ValueError(f"{name} is not one of {', '.join(CHECKS)}, all")
+    if "all" in found:
+        found = (*found, *HOST_CHECKS)
+    return tuple(name for name in CHECKS if name in found)
+
+
 PLATFORMS = ("fpgart", "intel-fpga-sdk", "intel-fpga-emulator", "ti")
 
 BOARD: Option[tuple[str, ...]] = Option(
@@ -211,10 +215,13 @@ CAPTURE_KERNELS: Option[tuple[Launches, ...]] = Option(
     "Which launches to capture: names of kernels (with * and ?), each with or without :n or :n-m, divided by commas.",
 )
 USE_FILE = Option("FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.")
-CHECKS = ("kernels",)
 CHECK: Option[tuple[str, ...]] = Option(
-    "FPGART_CHECK", some_of(*CHECKS), (), f"What is checked while the program runs: {', '.join(CHECKS)}."
+    "FPGART_CHECK",
+    checks,
+    (),
+    f"Which mistakes to look for: {', '.join(CHECKS)}, divided by commas; all stands for all but kernels.",
 )
+FINDINGS = Option("FPGART_FINDINGS", str, "", "File that gets a line of JSON for each finding of FPGART_CHECK.")
 WARM_MEMORY = Option(
     "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."
 )

@@ -27,6 +27,8 @@ class Notices:
         "buffer_created",
         "buffer_destroyed",
         "call_failed",
+        "command_enqueued",
+        "end_observed",
         "event_made",
         "fault_injected",
         "handle_given",
@@ -35,8 +37,15 @@ class Notices:
         "modelled",
         "operation_began",
         "operation_ended",
+        "pointer_refused",
+        "program_built",
+        "queue_drained",
+        "range_refused",
+        "region_mapped",
+        "region_unmapped",
         "svm_allocated",
         "svm_freed",
+        "user_event_ended",
         "usm_allocated",
         "usm_freed",
         "usm_migrated",
@@ -55,6 +64,24 @@ class Notices:
         """(event): a command or user event was made, on the thread of the host's call."""
         self.handle_given: tuple[Listener, ...] = ()
         """(item): the host gets a handle, on the thread of its call."""
+        self.command_enqueued: tuple[Listener, ...] = ()
+        """(event, wait_list, blocking): a command is about to enter its queue, on the calling thread."""
+        self.end_observed: tuple[Listener, ...] = ()
+        """(event): the host has learnt that it ended: it waited, asked for the status, or was called back."""
+        self.user_event_ended: tuple[Listener, ...] = ()
+        """(event): the host is about to end a user event."""
+        self.queue_drained: tuple[Listener, ...] = ()
+        """(queue): the host has waited for all commands in it."""
+        self.region_mapped: tuple[Listener, ...] = ()
+        """(buffer, pointer, offset, bytes, flags): clEnqueueMapBuffer gives a region out, on the calling thread."""
+        self.region_unmapped: tuple[Listener, ...] = ()
+        """(buffer, pointer, offset, bytes, flags): clEnqueueUnmapMemObject takes it back, on the calling thread."""
+        self.range_refused: tuple[Listener, ...] = ()
+        """(buffer, offset, bytes): a command would leave its buffer; the call gives an error."""
+        self.pointer_refused: tuple[Listener, ...] = ()
+        """(kernel, index, allocation, device): an argument is memory of another device; the launch gives an error."""
+        self.program_built: tuple[Listener, ...] = ()
+        """(program, devices): the engine compiled or built a program for the host, well or not."""
         self.block_reserved: tuple[Listener, ...] = ()
         """(block): a range of a board's memory was claimed."""
         self.block_refused: tuple[Listener, ...] = ()

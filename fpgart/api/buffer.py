@@ -27,6 +27,7 @@ from fpgart.errors import (
     MemCopyOverlap,
     MisalignedSubBufferOffset,
 )
+from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
 from fpgart.runtime.event import Operation
@@ -236,6 +237,14 @@ def check_range(buffer: Buffer, offset: int, size: int) -> None:
         raise InvalidValue(f"offset {offset} and {size} bytes reach beyond the buffer's {buffer.size}")
 
 
+def check_transfer(buffer: Buffer, offset: int, size: int) -> None:
+    """check_range() for a command's bytes."""
+    if offset + size > buffer.size:
+        for listener in NOTICES.range_refused:
+            listener(buffer, offset, size)
+    check_range(buffer, offset, size)
+
+
 def check_host_access(buffer: Buffer, refused: int, what: str) -> None:
     if buffer.flags & refused:
         raise InvalidOperation(f"the buffer's flags keep the host from {what} it")
@@ -243,7 +252,7 @@ def check_host_access(buffer: Buffer, refused: int, what: str) -> None:
 
 def check_linear(queue: CommandQueue, buffer: Buffer, offset: int, size: int, ptr: int) -> None:
     check_context(queue, buffer)
-    check_range(buffer, offset, size)
+    check_transfer(buffer, offset, size)
     if not ptr:
         raise InvalidValue("the host pointer is NULL")
     if not size:
@@ -308,6 +317,15 @@ def box_of(origin: tuple[int, int, int], region: tuple[int, int, int], row_pitch
     return Box(origin, row, plane)
 
 
+def check_box(buffer: Buffer, box: Box, region: tuple[int, int, int]) -> None:
+    """Raises InvalidValue for a region that leaves the buffer."""
+    end = box.end(region)
+    if end > buffer.size:
+        for listener in NOTICES.range_refused:
+            listener(buffer, box.begin, end - box.begin)
+        raise InvalidValue(f"the region ends at byte {end}, the buffer at {buffer.size}")
+
+
 def region_of(pointer: Any) -> tuple[int, int, int]:
     region = three(pointer, "region")
     if 0 in region:
@@ -329,8 +347,7 @@ def checked_boxes(
     region = region_of(region_pointer)
     box = box_of(buffer_origin, region, pitches[0], pitches[1])
     host_box = box_of(host_origin, region, pitches[2], pitches[3])
-    if box.end(region) > buffer.size:
-        raise InvalidValue(f"the region ends at byte {box.end(region)}, the buffer at {buffer.size}")
+    check_box(buffer, box, region)
     if not ptr:
         raise InvalidValue("the host pointer is NULL")
     return box, host_box, region
@@ -400,8 +417,8 @@ def enqueue_copy_buffer(
 ) -> Command:
     check_context(command_queue, src_buffer)
     check_context(command_queue, dst_buffer)
-    check_range(src_buffer, src_offset, size)
-    check_range(dst_buffer, dst_offset, size)
+    check_transfer(src_buffer, src_offset, size)
+    check_transfer(dst_buffer, dst_offset, size)
     if not size:
         raise InvalidValue("0 bytes are to be copied")
     if src_buffer.owner is dst_buffer.owner:
@@ -436,8 +453,7 @@ def enqueue_copy_buffer_rect(
     source = box_of(source_origin, extent, src_row_pitch, src_slice_pitch)
     target = box_of(target_origin, extent, dst_row_pitch, dst_slice_pitch)
     for buffer, box in ((src_buffer, source), (dst_buffer, target)):
-        if box.end(extent) > buffer.size:
-            raise InvalidValue(f"the region ends at byte {box.end(extent)}, the buffer at {buffer.size}")
+        check_box(buffer, box, extent)
     if src_buffer is dst_buffer and (source.row_pitch, source.slice_pitch) != (target.row_pitch, target.slice_pitch):
         raise InvalidValue("within one buffer the pitches of source and destination have to agree")
     parts = list(pieces(extent, source, target))
@@ -475,7 +491,7 @@ def enqueue_fill_buffer(
     wait_list: WaitList,
 ) -> Command:
     check_context(command_queue, buffer)
-    check_range(buffer, offset, size)
+    check_transfer(buffer, offset, size)
     if not pattern or pattern_size not in (1, 2, 4, 8, 16, 32, 64, LARGEST_PATTERN):
         raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {pattern_size if pattern else 0}")
     if offset % pattern_size or size % pattern_size:
@@ -499,7 +515,7 @@ def enqueue_map_buffer(
     wait_list: WaitList,
 ) -> Mapped:
     check_context(command_queue, buffer)
-    check_range(buffer, offset, size)
+    check_transfer(buffer, offset, size)
     if not size:
         raise InvalidValue("0 bytes are to be mapped")
     invalidates = map_flags & cl.CL_MAP_WRITE_INVALIDATE_REGION

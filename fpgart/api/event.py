@@ -16,22 +16,40 @@ from fpgart.errors import (
     InvalidEventWaitList,
     InvalidValue,
 )
+from fpgart.notices import NOTICES
 from fpgart.runtime.context import Context
 from fpgart.runtime.event import COMPLETE, SUBMITTED, Event
+
+
+def observed(event: Event) -> int:
+    """The status, as the host learns it now."""
+    status = event.seen_status()
+    if status <= COMPLETE:
+        for listener in NOTICES.end_observed:
+            listener(event)
+    return status
+
+
+def profiled(event: Event, stage: str) -> int:
+    """A time that only what has ended has."""
+    time = event.profiling_time(stage)
+    observed(event)
+    return time
+
 
 EVENT_INFO: dict[int, info.Query[Event]] = {
     cl.CL_EVENT_COMMAND_QUEUE: lambda e: info.handle(e.queue),
     cl.CL_EVENT_CONTEXT: lambda e: info.handle(e.context),
     cl.CL_EVENT_COMMAND_TYPE: lambda e: info.u32(e.command_type),
-    cl.CL_EVENT_COMMAND_EXECUTION_STATUS: lambda e: info.i32(e.seen_status()),
+    cl.CL_EVENT_COMMAND_EXECUTION_STATUS: lambda e: info.i32(observed(e)),
     cl.CL_EVENT_REFERENCE_COUNT: lambda e: info.u32(references(e)),
 }
 PROFILING_INFO: dict[int, info.Query[Event]] = {
-    cl.CL_PROFILING_COMMAND_QUEUED: lambda e: info.u64(e.profiling_time("queued")),
-    cl.CL_PROFILING_COMMAND_SUBMIT: lambda e: info.u64(e.profiling_time("submit")),
-    cl.CL_PROFILING_COMMAND_START: lambda e: info.u64(e.profiling_time("start")),
-    cl.CL_PROFILING_COMMAND_END: lambda e: info.u64(e.profiling_time("end")),
-    cl.CL_PROFILING_COMMAND_COMPLETE: lambda e: info.u64(e.profiling_time("end")),
+    cl.CL_PROFILING_COMMAND_QUEUED: lambda e: info.u64(profiled(e, "queued")),
+    cl.CL_PROFILING_COMMAND_SUBMIT: lambda e: info.u64(profiled(e, "submit")),
+    cl.CL_PROFILING_COMMAND_START: lambda e: info.u64(profiled(e, "start")),
+    cl.CL_PROFILING_COMMAND_END: lambda e: info.u64(profiled(e, "end")),
+    cl.CL_PROFILING_COMMAND_COMPLETE: lambda e: info.u64(profiled(e, "end")),
 }
 
 
@@ -61,6 +79,7 @@ def wait_for_events(num_events: int, event_list: Any) -> None:
     failed = None
     for event in events:
         context.scheduler.wait(event)
+        observed(event)
         if event.status < COMPLETE and failed is None:
             failed = event
     if failed is not None:
@@ -87,4 +106,10 @@ def set_event_callback(event: Event, command_exec_callback_type: int, pfn_notify
         raise InvalidValue("no callback is given")
     function = cast("void(*)(uintptr_t, int, void *)", pfn_notify)
     data = cast("void *", user_data)
-    event.when(command_exec_callback_type, lambda reached, status: function(reached.handle, status, data))
+
+    def call_back(reached: Event, status: int) -> None:
+        if status <= COMPLETE:
+            observed(reached)
+        function(reached.handle, status, data)
+
+    event.when(command_exec_callback_type, call_back)

@@ -13,10 +13,10 @@ from _fpgart_icd import ffi, lib
 
 from fpgart import config, log
 from fpgart.api import handles
+from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
 from fpgart.api.watching import start_watchers
 from fpgart.board.catalogue import chosen_boards
-from fpgart.board.mmd import Mmd
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.notices import NOTICES
 from fpgart.runtime.platform import Board, Identity, Platform
@@ -67,7 +67,7 @@ def boards(trace: Trace | None, kernels: KernelCheck | None = None) -> list[Boar
     simulator = bool(config.SIMULATOR_DEVICES.value)
     made = []
     for number, board in enumerate(described):
-        mmd: Mmd = SimulatedBoard(board)
+        mmd, memories = guarded(SimulatedBoard(board), board)
         if trace is not None:
             from fpgart.watch.trace import TracedMmd
 
@@ -76,7 +76,7 @@ def boards(trace: Trace | None, kernels: KernelCheck | None = None) -> list[Boar
             from fpgart.check.kernels import RememberingMmd
 
             mmd = RememberingMmd(mmd, kernels.contents)
-        made.append(Board(mmd, board.memory_system(), simulator))
+        made.append(Board(mmd, memories, simulator))
     return made
 
 
@@ -91,7 +91,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     at_end: list[Callable[[], None]] = []
     trace = start_trace(at_end)
     scheduler = make_scheduler(guard_collector=not owns)
-    kernels = start_kernel_check(at_end)
+    kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
     platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace, kernels), None, scheduler, contents)
     start_summary(platform, at_end)
@@ -160,28 +160,6 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
         if wanted is not None and wanted >= len(platform.devices):
             log.warning(f"FPGART_FAULTS: '{fault.rule.text}': there is no device {wanted}")
     return FAULTS
-
-
-def start_kernel_check(at_end: list[Callable[[], None]]) -> KernelCheck | None:
-    """As start_trace(), for FPGART_CHECK=kernels or an engine that checks them anyway."""
-    wanted = "kernels" in config.CHECK.value
-    if not wanted and not config.ENGINE.is_set:
-        return None
-    from fpgart.engine.choice import checks_kernels, wanted_engine
-
-    if not checks_kernels(wanted_engine()):
-        if wanted:
-            raise config.OptionError(
-                f"FPGART_CHECK=kernels needs the engine oclgrind, but FPGART_ENGINE={config.ENGINE.value}"
-            )
-        return None
-    from fpgart.check import findings
-    from fpgart.check.kernels import KernelCheck
-
-    check = KernelCheck()
-    NOTICES.listen(check)
-    at_end.append(findings.tell_number)
-    return check
 
 
 def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:

@@ -10,7 +10,7 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart.board.description import BoardDescription
 from fpgart.board.mmd import Mmd, Traffic
-from fpgart.check.findings import Finding, report
+from fpgart.check.findings import Finding, Findings
 from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Access, Fault, Misuse
 from fpgart.runtime.buffer import Buffer
@@ -55,7 +55,8 @@ class RememberingMmd:
 class KernelCheck:
     """Listens to NOTICES; knows what of the boards' memories has been written, and which launch a thread runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
         self.contents = Contents()
         self._current = threading.local()
         self._warned: set[str] = set()
@@ -89,7 +90,7 @@ class KernelCheck:
             name = misuse.kernel
             self._warn(name, f"kernel '{name}' follows a pointer that it found in memory or in a structure")
             return
-        report(Told(launch, call, misuse).finding())
+        self._findings.report(Told(launch, call, misuse).finding())
 
 
 def _is_elsewhere(misuse: Misuse) -> bool:
@@ -124,7 +125,8 @@ class Told:
         else:
             names, made = f"kernel '{self.misuse.kernel}'", "clCreateKernel"
         who = f"kernel '{self.misuse.kernel}' {words}{self.place()}"
-        return Finding(CHECK, who, names, made, f"{self.call} of kernel '{self.misuse.kernel}'", fix)
+        call = f"{self.call} of kernel '{self.misuse.kernel}'"
+        return Finding(CHECK, self.misuse.fault.name.lower(), names, made, call, who, fix)
 
     # What is spoken of
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from fpgart import __version__
+from fpgart import __version__, config
 from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
@@ -45,6 +45,14 @@ def cli() -> None:
 @click.option(
     "--time", "clock", type=click.Choice(("real", "model")), help="Times that profiling reports: see docs/time.md."
 )
+@click.option(
+    "--check",
+    metavar="NAME,...",
+    is_flag=False,
+    flag_value="all",
+    help="Look for mistakes: usm, buffers, order, fpga (these without a name), kernels; see docs/checks.md.",
+)
+@click.option("--fail-on-finding", is_flag=True, help="Exit with status 3 if --check (all by default) found something.")
 @click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
 @click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
 @click.option("--leaks", is_flag=True, help="Say on stderr, at the end, what was never released and who made it.")
@@ -63,6 +71,8 @@ def run(
     trace: str | None,
     faults: str | None,
     clock: str | None,
+    check: str | None,
+    fail_on_finding: bool,
     summary: bool,
     log: bool,
     leaks: bool,
@@ -87,6 +97,7 @@ def run(
         "FPGART_TRACE": trace,
         "FPGART_FAULTS": faults,
         "FPGART_TIME": clock,
+        "FPGART_CHECK": check or ("all" if fail_on_finding and not config.CHECK.is_set else None),
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
         "FPGART_LEAKS": "1" if leaks else None,
@@ -95,8 +106,8 @@ def run(
         "FPGART_CAPTURE_KERNELS": capture_kernels,
     }
     given = {name: value for name, value in wanted.items() if value}
-    if require_use:
-        sys.exit(running.run_and_require_use(program, given))
+    if require_use or fail_on_finding:
+        sys.exit(running.run_and_judge(program, given, require_use=require_use, fail_on_finding=fail_on_finding))
     running.replace_process(program, given)
 
 

@@ -17,6 +17,8 @@ from fpgart.cli.registration import PACKAGE, vendor_folder
 
 ONLY = PACKAGE / "libfpgart-only.so"
 YIELD = PACKAGE / "libfpgart-yield.so"
+FOUND = 3
+"""Exit status of a program with findings."""
 NOT_USED = 4
 """Exit status of a run that was to use a board and did not."""
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -67,21 +69,35 @@ def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:
         raise RunError(f"{program[0]}: {error.strerror}") from None
 
 
-def run_and_require_use(program: tuple[str, ...], extra: dict[str, str]) -> int:
-    """Run `program` and return its exit status, or NOT_USED if it succeeded without any kernel on a board.
+def run_and_judge(program: tuple[str, ...], extra: dict[str, str], *, require_use: bool, fail_on_finding: bool) -> int:
+    """Run `program` and return its exit status, or what is asked for: FOUND for findings of FPGART_CHECK,
+    NOT_USED if it succeeded without any kernel on a board.
 
-    Processes that it starts count, too. A program that ends by a signal takes this process along.
-    Raises RunError when it cannot be started.
+    Processes that it starts count, too. A program that ends by a signal takes this process along, unless it has
+    findings. Raises RunError when it cannot be started.
     """
-    with tempfile.TemporaryDirectory(prefix="fpgart-use-") as folder:
-        file = Path(folder) / "used"
-        status = run_and_wait(program, environment({**extra, "FPGART_USE_FILE": str(file)}))
-        used = file.exists() and bool(file.read_bytes())
-    if not used:
+    with tempfile.TemporaryDirectory(prefix="fpgart-run-") as folder:
+        use = Path(folder) / "used"
+        findings = Path(os.environ.get("FPGART_FINDINGS") or Path(folder) / "findings").absolute()
+        before = length(findings)
+        asked = {"FPGART_USE_FILE": str(use)} if require_use else {}
+        if fail_on_finding:
+            asked["FPGART_FINDINGS"] = str(findings)
+        status = run_and_wait(program, environment({**extra, **asked}))
+        used = length(use) > 0
+        found_something = length(findings) > before
+    if fail_on_finding and found_something:
+        return FOUND
+    if require_use and not used:
         print(f"fpgart: {program[0]} ran no kernel on a board", file=sys.stderr)
     if status < 0:
         die_of(-status)
-    return status if status or used else NOT_USED
+    return NOT_USED if require_use and not status and not used else status
+
+
+def length(file: Path) -> int:
+    """Bytes of a file; 0 if there is none."""
+    return file.stat().st_size if file.exists() else 0
 
 
 def die_of(number: int) -> None:

@@ -11,6 +11,7 @@ evaluated. That is how such attributes are written:
 
 from __future__ import annotations
 
+import enum
 import re
 import shlex
 from collections.abc import Iterator
@@ -159,3 +160,113 @@ def size_of_type(name: str) -> int:
     """Bytes of a scalar or vector type of OpenCL C; 0 for any other type."""
     found = TYPE_NAME.fullmatch(name)
     return SCALARS[found[1]] * VECTORS[found[2] or ""] if found else 0
+
+
+class Use(enum.IntFlag):
+    """What a kernel does with the memory behind a pointer argument."""
+
+    NONE = 0
+    READ = 1
+    WRITE = 2
+    UNKNOWN = 4
+    """It goes where it is not followed: into a function, a variable, a macro."""
+    ATOMIC = 8
+    """An atomic function gets it."""
+
+
+ASSIGNING = frozenset("+-*/%&|^")
+ATOMIC_NAME = re.compile(r"atom(ic)?_\w+")
+FUNCTION_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+\(.*$", re.MULTILINE)
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def argument_uses(source: str, options: str = "") -> dict[str, tuple[Use, ...]]:
+    """For each kernel what it does with each of its arguments, as far as it shows in `p[...]` and `*p`."""
+    if "#include" in source or "# include" in source:
+        return {}
+    text = CONTINUED.sub(" ", source)
+    hidden = {name for line in FUNCTION_MACRO.findall(text) for name in NAME.findall(line)}
+    tokens = _tokens(source, options)
+    found: dict[str, tuple[Use, ...]] = {}
+    for index, token in enumerate(tokens):
+        if token in ("kernel", "__kernel"):
+            name, parameters = _kernel(tokens, index + 1)
+            body = _body(tokens, index)
+            if name and body:
+                names = [_parameter_name(parameter) for parameter in parameters]
+                found[name] = tuple(Use.UNKNOWN if p in hidden or not p else _use(body, p) for p in names)
+    return found
+
+
+def _body(tokens: list[str], begin: int) -> list[str]:
+    """What is between the braces of the function that is declared from `begin`; nothing for a declaration."""
+    depth = 0
+    for index in range(begin, len(tokens)):
+        token = tokens[index]
+        if token == ";" and not depth:
+            return []
+        if token == "{":
+            if not depth:
+                begin = index + 1
+            depth += 1
+        elif token == "}":
+            depth -= 1
+            if not depth:
+                return tokens[begin:index]
+    return []
+
+
+def _parameter_name(parameter: list[str]) -> str:
+    words = [token for token in parameter if NAME.fullmatch(token)]
+    return words[-1] if words and parameter[-1] == words[-1] else ""
+
+
+def _use(body: list[str], name: str) -> Use:
+    use = Use.NONE
+    for index, token in enumerate(body):
+        if token == name and body[index - 1 : index] != ["."] and body[index - 2 : index] != ["-", ">"]:
+            use |= _use_at(body, index)
+    return use
+
+
+def _use_at(body: list[str], index: int) -> Use:
+    """What one mention of a pointer does."""
+    before = body[max(0, index - 3) : index]
+    end = index + 1
+    called = before[:-1] if before[-1:] == ["&"] else before
+    if called[-1:] == ["("] and ATOMIC_NAME.fullmatch("".join(called[-2:-1])):
+        return Use.ATOMIC
+    if body[end : end + 1] == ["["]:
+        while end < len(body) and body[end] in ("[", "."):
+            end = _bracket(body, end) + 1 if body[end] == "[" else end + 2
+        if before[-1:] == ["&"] and not _is_operand(before[:-1]):
+            return Use.UNKNOWN
+        if before[-2:] in (["+", "+"], ["-", "-"]):
+            return Use.READ | Use.WRITE
+    elif before[-1:] != ["*"] or _is_operand(before[:-1]):
+        return Use.UNKNOWN
+    after = body[end : end + 3]
+    if after[:1] == ["-"] and after[1:2] == [">"]:
+        return Use.UNKNOWN
+    if after[:1] == ["="]:
+        return Use.READ if after[1:2] == ["="] else Use.WRITE
+    if after[:2] in (["+", "+"], ["-", "-"]) or (len(after) > 1 and after[0] in ASSIGNING and after[1] == "="):
+        return Use.READ | Use.WRITE
+    if after in (["<", "<", "="], [">", ">", "="]):
+        return Use.READ | Use.WRITE
+    return Use.READ
+
+
+def _is_operand(before: list[str]) -> bool:
+    """Whether what stands there ends a value, so that the operator behind it takes two."""
+    return bool(before) and (before[-1] in (")", "]") or NAME.match(before[-1]) is not None or before[-1][0].isdigit())
+
+
+def _bracket(tokens: list[str], begin: int) -> int:
+    """Where the bracket that opens at `begin` is closed."""
+    depth = 0
+    for index in range(begin, len(tokens)):
+        depth += {"[": 1, "]": -1}.get(tokens[index], 0)
+        if depth == 0:
+            return index
+    return len(tokens)

@@ -302,6 +302,8 @@ class Buffer:
             self.mappings = {}
         self.mappings.setdefault(pointer, []).append((offset, size, flags))
         self.map_count += 1
+        for listener in NOTICES.region_mapped:
+            listener(self, pointer, offset, size, flags)
         return pointer
 
     def map_in(self, pointer: int, offset: int, size: int, flags: int) -> None:
@@ -320,6 +322,8 @@ class Buffer:
         if not regions:
             del self.mappings[pointer]
         self.map_count -= 1
+        for listener in NOTICES.region_unmapped:
+            listener(self, pointer, *region)
         return region
 
     def void_mapping(self, pointer: int, region: tuple[int, int, int]) -> None:

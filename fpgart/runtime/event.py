@@ -132,6 +132,8 @@ class Event:
             raise InvalidValue(f"a user event ends with CL_COMPLETE or a negative status, not {status}")
         if self.status <= COMPLETE:
             raise InvalidOperation(f"this user event has already ended, with status {self.status}")
+        for listener in NOTICES.user_event_ended:
+            listener(self)
         self.context.scheduler.end_user_event(self, status)
 
     def profiling_time(self, stage: str) -> int:

@@ -213,6 +213,8 @@ class Kernel:
                 continue
             if allocation.kind is Kind.DEVICE and allocation.device is not device:
                 assert allocation.device is not None
+                for listener in NOTICES.pointer_refused:
+                    listener(self, index, allocation, device)
                 raise InvalidOperation(
                     f"{self.describe(index)} is memory of device {allocation.device.id}, "
                     f"which device {device.id} does not reach"

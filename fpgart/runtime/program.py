@@ -34,6 +34,7 @@ from fpgart.errors import (
     InvalidProgramExecutable,
     error_of,
 )
+from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
     from fpgart.runtime.context import Context
@@ -293,6 +294,8 @@ class Program:
         self._interfaces = {}
         self._identity = ""
         self.context.platform.engine_grew()
+        for listener in NOTICES.program_built:
+            listener(self, devices)
         if failure is not None:
             raise failure
 

@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
+from fpgart.notices import NOTICES
 from fpgart.runtime.event import Event, Operation
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class CommandQueue:
     def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
         """Put a command at the end of the queue and return its event at once."""
         event = Event(self.context, self, command_type, operation)
+        for listener in NOTICES.command_enqueued:
+            listener(event, wait_list, False)
         self._scheduler.enqueue(event, wait_list)
         return event
 
@@ -52,8 +55,14 @@ class CommandQueue:
     ) -> Event:
         """As enqueue(), but a blocking command has ended when this returns; raises its error."""
         event = Event(self.context, self, command_type, operation)
+        for listener in NOTICES.command_enqueued:
+            listener(event, wait_list, blocking)
         if blocking:
-            self._scheduler.run_blocking(event, wait_list)
+            try:
+                self._scheduler.run_blocking(event, wait_list)
+            finally:
+                for listener in NOTICES.end_observed:
+                    listener(event)
         else:
             self._scheduler.enqueue(event, wait_list)
         return event
@@ -70,3 +79,5 @@ class CommandQueue:
     def finish(self) -> None:
         """Return when all commands in the queue have ended (OpenCL 3.0, 5.15)."""
         self._scheduler.finish(self)
+        for listener in NOTICES.queue_drained:
+            listener(self)

@@ -401,6 +401,8 @@ def blocking_free(context: Context, pointer: int) -> None:
         for event in context.scheduler.unfinished(context.all_queues()):
             if uses(event.operation, allocation):
                 context.scheduler.wait(event)
+                for listener in NOTICES.end_observed:
+                    listener(event)
     free(context, pointer)
 
 

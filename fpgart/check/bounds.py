@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transfers that would leave their buffer (family buffers). The call gives an error, which hosts may not look at."""
+
+from __future__ import annotations
+
+import threading
+
+from fpgart.check.findings import Finding, Findings
+from fpgart.check.words import buffer_maker, buffer_name
+from fpgart.runtime.buffer import Buffer
+
+
+class Bounds:
+    """Listens to NOTICES: what was refused, and then which call it was, on the same thread."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._refused = threading.local()
+
+    def finish(self) -> None:
+        """All has been told as it was found."""
+
+    def range_refused(self, buffer: Buffer, offset: int, size: int) -> None:
+        self._refused.last = buffer_name(buffer), buffer_maker(buffer), buffer.size, offset, size
+
+    def call_failed(self, call: str, status: int, words: str) -> None:
+        last = getattr(self._refused, "last", None)
+        if last is None:
+            return
+        self._refused.last = None
+        name, maker, whole, offset, size = last
+        self._findings.report(
+            Finding(
+                "buffers",
+                "transfer past the end",
+                name,
+                maker,
+                call,
+                f"{call} is to move {size} bytes from byte {offset} on, the buffer ends at {whole}; nothing was moved",
+                "transfer what the buffer has, make it larger, and look at the status of the call",
+            )
+        )
+
+
+def start(findings: Findings) -> Bounds:
+    return Bounds(findings)

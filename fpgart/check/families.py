@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The families of checks that FPGART_CHECK can name.
+
+A family is made of parts: modules with a function `start(findings)` that returns what it watches with, an object
+whose methods are named like notices (fpgart/notices.py). Its `finish()`, called at the end of the process, may
+report what only shows then.
+
+To add one: name it in fpgart.config.CHECKS and its modules here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol, cast
+
+from fpgart.check.findings import Findings
+from fpgart.notices import NOTICES
+
+PARTS = {
+    "usm": ("fpgart.check.protection", "fpgart.check.usm"),
+    "buffers": (
+        "fpgart.check.protection",
+        "fpgart.check.races",
+        "fpgart.check.host_memory",
+        "fpgart.check.mappings",
+        "fpgart.check.bounds",
+    ),
+    "order": ("fpgart.check.races",),
+    "fpga": ("fpgart.check.fpga",),
+    "kernels": (),  # begins with the engine: api/start.py
+}
+
+
+class Part(Protocol):
+    """A part at work; besides, it has methods named like the notices that it listens to."""
+
+    def finish(self) -> None:
+        """Report what shows only at the end."""
+
+
+def start(findings: Findings) -> list[Part]:
+    """Start the parts of the families that `findings` wants, each once, and let them listen.
+
+    They see the begin of an operation in the order of PARTS and its end the other way round, so that protection
+    is off while others look into memory.
+    """
+    modules = dict.fromkeys(module for family in findings.families for module in PARTS[family])
+    started = [cast(Part, import_module(module).start(findings)) for module in modules]
+    for part in started:
+        NOTICES.listen(part)
+    ends = [part.operation_ended for part in started if hasattr(part, "operation_ended")]
+    others = [listener for listener in NOTICES.operation_ended if listener not in ends]
+    NOTICES.operation_ended = (*others, *reversed(ends))
+    return started

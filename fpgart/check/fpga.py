@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What works here and would not on the board (family fpga)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from weakref import WeakKeyDictionary, ref
+
+from fpgart._native import lib
+from fpgart.check.findings import Finding, Findings
+from fpgart.check.words import buffer_maker, buffer_name, command
+from fpgart.engine.interface import POINTER
+from fpgart.engine.opencl_c import kernel_attributes
+from fpgart.runtime.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.device import Device
+from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.kernel import SIZES, LaunchKernel
+from fpgart.runtime.library import CompilerMode
+from fpgart.runtime.program import Program
+from fpgart.watch.words import in_words
+
+ALIGNMENT = 1024
+"""Bytes: what aoc writes into an .aocx for pointers to global memory."""
+LARGEST_GLOBAL_SIZE = (1 << 32) - 1
+NO_COMPILER_NEEDED = (CompilerMode.CREATE_LIBRARY, CompilerMode.USE_LIBRARY)
+
+
+@dataclass(slots=True)
+class _Lent:
+    """The memory of a CL_MEM_USE_HOST_PTR buffer as it was when a command last left it, or the host mapped it."""
+
+    name: str
+    maker: str
+    address: int
+    size: int
+    sum: int
+    mapped: int = 0
+    busy: int = 0
+    """Commands that may be writing to it."""
+
+
+class Fpga:
+    """Listens to NOTICES."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._lock = threading.RLock()
+        self._compiled = False
+        self._lent: WeakKeyDictionary[Buffer, _Lent] = WeakKeyDictionary()
+
+    def finish(self) -> None:
+        """All has been told as it was found."""
+
+    # Compiling
+
+    def program_built(self, program: Program, devices: list[Device]) -> None:
+        if program.is_container or (program.source is None and not program.il):
+            return
+        if program.context.compiler_mode not in NO_COMPILER_NEEDED and not self._compiled:
+            self._compiled = True
+            self._report(
+                "compiled while the host runs",
+                "the first program made from source",
+                "clCreateProgramWithSource" if program.source is not None else "clCreateProgramWithIL",
+                "clBuildProgram",
+                "clBuildProgram compiles it; a board's runtime has no compiler, this one is told here once",
+                "compile it with `fpgart aoc` (or aoc) and load the .aocx with clCreateProgramWithBinary",
+            )
+
+    # Launching
+
+    def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
+        operation = event.operation
+        if not isinstance(operation, LaunchKernel):
+            return
+        user = command(event)
+        kernel = f"kernel '{operation.kernel.name}'"
+        for words, fix in _range_problems(operation):
+            self._report("work-group that the .aocx does not have", kernel, "clCreateKernel", user, words, fix)
+        for words, fix in _alignment_problems(operation):
+            self._report("pointer below the board's alignment", kernel, "clCreateKernel", user, words, fix)
+        for _, buffer in operation.buffers:
+            self._check_lent(buffer.owner, user)
+        for argument in operation.kernel.arguments:
+            buffer_of = argument[2] if argument is not None else None
+            if isinstance(buffer_of, ref):
+                given = buffer_of()
+                if given is not None and given.owner.stays_on_host:
+                    self._check_lent(given.owner, user)
+
+    # CL_MEM_USE_HOST_PTR
+
+    def buffer_created(self, buffer: Buffer) -> None:
+        if buffer.host_ptr and not buffer.svm:
+            name, maker = buffer_name(buffer), buffer_maker(buffer)
+            total = int(lib.checksum(0, buffer.host_ptr, buffer.size))
+            self._lent[buffer] = _Lent(name, maker, buffer.host_ptr, buffer.size, total)
+
+    def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
+        lent = self._lent.get(buffer.owner)
+        if lent is not None:
+            lent.mapped += bool(flags & HOST_WRITES)
+
+    def region_unmapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
+        lent = self._lent.get(buffer.owner)
+        if lent is not None and flags & HOST_WRITES:
+            lent.mapped -= 1
+            lent.sum = int(lib.checksum(0, lent.address, lent.size))
+
+    def operation_began(self, event: Event, operation: Operation) -> None:
+        for buffer, lent in list(self._lent.items()):  # few hosts have such buffers, and those have few
+            if _touches(operation, buffer):
+                with self._lock:
+                    lent.busy += 1
+
+    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+        for buffer, lent in list(self._lent.items()):
+            if _touches(operation, buffer):
+                total = int(lib.checksum(0, lent.address, lent.size))
+                with self._lock:
+                    lent.sum = total
+                    lent.busy -= 1
+
+    def _check_lent(self, buffer: Buffer, user: str) -> None:
+        lent = self._lent.get(buffer)
+        if lent is None:
+            return
+        with self._lock:
+            left_alone = not lent.mapped and not lent.busy
+            if not left_alone or int(lib.checksum(0, lent.address, lent.size)) == lent.sum:
+                return
+        self._report(
+            "unified memory assumed",
+            lent.name,
+            lent.maker,
+            user,
+            f"the host wrote to its {in_words(lent.size)} at {lent.address:#x} (CL_MEM_USE_HOST_PTR) without mapping "
+            f"them, and then called {user}; a board with memory of its own does not see that",
+            "write between clEnqueueMapBuffer and clEnqueueUnmapMemObject, or with clEnqueueWriteBuffer",
+        )
+
+    def _report(self, rule: str, thing: str, maker: str, user: str, words: str, fix: str) -> None:
+        self._findings.report(Finding("fpga", rule, thing, maker, user, words, fix))
+
+
+def _touches(operation: Operation, buffer: Buffer) -> bool:
+    """Whether a command may have written to the host's memory of a buffer."""
+    if isinstance(operation, LaunchKernel):
+        begin, end = buffer.host_ptr, buffer.host_ptr + buffer.size
+        return any(isinstance(value, int) and begin <= value < end for _, _, value in operation.arguments)
+    used = [getattr(operation, "buffer", None), *getattr(operation, "buffers", ())]
+    used += [moved for moved, _ in getattr(operation, "moves", ())]
+    return any(each is not None and each.owner is buffer for each in used)
+
+
+_attributes = lru_cache(maxsize=64)(kernel_attributes)
+
+
+def _range_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
+    """What the kernel's attributes do not allow about an ND-range, and what to do."""
+    program, name = launch.kernel.program, launch.kernel.name
+    options = next((build.options for build in program.builds.values()), "")
+    attributes = _attributes(program.source or "", options).get(name, {})
+    sizes = SIZES.unpack(launch.sizes)
+    offset, whole, local = sizes[0:3], sizes[3:6], sizes[6:9]
+    if max(whole) > LARGEST_GLOBAL_SIZE:
+        yield f"its global size {whole} needs more than the 32 bits that a board has", "launch it in parts"
+    if launch.has_local and any(w % part for w, part in zip(whole, local, strict=True)):
+        yield f"its global size {whole} is no multiple of the local size {local}", "round the global size up"
+    if any(offset) and attributes.get("uses_global_work_offset") == (0,):
+        yield (
+            f"its global offset is {offset}, and it was compiled with uses_global_work_offset(0)",
+            "take the attribute away, or pass the offset as an argument",
+        )
+    largest = attributes.get("max_global_work_dim", ())
+    if largest and (max(whole[largest[0] :], default=1) > 1 or (largest == (0,) and any(offset))):
+        yield (
+            f"its ND-range {whole} goes beyond max_global_work_dim({largest[0]})",
+            "launch it with clEnqueueTask or a size of 1 in the other dimensions",
+        )
+    most = attributes.get("max_work_group_size", ())
+    product = local[0] * local[1] * local[2]
+    if most and launch.has_local and _exceeds(local, product, most):
+        yield f"its local size {local} goes beyond max_work_group_size{most}", "launch it with smaller groups"
+    lanes = attributes.get("num_simd_work_items", ())
+    if lanes and launch.has_local and local[0] % lanes[0]:
+        yield (
+            f"its local size {local[0]} is no multiple of num_simd_work_items({lanes[0]})",
+            "choose a multiple of the lanes",
+        )
+
+
+def _exceeds(local: tuple[int, ...], product: int, most: tuple[int, ...]) -> bool:
+    if len(most) == 1:
+        return product > most[0]
+    return any(part > limit for part, limit in zip(local, most, strict=False))
+
+
+def _alignment_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
+    given = launch.usm.allocations if launch.usm is not None else []
+    for index, (kind, _, value) in enumerate(launch.arguments):
+        if kind != POINTER or not isinstance(value, int) or not value % ALIGNMENT:
+            continue
+        if any(a.address <= value < a.address + a.size for a in given):
+            yield (
+                f"{launch.kernel.describe(index)} is {value:#x}, which is not aligned to the {ALIGNMENT} bytes "
+                "that an .aocx asks of pointers to global memory",
+                "pass the begin of the allocation, and the distance as another argument",
+            )
+
+
+def start(findings: Findings) -> Fpga:
+    return Fpga(findings)

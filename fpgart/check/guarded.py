@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board whose blocks have pages of their own, with a page between them that nobody has.
+
+A block ends where its last page ends, but for the allocator's 1024 bytes, so that what reads or writes past the
+end meets the page behind. Where the memory has no room for that, a block is placed as on the board.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+
+from fpgart._native import lib
+from fpgart.board.description import BoardDescription
+from fpgart.board.first_fit import round_up
+from fpgart.board.memory_system import GlobalMemories, Region
+from fpgart.board.mmd import Mmd, Traffic
+
+PAGE = 4096
+MOST_BURIED = 4096
+OPEN, WHILE_RUNNING, GONE = 1, 2, 3
+"""States of a region of fpgart/check/faults.h."""
+USM, BUFFERS = 1, 2
+"""Its families."""
+NAMES: dict[int, tuple[str, str]] = {}
+"""By address, name and maker of the host memory that is about to be freed."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedRegion(Region):
+    """A region whose pages no other has a part of; `claimed` is what was taken for it."""
+
+    claimed: Region
+
+
+class GuardedMemories(GlobalMemories):
+    """The memories of an FPGA board."""
+
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+        own = round_up(size, PAGE)
+        claimed = super().allocate(own + 2 * PAGE, memory, bank)
+        if claimed is None:
+            return super().allocate(size, memory, bank)
+        begin = (claimed.address // PAGE + 1) * PAGE + own - round_up(size)
+        return GuardedRegion(claimed.memory, begin, size, claimed)
+
+    def free(self, region: Region) -> None:
+        super().free(region.claimed if isinstance(region, GuardedRegion) else region)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grave:
+    """Host memory that was given back; nothing else is there as long as it is buried."""
+
+    begin: int
+    size: int
+    region: int
+
+
+class GuardedMmd:
+    """An `Mmd` whose memory is closed where no block is, and whose host memory stays empty when it is freed."""
+
+    def __init__(self, mmd: Mmd) -> None:
+        self._mmd = mmd
+        self._lock = threading.RLock()
+        self._sizes: dict[int, int] = {}
+        self._graves: deque[_Grave] = deque()
+        self.close, self.aperture = mmd.close, mmd.aperture
+        self.write, self.read, self.copy, self.program = mmd.write, mmd.read, mmd.copy, mmd.program
+        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
+
+    @property
+    def description(self) -> BoardDescription:
+        return self._mmd.description
+
+    @property
+    def traffic(self) -> dict[str, Traffic]:
+        return self._mmd.traffic
+
+    def open(self) -> None:
+        """Raises BoardError, as the board does."""
+        self._mmd.open()
+        memories = self._mmd.description.device_private
+        begin = min(memory.begin for memory in memories)
+        lib.faults_cover(self._mmd.aperture(begin), sum(memory.size for memory in memories))
+
+    def host_alloc(self, size: int, alignment: int) -> int:
+        return self._remembered(self._mmd.host_alloc(size, alignment), size)
+
+    def shared_alloc(self, size: int, alignment: int) -> int:
+        return self._remembered(self._mmd.shared_alloc(size, alignment), size)
+
+    def _remembered(self, address: int, size: int) -> int:
+        if address:
+            self._sizes[address] = round_up(size, PAGE)
+        return address
+
+    def free(self, host: int) -> None:
+        size = self._sizes.pop(host)
+        name, maker = NAMES.pop(host, (f"host memory at {host:#x}", "clSVMAlloc"))
+        self._mmd.free(host)
+        if lib.faults_bury(host, size) != 0:  # somebody was faster and has that memory now
+            return
+        region = int(lib.faults_add(host, size, host, host + size, GONE, USM, name.encode(), maker.encode()))
+        with self._lock:
+            self._graves.append(_Grave(host, size, region))
+            oldest = self._graves.popleft() if len(self._graves) > MOST_BURIED else None
+        if oldest is not None:
+            if oldest.region >= 0:
+                lib.faults_forget(oldest.region)
+            lib.unmap(oldest.begin, oldest.size)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which command certainly ran before which: vector clocks over commands, queues and the host.
+
+A command is after those of its wait list, after the one before it in an in-order queue, after barriers of an
+out-of-order queue, and after all that the host knew to have ended when it enqueued it: the host learns by
+blocking calls, waiting, finishing, asking for the status and being called back. All of the host's threads count
+as one, since how they wait for each other cannot be seen: what one of them knows, all know.
+
+Commands are numbered along *chains*, lines of commands each of which is after the one before; a clock says how
+far along each chain its command is certain that things have ended.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from fpgart import opencl as cl
+from fpgart.runtime.event import COMPLETE, Event
+from fpgart.runtime.queue import CommandQueue
+
+Clock = dict[int, int]
+
+
+def join(clock: Clock, other: Clock) -> None:
+    """`clock` knows what `other` knows, too."""
+    for chain, index in other.items():
+        if clock.get(chain, 0) < index:
+            clock[chain] = index
+
+
+class Command:
+    """A command's place in the order. `clock` is None until all that it waits for have theirs.
+
+    Only user events keep it waiting: what their end is after is known when the host ends them.
+    """
+
+    __slots__ = ("__weakref__", "base", "chain", "clock", "dependants", "index", "predecessors", "text", "waiting")
+
+    def __init__(self, base: Clock, text: str) -> None:
+        """`base`: what the host knew. `text`: what the command is called."""
+        self.text = text
+        self.base = base
+        self.clock: Clock | None = None
+        self.chain = self.index = 0
+        self.waiting = 0
+        self.predecessors: list[Command] = []
+        self.dependants: list[Command] = []
+
+    def before(self, other: Command) -> bool:
+        """Whether this one has certainly ended when `other` begins. Both have their clocks."""
+        assert other.clock is not None
+        return other.clock.get(self.chain, 0) >= self.index
+
+
+class _Line:
+    """A queue: its last command, its last barrier, and what else later ones may have to wait for."""
+
+    __slots__ = ("barrier", "last", "open")
+
+    def __init__(self) -> None:
+        self.last: Command | None = None
+        self.barrier: Command | None = None
+        self.open: list[Command] = []
+
+
+class Order:
+    """Gives every command its clock. The caller holds a lock (that its thread may take twice)."""
+
+    def __init__(self) -> None:
+        self.host: Clock = {}
+        self._ends: Clock = {}
+        self._commands: WeakKeyDictionary[Event, Command] = WeakKeyDictionary()
+        self._lines: WeakKeyDictionary[CommandQueue, _Line] = WeakKeyDictionary()
+
+    def find(self, event: Event) -> Command | None:
+        return self._commands.get(event)
+
+    def known(self, command: Command) -> bool:
+        """Whether the host knows that it has ended: then everything from now on is after it."""
+        return command.clock is not None and self.host.get(command.chain, 0) >= command.index
+
+    def enqueue(self, event: Event, wait_list: tuple[Event, ...], text: str) -> tuple[Command, list[Command]]:
+        """The command, and those that have got their clocks now: itself, or none."""
+        queue = event.queue
+        assert queue is not None
+        command = Command(dict(self.host), text)
+        self._commands[event] = command
+        for other in wait_list:
+            found = self._awaited(other)
+            if found is not None:
+                command.predecessors.append(found)
+        line = self._lines.get(queue)
+        if line is None:
+            line = self._lines[queue] = _Line()
+        self._line_up(line, queue, command, event, bool(wait_list))
+        for other_command in command.predecessors:
+            if other_command.clock is None:
+                other_command.dependants.append(command)
+                command.waiting += 1
+        return command, [] if command.waiting else self._settle(command)
+
+    def _awaited(self, event: Event) -> Command | None:
+        found = self._commands.get(event)
+        if found is None and event.queue is None and event.status > COMPLETE:
+            found = self._commands[event] = Command({}, "")
+        return found
+
+    def _line_up(self, line: _Line, queue: CommandQueue, command: Command, event: Event, waits: bool) -> None:
+        if queue.in_order:
+            if line.last is not None:
+                command.predecessors.append(line.last)
+            line.last = command
+            return
+        line.open = [other for other in line.open if not self.known(other)]
+        if event.operation is None and not waits:
+            command.predecessors += line.open
+        elif line.barrier is not None:
+            command.predecessors.append(line.barrier)
+        line.open.append(command)
+        if event.command_type == cl.CL_COMMAND_BARRIER:
+            line.barrier = command
+
+    def _settle(self, command: Command) -> list[Command]:
+        """Give a command its clock, and all those that waited only for it."""
+        settled = []
+        ready = [command]
+        while ready:
+            now = ready.pop()
+            clock = now.base
+            for other in now.predecessors:
+                assert other.clock is not None
+                join(clock, other.clock)
+            now.predecessors = []
+            now.chain = self._chain(clock)
+            now.index = self._ends[now.chain] = self._ends.get(now.chain, 0) + 1
+            clock[now.chain] = now.index
+            now.clock = clock
+            settled.append(now)
+            ready += self._served(now)
+        return settled
+
+    @staticmethod
+    def _served(command: Command) -> list[Command]:
+        """Who waited for nobody but `command`."""
+        dependants, command.dependants = command.dependants, []
+        free = []
+        for other in dependants:
+            other.waiting -= 1
+            if not other.waiting:
+                free.append(other)
+        return free
+
+    def _chain(self, clock: Clock) -> int:
+        """A chain whose last command is before whoever has this clock."""
+        for chain, end in list(self._ends.items()):
+            if clock.get(chain, 0) >= end:
+                return chain
+        return len(self._ends)
+
+    # What the host learns and does
+
+    def observed(self, event: Event) -> None:
+        """The host knows that a command has ended."""
+        command = self._commands.get(event)
+        if command is not None and command.clock is not None:
+            join(self.host, command.clock)
+
+    def drained(self, queue: CommandQueue) -> None:
+        """The host knows that all commands of a queue have ended."""
+        line = self._lines.get(queue)
+        if line is None:
+            return
+        for command in [*line.open, *([line.last] if line.last is not None else [])]:
+            if command.clock is not None:
+                join(self.host, command.clock)
+        line.open = []
+
+    def user_event_ended(self, event: Event) -> list[Command]:
+        """The host ends a user event: what waited for it is after all that the host knows. Who got clocks by that."""
+        command = self._commands.get(event)
+        if command is None or command.clock is not None:
+            return []
+        command.clock = dict(self.host)
+        settled: list[Command] = []
+        for other in self._served(command):
+            settled += self._settle(other)
+        return settled

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the host has mapped, and who else uses it meanwhile (family buffers; OpenCL 3.0, 5.4.2 and 5.4.3).
+
+Whether a kernel wrote to a mapped region shows by its contents before and after the kernel.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from fpgart._native import lib
+from fpgart.check.accesses import Mode, accesses
+from fpgart.check.findings import Finding, Findings
+from fpgart.check.words import buffer_maker, buffer_name, command, span
+from fpgart.runtime.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.kernel import LaunchKernel, Stage
+from fpgart.runtime.transfers import MapBuffer
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """A mapped region, in bytes from the begin of the buffer that owns the contents (number `owner`)."""
+
+    owner: int
+    name: str
+    maker: str
+    pointer: int
+    begin: int
+    end: int
+    flags: int
+
+    @property
+    def for_writing(self) -> bool:
+        return bool(self.flags & HOST_WRITES)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A mapped region as a kernel found it: where it is in this process, and its sum."""
+
+    region: _Region
+    address: int
+    sum: int
+
+
+class Mappings:
+    """Listens to NOTICES. Regions are by the number of the buffer that owns the contents."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._lock = threading.RLock()
+        self._regions: dict[int, list[_Region]] = {}
+        self._threatened: WeakKeyDictionary[Event, list[_Region]] = WeakKeyDictionary()
+        self._seen: WeakKeyDictionary[Event, list[_Seen]] = WeakKeyDictionary()
+
+    def finish(self) -> None:
+        """All has been told as it was found."""
+
+    def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
+        begin = buffer.origin + offset
+        name, maker = buffer_name(buffer), buffer_maker(buffer)
+        region = _Region(buffer.owner.number, name, maker, pointer, begin, begin + size, flags)
+        with self._lock:
+            others = list(self._regions.setdefault(buffer.owner.number, []))
+            self._regions[buffer.owner.number].append(region)
+        for other in others:
+            common = max(begin, other.begin), min(region.end, other.end)
+            if common[0] < common[1] and (region.for_writing or other.for_writing):
+                self._findings.report(
+                    Finding(
+                        "buffers",
+                        "overlapping mappings",
+                        name,
+                        maker,
+                        "clEnqueueMapBuffer",
+                        f"clEnqueueMapBuffer maps {span(*common)} again, mapped already at {other.pointer:#x}; "
+                        "at least one of the two is for writing",
+                        "unmap the first region before, or map disjoint ones",
+                    )
+                )
+
+    def region_unmapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
+        begin = buffer.origin + offset
+        with self._lock:
+            regions = self._regions.get(buffer.owner.number, [])
+            for region in regions:
+                if (region.pointer, region.begin, region.flags) == (pointer, begin, flags):
+                    regions.remove(region)
+                    break
+            if not regions:
+                self._regions.pop(buffer.owner.number, None)
+
+    def buffer_destroyed(self, number: int) -> None:
+        self._regions.pop(number, None)
+
+    def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
+        operation = event.operation
+        if not self._regions or operation is None or isinstance(operation, MapBuffer):
+            return
+        for access in accesses(operation):
+            kind, number = access.key
+            regions = list(self._regions.get(number, ())) if kind == "buffer" else []
+            if not regions or not access.mode & (Mode.WRITE | Mode.MAYBE_WRITE):
+                continue
+            if isinstance(operation, LaunchKernel):
+                in_place = event.context.unified_memory  # the host may be writing to the same bytes
+                threatened = [region for region in regions if not (in_place and region.for_writing)]
+                self._threatened.setdefault(event, []).extend(threatened)
+            else:
+                for region in regions:
+                    for begin, end in access.where:
+                        if begin < region.end and region.begin < end:
+                            self._report(region, command(event), max(begin, region.begin), min(end, region.end))
+
+    def operation_began(self, event: Event, operation: Operation) -> None:
+        regions = self._threatened.get(event)
+        if regions and isinstance(operation, LaunchKernel) and operation.stage is Stage.RUN:
+            seen = []
+            for (_, buffer), block in zip(operation.buffers, operation.places, strict=True):
+                for region in regions:
+                    if region.owner == buffer.owner.number:
+                        address = block.pointer + region.begin
+                        total = int(lib.checksum(0, address, region.end - region.begin))
+                        seen.append(_Seen(region, address, total))
+            self._seen[event] = seen
+
+    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+        seen = self._seen.pop(event, None)
+        if seen is None:
+            return
+        self._threatened.pop(event, None)
+        for each in seen:
+            region = each.region
+            if int(lib.checksum(0, each.address, region.end - region.begin)) != each.sum:
+                self._report(region, command(event, operation), region.begin, region.end)
+
+    def _report(self, region: _Region, user: str, begin: int, end: int) -> None:
+        self._findings.report(
+            Finding(
+                "buffers",
+                "written while mapped",
+                region.name,
+                region.maker,
+                user,
+                f"{user} writes within {span(begin, end)}, which the host has mapped (at {region.pointer:#x})",
+                "call clEnqueueUnmapMemObject before, in the same queue or with its event in the wait list",
+            )
+        )
+
+
+def start(findings: Findings) -> Mappings:
+    return Mappings(findings)

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accesses that no event and no queue order puts one after the other (families order and buffers).
+
+Reported from the order in which commands are bound to run, not from what happened to run when: a race is found
+although the data came out right.
+
+Kernels read and write as the qualifiers of their arguments, the buffers' flags and the kernel's source say;
+where that leaves it open, a kernel wrote if its argument's contents differ after it. Launches of one kernel that
+differ in their values or ND-range are taken to work on different parts.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from fpgart._native import lib
+from fpgart.check.accesses import HOST, Access, Key, Mode, Part, accesses, part_of
+from fpgart.check.findings import Finding, Findings
+from fpgart.check.happens_before import Command, Order
+from fpgart.check.words import command, span
+from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.kernel import LaunchKernel, Stage
+from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.usm import UsmAllocation
+
+MOST_KEPT = 256
+"""Accesses to one thing that later ones are compared with."""
+ANY_WRITE = Mode.WRITE | Mode.MAYBE_WRITE
+
+
+@dataclass(slots=True)
+class _Done:
+    """An access of a command that has its place in the order."""
+
+    command: Command
+    access: Access
+    part: Part | None
+
+
+@dataclass(slots=True)
+class _Pending:
+    """What is known of a command until it has ended: what it touches, and sums of what it may write."""
+
+    command: Command
+    accesses: list[Access]
+    part: Part | None
+    sums: dict[int, tuple[int, int, int]]
+
+
+class Races:
+    """Listens to NOTICES and compares each access with the earlier ones to the same thing."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._order = Order()
+        self._lock = threading.RLock()  # a collection under it may run destructors of the host that call in
+        self._pending: WeakKeyDictionary[Event, _Pending] = WeakKeyDictionary()
+        self._of_command: WeakKeyDictionary[Command, _Pending] = WeakKeyDictionary()
+        self._done: dict[Key, list[_Done]] = {}
+
+    def finish(self) -> None:
+        """All has been told as it was enqueued."""
+
+    # What happens
+
+    def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
+        operation = event.operation
+        touched = accesses(operation)
+        part = part_of(operation) if isinstance(operation, LaunchKernel) else None
+        found: list[Finding] = []
+        with self._lock:
+            made, settled = self._order.enqueue(event, wait_list, command(event))
+            if touched:
+                pending = _Pending(made, touched, part, {})
+                self._of_command[made] = pending
+                if any(access.mode & Mode.MAYBE_WRITE for access in touched):
+                    self._pending[event] = pending
+            self._compare_all(settled, found)
+        self._report(found)
+
+    def user_event_ended(self, event: Event) -> None:
+        found: list[Finding] = []
+        with self._lock:
+            self._compare_all(self._order.user_event_ended(event), found)
+        self._report(found)
+
+    def end_observed(self, event: Event) -> None:
+        with self._lock:
+            self._order.observed(event)
+
+    def queue_drained(self, queue: CommandQueue) -> None:
+        with self._lock:
+            self._order.drained(queue)
+
+    def buffer_destroyed(self, number: int) -> None:
+        # Called by a destructor, which may run while this thread holds the lock; dict.pop() needs none.
+        self._done.pop(("buffer", number), None)
+
+    def usm_freed(self, allocation: UsmAllocation) -> None:
+        self._done.pop(("allocation", allocation.number), None)
+
+    def operation_began(self, event: Event, operation: Operation) -> None:
+        pending = self._pending.get(event)
+        if pending is not None and isinstance(operation, LaunchKernel) and operation.stage is Stage.RUN:
+            for access in pending.accesses:
+                if access.mode & Mode.MAYBE_WRITE:
+                    address, size = _where(operation, access.argument)
+                    pending.sums[access.argument] = address, size, int(lib.checksum(0, address, size))
+
+    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+        pending = self._pending.get(event)
+        if pending is None or not pending.sums:
+            return
+        wrote = [argument for argument, known in pending.sums.items() if int(lib.checksum(0, *known[:2])) != known[2]]
+        pending.sums = {}
+        found: list[Finding] = []
+        with self._lock:
+            for access in pending.accesses:
+                if access.argument in wrote:
+                    written = Access(access.key, access.thing, Mode.WRITE, access.where, access.argument)
+                    self._compare(_Done(pending.command, written, pending.part), found)
+        self._report(found)
+
+    # Comparing, with the lock held
+
+    def _compare_all(self, settled: list[Command], found: list[Finding]) -> None:
+        for made in settled:
+            pending = self._of_command.pop(made, None)
+            for access in pending.accesses if pending is not None else ():
+                self._compare(_Done(made, access, pending.part if pending is not None else None), found)
+
+    def _compare(self, new: _Done, found: list[Finding]) -> None:
+        earlier = self._done.get(new.access.key, [])
+        kept = []
+        for old in earlier:
+            if self._order.known(old.command):
+                continue
+            if old.command.before(new.command):
+                if not _replaces(new, old):
+                    kept.append(old)
+                continue
+            kept.append(old)
+            if old.command is not new.command and not new.command.before(old.command):
+                finding = _judge(old, new)
+                if finding is not None:
+                    found.append(finding)
+        kept.append(new)
+        self._done[new.access.key] = kept[-MOST_KEPT:]
+
+    def _report(self, found: list[Finding]) -> None:
+        for finding in found:
+            self._findings.report(finding)
+
+
+def _where(launch: LaunchKernel, argument: int) -> tuple[int, int]:
+    """Address in this process and bytes of what an argument points to."""
+    for (index, buffer), block in zip(launch.buffers, launch.places, strict=True):
+        if index == argument:
+            return block.pointer + buffer.origin, buffer.size
+    value = launch.arguments[argument][2]
+    given = launch.usm.allocations if launch.usm is not None else []
+    allocation = next(a for a in given if isinstance(value, int) and a.address <= value < a.address + a.size)
+    return allocation.address, allocation.size
+
+
+def _replaces(new: _Done, old: _Done) -> bool:
+    """Whether whoever conflicts with the old access conflicts with the new one, which is after it, too."""
+    stronger = bool(new.access.mode & Mode.WRITE) or not old.access.mode & ANY_WRITE
+    return stronger and new.part in (None, old.part) and new.access.covers(old.access)
+
+
+def _judge(old: _Done, new: _Done) -> Finding | None:
+    """What is wrong about two accesses without order; None if nothing is."""
+    if not (old.access.mode | new.access.mode) & Mode.WRITE:
+        return None
+    if old.access.mode & new.access.mode & Mode.ATOMIC:
+        return None
+    if old.part is not None and new.part is not None and old.part.apart(new.part):
+        return None
+    common = old.access.meets(new.access)
+    if common is None:
+        return None
+    first, second = old.access.thing, new.access.thing
+    if first.through != second.through:
+        return _of_windows(old, new, *common)
+    where = span(*common)
+    if new.access.key == HOST:
+        where = f"{common[1] - common[0]} bytes at {common[0]:#x}"
+    return Finding(
+        "order",
+        _kind(old, new),
+        second.name,
+        second.maker,
+        new.command.text,
+        f"{new.command.text} {_verb(new.access)} {where}, which {old.command.text} {_verb(old.access)}; "
+        "no event and no queue order puts one after the other",
+        f"give the event of {old.command.text} to the wait list of the other, or wait for it before",
+    )
+
+
+def _of_windows(old: _Done, new: _Done, begin: int, end: int) -> Finding:
+    first, second = old.access.thing, new.access.thing
+    return Finding(
+        "buffers",
+        "overlapping sub-buffers used at once" if first.parent and second.parent else "sub-buffer and buffer at once",
+        second.name,
+        second.maker,
+        new.command.text,
+        f"{new.command.text} {_verb(new.access)} {span(begin, end)} of buffer {second.parent or second.through}, "
+        f"which {old.command.text} {_verb(old.access)} through {first.name}; nothing puts one after the other",
+        f"give the event of {old.command.text} to the wait list of the other, or make the regions disjoint",
+    )
+
+
+def _kind(old: _Done, new: _Done) -> str:
+    if not new.access.mode & Mode.WRITE:
+        return "read without order after a write"
+    return "two writes without order" if old.access.mode & Mode.WRITE else "write without order after a read"
+
+
+def _verb(access: Access) -> str:
+    if not access.mode & Mode.WRITE:
+        return "reads"
+    return "reads and writes" if access.mode & Mode.READ else "writes"
+
+
+def start(findings: Findings) -> Races:
+    return Races(findings)

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unified shared memory (family usm): pointers that a command may not be given, use after free, leaks.
+
+Who touches memory without a command, or from within a kernel, is caught by fpgart/check/protection.py.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right, insort
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from weakref import WeakSet, ref
+
+from fpgart.check.findings import Finding, Findings
+from fpgart.check.words import allocation_maker, allocation_name, command
+from fpgart.engine.interface import POINTER
+from fpgart.runtime.buffer import context_svm_base
+from fpgart.runtime.device import Device
+from fpgart.runtime.event import COMPLETE, Event, Operation
+from fpgart.runtime.kernel import Kernel, LaunchKernel
+from fpgart.runtime.transfers import FillBuffer, MapBuffer, ReadBuffer, WriteBuffer
+from fpgart.runtime.usm import Kind, UsmAllocation, UsmTransfer, supports, uses
+
+MOST_FREED = 4096
+NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL before the context goes"
+
+
+@dataclass(frozen=True, slots=True)
+class _Freed:
+    """An allocation that was given back."""
+
+    begin: int
+    end: int
+    name: str
+    maker: str
+
+
+class Graves:
+    """Where freed allocations were, until the memory is handed out again."""
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []
+        self._freed: dict[int, _Freed] = {}
+        self._order: deque[int] = deque()
+
+    def add(self, freed: _Freed) -> None:
+        self.forget(freed.begin, freed.end)
+        insort(self._begins, freed.begin)
+        self._freed[freed.begin] = freed
+        self._order.append(freed.begin)
+        while len(self._order) > MOST_FREED:
+            self._remove(self._order.popleft())
+
+    def forget(self, begin: int, end: int) -> None:
+        """The memory has a new use."""
+        index = max(0, bisect_right(self._begins, begin) - 1)
+        while index < len(self._begins) and self._begins[index] < end:
+            if self._freed[self._begins[index]].end > begin:
+                self._remove(self._begins[index])
+            else:
+                index += 1
+
+    def _remove(self, begin: int) -> None:
+        if self._freed.pop(begin, None) is not None:
+            del self._begins[bisect_right(self._begins, begin) - 1]
+
+    def find(self, pointer: int) -> _Freed | None:
+        index = bisect_right(self._begins, pointer) - 1
+        if index < 0:
+            return None
+        freed = self._freed[self._begins[index]]
+        return freed if pointer < freed.end else None
+
+
+class Usm:
+    """Listens to NOTICES."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._lock = threading.RLock()
+        self._alive: dict[int, UsmAllocation] = {}
+        self._graves = Graves()
+        self._users: WeakSet[Event] = WeakSet()
+
+    def finish(self) -> None:
+        """What was never freed leaks; a host in Python has the objects of its modules freed only after this."""
+        if self._findings.host_frees_later:
+            return
+        for allocation in list(self._alive.values()):
+            name = allocation_name(allocation)
+            self._report("leak", allocation, "the end of the process", f"{name} was never freed", NOT_FREED)
+
+    # Allocations
+
+    def usm_allocated(self, allocation: UsmAllocation) -> None:
+        with self._lock:
+            self._alive[allocation.number] = allocation
+            self._graves.forget(allocation.pointer, allocation.end)
+
+    def usm_freed(self, allocation: UsmAllocation) -> None:
+        with self._lock:
+            self._alive.pop(allocation.number, None)
+            name, maker = allocation_name(allocation), allocation_maker(allocation)
+            self._graves.add(_Freed(allocation.pointer, allocation.end, name, maker))
+            users = [event for event in self._users if event.status > COMPLETE and uses(event.operation, allocation)]
+        for event in users:
+            user = command(event)
+            self._report(
+                "freed while in use",
+                allocation,
+                "clMemFreeINTEL",
+                f"clMemFreeINTEL frees it while {user} has not ended, which uses it",
+                "call clMemBlockingFreeINTEL, or wait for the command before",
+            )
+
+    def _report(self, rule: str, allocation: UsmAllocation, user: str, words: str, fix: str) -> None:
+        name, maker = allocation_name(allocation), allocation_maker(allocation)
+        self._findings.report(Finding("usm", rule, name, maker, user, words, fix))
+
+    # Commands
+
+    def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
+        operation = event.operation
+        if operation is None:
+            return
+        if isinstance(operation, LaunchKernel):
+            self._check_launch(event, operation)
+        for pointer in _pointers(operation):
+            self._check_alive(event, pointer)
+        if self._alive:
+            transfer = getattr(operation, "transfer", operation)
+            if isinstance(transfer, UsmTransfer) or getattr(operation, "usm", None) is not None:
+                self._users.add(event)
+            elif isinstance(operation, WriteBuffer) and not isinstance(operation, (FillBuffer, MapBuffer)):
+                self._check_host_pointer(event, operation)
+
+    def _check_alive(self, event: Event, pointer: int) -> None:
+        if event.context.usm.find(pointer) is not None:
+            return
+        with self._lock:
+            freed = self._graves.find(pointer)
+        if freed is not None:
+            user = command(event)
+            self._findings.report(
+                Finding(
+                    "usm",
+                    "use after free",
+                    freed.name,
+                    freed.maker,
+                    user,
+                    f"{user} is given {pointer:#x}, {pointer - freed.begin} bytes into memory that was freed",
+                    "free it when the last command that uses it has ended",
+                )
+            )
+
+    def _check_host_pointer(self, event: Event, operation: WriteBuffer) -> None:
+        allocation = event.context.usm.find(operation.host)
+        if allocation is not None and allocation.kind is Kind.DEVICE:
+            user = command(event)
+            side = "destination" if isinstance(operation, ReadBuffer) else "source"
+            self._report(
+                "device memory as host memory",
+                allocation,
+                user,
+                f"{user} is given device memory as its {side} on the host, which the host does not reach",
+                "use clEnqueueMemcpyINTEL for device allocations, or give a pointer to host memory",
+            )
+
+    def _check_launch(self, event: Event, launch: LaunchKernel) -> None:
+        device, context, kernel = launch.device, event.context, launch.kernel
+        on_host = {index for index, _ in launch.buffers} | set(_buffers_on_host(kernel))
+        given = launch.usm.allocations if launch.usm is not None else []
+        for index, (kind, _, value) in enumerate(launch.arguments):
+            if kind != POINTER or not isinstance(value, int) or index in on_host:
+                continue
+            if kernel.interface.arguments[index].pipe is not None:
+                continue
+            allocation = next((a for a in given if a.address <= value < a.address + a.size), None)
+            if allocation is not None:
+                self._check_reach(event, kernel, index, allocation, device)
+            elif context_svm_base(context, value) is None and self._graves.find(value) is None:
+                user = command(event)
+                self._findings.report(
+                    Finding(
+                        "usm",
+                        "pointer that the device may not use",
+                        f"{value:#x}, {kernel.describe(index)}",
+                        "",
+                        user,
+                        f"{user} is given a pointer that lies in no USM or SVM allocation of the context",
+                        "allocate it with clSharedMemAllocINTEL, clHostMemAllocINTEL or clSVMAlloc, or copy the data",
+                    )
+                )
+
+    def _check_reach(self, event: Event, kernel: Kernel, index: int, allocation: UsmAllocation, device: Device) -> None:
+        if allocation.device not in (None, device):
+            self.pointer_refused(kernel, index, allocation, device)
+        elif not supports(device, allocation.kind):
+            user = command(event)
+            kind = allocation.kind.name.lower()
+            self._report(
+                "pointer that the device may not use",
+                allocation,
+                user,
+                f"{user} is given it as {kernel.describe(index)}, but board '{device.board.name}' has no memory "
+                f"for {kind} allocations",
+                "ask for the device's capabilities (CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL and its like) before",
+            )
+
+    def pointer_refused(self, kernel: Kernel, index: int, allocation: UsmAllocation, device: Device) -> None:
+        owner = f"device {allocation.device.id}" if allocation.device is not None else "the host"
+        user = f"clEnqueueNDRangeKernel ('{kernel.name}') on device {device.id}"
+        self._report(
+            "pointer that the device may not use",
+            allocation,
+            user,
+            f"{user} is given it as {kernel.describe(index)}, but it belongs to {owner}",
+            "allocate it for the device that runs the kernel, or use a host allocation",
+        )
+
+
+def _pointers(operation: Operation) -> Iterator[int]:
+    """The pointers that a command was given, as the host gave them."""
+    transfer = getattr(operation, "transfer", operation)
+    if isinstance(transfer, UsmTransfer):
+        yield from (place.pointer for place in transfer.places)
+    elif isinstance(operation, LaunchKernel):
+        yield from (value for kind, _, value in operation.arguments if kind == POINTER and isinstance(value, int))
+    elif isinstance(operation, WriteBuffer) and not isinstance(operation, (FillBuffer, MapBuffer)):
+        yield operation.host
+
+
+def _buffers_on_host(kernel: Kernel) -> list[int]:
+    """The arguments that are buffers: the launch has the host's memory of those that stay there."""
+    return [i for i, a in enumerate(kernel.arguments) if a is not None and isinstance(a[2], ref)]
+
+
+def start(findings: Findings) -> Usm:
+    return Usm(findings)

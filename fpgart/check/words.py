@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What objects and commands are called in findings."""
+
+from __future__ import annotations
+
+from fpgart import opencl as cl
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.kernel import LaunchKernel, MigrateForLaunch
+from fpgart.runtime.usm import UsmAllocation
+from fpgart.watch.trace import ALLOCATORS
+from fpgart.watch.words import in_words
+
+CALLS = {
+    cl.CL_COMMAND_NDRANGE_KERNEL: "clEnqueueNDRangeKernel",
+    cl.CL_COMMAND_TASK: "clEnqueueTask",
+    cl.CL_COMMAND_READ_BUFFER: "clEnqueueReadBuffer",
+    cl.CL_COMMAND_WRITE_BUFFER: "clEnqueueWriteBuffer",
+    cl.CL_COMMAND_COPY_BUFFER: "clEnqueueCopyBuffer",
+    cl.CL_COMMAND_READ_BUFFER_RECT: "clEnqueueReadBufferRect",
+    cl.CL_COMMAND_WRITE_BUFFER_RECT: "clEnqueueWriteBufferRect",
+    cl.CL_COMMAND_COPY_BUFFER_RECT: "clEnqueueCopyBufferRect",
+    cl.CL_COMMAND_FILL_BUFFER: "clEnqueueFillBuffer",
+    cl.CL_COMMAND_MAP_BUFFER: "clEnqueueMapBuffer",
+    cl.CL_COMMAND_UNMAP_MEM_OBJECT: "clEnqueueUnmapMemObject",
+    cl.CL_COMMAND_MIGRATE_MEM_OBJECTS: "clEnqueueMigrateMemObjects",
+    cl.CL_COMMAND_MARKER: "clEnqueueMarkerWithWaitList",
+    cl.CL_COMMAND_BARRIER: "clEnqueueBarrierWithWaitList",
+    cl.CL_COMMAND_MEMFILL_INTEL: "clEnqueueMemFillINTEL",
+    cl.CL_COMMAND_MEMCPY_INTEL: "clEnqueueMemcpyINTEL",
+    cl.CL_COMMAND_MIGRATEMEM_INTEL: "clEnqueueMigrateMemINTEL",
+    cl.CL_COMMAND_MEMADVISE_INTEL: "clEnqueueMemAdviseINTEL",
+    cl.CL_COMMAND_SVM_FREE: "clEnqueueSVMFree",
+    cl.CL_COMMAND_SVM_MEMCPY: "clEnqueueSVMMemcpy",
+    cl.CL_COMMAND_SVM_MEMFILL: "clEnqueueSVMMemFill",
+    cl.CL_COMMAND_SVM_MAP: "clEnqueueSVMMap",
+    cl.CL_COMMAND_SVM_UNMAP: "clEnqueueSVMUnmap",
+}
+
+
+def command(event: Event, operation: Operation | None = None) -> str:
+    """The call that enqueued a command, such as `clEnqueueNDRangeKernel ('scale') in queue 2`.
+
+    `operation`: its work, where the event no longer has it.
+    """
+    queue = event.queue
+    if queue is None:
+        return "clCreateUserEvent"
+    if not queue.handle:
+        return "clCreateBuffer (its CL_MEM_COPY_HOST_PTR)"
+    name = CALLS.get(event.command_type, f"command {event.command_type:#x}")
+    launch = launch_of(operation or event.operation)
+    kernel = f" ('{launch.kernel.name}')" if launch is not None else ""
+    return f"{name}{kernel} in queue {queue.number}"
+
+
+def launch_of(operation: object) -> LaunchKernel | None:
+    """The launch that an operation is, or is a stage of."""
+    if isinstance(operation, MigrateForLaunch):
+        return operation.launch
+    return operation if isinstance(operation, LaunchKernel) else None
+
+
+def buffer_name(buffer: Buffer) -> str:
+    if buffer.parent is not None:
+        return (
+            f"sub-buffer {buffer.number}, {in_words(buffer.size)} from byte {buffer.origin} "
+            f"of buffer {buffer.parent.number}"
+        )
+    return f"buffer {buffer.number} of {in_words(buffer.size)}"
+
+
+def buffer_maker(buffer: Buffer) -> str:
+    if buffer.parent is not None:
+        return "clCreateSubBuffer"
+    return "clCreateBuffer" if buffer.property_list is None else "clCreateBufferWithProperties"
+
+
+def allocation_name(allocation: UsmAllocation) -> str:
+    kind = allocation.kind.name.lower()
+    return f"{kind} allocation {allocation.number} of {in_words(allocation.size)} at {allocation.pointer:#x}"
+
+
+def allocation_maker(allocation: UsmAllocation) -> str:
+    return ALLOCATORS[allocation.kind]
+
+
+def span(begin: int, end: int) -> str:
+    """Bytes from begin to (not including) end."""
+    return f"byte {begin}" if end == begin + 1 else f"bytes {begin} to {end - 1}"

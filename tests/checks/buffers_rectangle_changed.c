@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finds: buffers: host memory in use by a command
+ *
+ * Every other column is the transfer's; the rest is the host's. */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    enum { ROWS = 16, ROW = SIZE / ROWS };
+    static char data[SIZE];
+    const size_t origin[3] = {0}, region[3] = {ROW / 2, ROWS, 1};
+    begin(argc, argv, ADD_ONE);
+    cl_mem buffer = new_buffer(&host, SIZE);
+    cl_event gate = user_event();
+    must(clEnqueueWriteBufferRect(host.queue, buffer, CL_FALSE, origin, origin, region, ROW, 0, ROW,
+                                  0, data, 1, &gate, NULL),
+         "write");
+    data[fixed ? ROW - 1 : ROW / 2 - 1] = 1;
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    finish();
+    return 0;
+}

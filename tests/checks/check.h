@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A host with a mistake. Called with `fixed` it is right. The first line of each program says which
+ * finding the mistake has to give. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include "usm.h"
+
+enum { COUNT = 1024, SIZE = COUNT * sizeof(cl_int) };
+
+static struct host host;
+static bool fixed;
+
+HOST_FUNCTION void begin(int argc, char **argv, const char *source)
+{
+    fixed = argc > 1 && strcmp(argv[1], "fixed") == 0;
+    start(&host, source);
+}
+
+HOST_FUNCTION cl_command_queue new_out_of_order_queue(void)
+{
+    cl_int status;
+    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES,
+                                              CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    cl_command_queue queue =
+        clCreateCommandQueueWithProperties(host.context, host.device, properties, &status);
+    must(status, "clCreateCommandQueueWithProperties");
+    return queue;
+}
+
+HOST_FUNCTION cl_event user_event(void)
+{
+    cl_int status;
+    cl_event event = clCreateUserEvent(host.context, &status);
+    must(status, "clCreateUserEvent");
+    return event;
+}
+
+HOST_FUNCTION void *device_memory(size_t size)
+{
+    cl_int status;
+    void *pointer = device_alloc(host.context, host.device, NULL, size, 0, &status);
+    must(status, "clDeviceMemAllocINTEL");
+    return pointer;
+}
+
+HOST_FUNCTION void *host_memory(size_t size)
+{
+    cl_int status;
+    void *pointer = host_alloc(host.context, NULL, size, 0, &status);
+    must(status, "clHostMemAllocINTEL");
+    return pointer;
+}
+
+HOST_FUNCTION void finish(void)
+{
+    must(clFinish(host.queue), "clFinish");
+}
+
+#define ADD_ONE                                                                                    \
+    "kernel void add_one(global int *data) { data[get_global_id(0)] += 1; }\n"                     \
+    "kernel void copy(global int *from, global int *to)\n"                                         \
+    "{ size_t i = get_global_id(0); to[i] = from[i]; }\n"
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finds: order: read without order after a write
+ *
+ * The data is right: the queue is flushed and the host is in no hurry. */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    static cl_int data[COUNT];
+    cl_int status = CL_QUEUED;
+    cl_event added;
+    const struct timespec pause = {0, 1000000};
+    begin(argc, argv, ADD_ONE);
+    cl_command_queue other = new_queue(&host);
+    cl_mem buffer = new_buffer(&host, SIZE);
+    cl_kernel kernel = new_kernel(&host, "add_one");
+    fill(host.queue, buffer, 1, SIZE);
+    set_argument(kernel, 0, sizeof buffer, &buffer);
+    launch(host.queue, kernel, COUNT, &added);
+    must(clFlush(host.queue), "clFlush");
+    if (fixed)
+        while (status != CL_COMPLETE)
+            must(clGetEventInfo(added, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                NULL),
+                 "clGetEventInfo");
+    else
+        for (int i = 0; i < 500; i++)
+            nanosleep(&pause, NULL);
+    read_back(other, buffer, SIZE, data);
+    must_be(data[COUNT - 1] == 2, "the data is right");
+    finish();
+    return 0;
+}

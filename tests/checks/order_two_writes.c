@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finds: order: two writes without order */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    cl_event filled;
+    begin(argc, argv, ADD_ONE);
+    cl_command_queue queue = new_out_of_order_queue();
+    cl_mem buffer = new_buffer(&host, SIZE);
+    const cl_int one = 1, two = 2;
+    must(clEnqueueFillBuffer(queue, buffer, &one, sizeof one, 0, SIZE, 0, NULL, &filled), "fill");
+    must(clEnqueueFillBuffer(queue, buffer, &two, sizeof two, SIZE / 2, SIZE / 2, fixed,
+                             fixed ? &filled : NULL, NULL),
+         "fill");
+    must(clFinish(queue), "clFinish");
+    return 0;
+}

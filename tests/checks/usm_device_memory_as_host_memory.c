@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finds: usm: device memory as host memory */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    begin(argc, argv, ADD_ONE);
+    find_usm(&host);
+    cl_mem buffer = new_buffer(&host, SIZE);
+    void *memory = fixed ? host_memory(SIZE) : device_memory(SIZE);
+    fill(host.queue, buffer, 1, SIZE);
+    must(clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, memory, 0, NULL, NULL), "read");
+    must(mem_free(host.context, memory), "clMemFreeINTEL");
+    return 0;
+}

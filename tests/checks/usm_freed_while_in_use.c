@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finds: usm: freed while in use */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    begin(argc, argv, ADD_ONE);
+    find_usm(&host);
+    void *memory = device_memory(SIZE);
+    cl_event gate = user_event();
+    const size_t count = COUNT;
+    cl_kernel kernel = new_kernel(&host, "add_one");
+    must(set_pointer(kernel, 0, memory), "clSetKernelArgMemPointerINTEL");
+    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &count, NULL, 1, &gate, NULL),
+         "clEnqueueNDRangeKernel");
+    if (!fixed)
+        must(mem_free(host.context, memory), "clMemFreeINTEL");
+    must(clSetUserEventStatus(gate, fixed ? CL_COMPLETE : -1), "clSetUserEventStatus");
+    if (fixed)
+        must(blocking_free(host.context, memory), "clMemBlockingFreeINTEL");
+    finish();
+    return 0;
+}

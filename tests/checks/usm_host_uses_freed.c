@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finds: usm: use after free */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    begin(argc, argv, ADD_ONE);
+    find_usm(&host);
+    volatile cl_int *memory = host_memory(SIZE);
+    memory[1] = 1;
+    if (fixed)
+        memory[1] = 2;
+    must(mem_free(host.context, (void *)memory), "clMemFreeINTEL");
+    if (!fixed)
+        memory[1] = 2;
+    return 0;
+}

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FPGART_CHECK: every mistake of checks/ is found, and nothing where it was put right.
+
+Each program there makes one mistake, unless it is called with `fixed`; its head says which finding it gives.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+PROGRAMS = HERE / "checks"
+HEAD = re.compile(r"^ \* (finds|board): (.*?)(?: \*/)?$", re.MULTILINE)
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+ALWAYS = "compiled while the host runs"  # true of all hosts that bring source
+Build = Callable[[str], Path]
+
+
+def programs() -> list[str]:
+    return sorted(path.stem for path in PROGRAMS.glob("*.c"))
+
+
+def head(name: str) -> dict[str, str]:
+    return dict(HEAD.findall((PROGRAMS / f"{name}.c").read_text()))
+
+
+def compile_program(source: Path, target: Path) -> None:
+    includes = ["-I", str(ROOT / "include"), "-I", str(ROOT / "conformance" / "c")]
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-O1", "-g", *WARNINGS, *includes]
+    subprocess.run([*command, str(source), "-o", str(target), "-lOpenCL", "-lm", "-lpthread"], check=True)
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compile a program of checks/ once."""
+    folder = tmp_path_factory.mktemp("checks")
+
+    def compiled(name: str) -> Path:
+        target = folder / name
+        if not target.exists():
+            compile_program(PROGRAMS / f"{name}.c", target)
+        return target
+
+    return compiled
+
+
+@pytest.fixture(scope="session")
+def aocx(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A compiled program."""
+    folder = tmp_path_factory.mktemp("aocx")
+    source = folder / "kernels.cl"
+    source.write_text("kernel void add_one(global int *data) { data[get_global_id(0)] += 1; }\n")
+    subprocess.run([sys.executable, "-m", "fpgart.cli", "aoc", str(source)], cwd=folder, check=True, env=environment())
+    return folder / "kernels.aocx"
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
+    return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+def found_by(program: Path, *words: object, folder: Path, board: str) -> tuple[list[dict[str, Any]], str]:
+    """What all checks find in a program, and its stderr."""
+    file = folder / "findings"
+    environ = {**environment(), "FPGART_FINDINGS": str(file)}
+    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--check", "all", "--", str(program)]
+    result = subprocess.run(
+        [*command, *map(str, words)], capture_output=True, text=True, timeout=120, env=environ, cwd=ROOT
+    )
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else [], result.stderr
+
+
+@pytest.mark.parametrize("name", programs())
+def test_each_mistake_is_found(name: str, build: Build, tmp_path: Path) -> None:
+    facts = head(name)
+    found, words = found_by(build(name), folder=tmp_path, board=facts.get("board", "usm_s10"))
+    rules = {f"{finding['check']}: {finding['rule']}" for finding in found}
+    assert facts["finds"] in rules, words
+    for finding in found:
+        assert finding["object"] in words
+        assert finding["misused_by"]
+        assert finding["fix"] in words
+
+
+@pytest.mark.parametrize("name", programs())
+def test_nothing_is_found_where_it_was_put_right(name: str, build: Build, aocx: Path, tmp_path: Path) -> None:
+    facts = head(name)
+    found, words = found_by(build(name), "fixed", aocx, folder=tmp_path, board=facts.get("board", "usm_s10"))
+    if not facts["finds"].endswith(ALWAYS):
+        found = [finding for finding in found if finding["rule"] != ALWAYS]
+    assert not found, words
+
+
+RIGHT = ("buffer_life", "callbacks_reenter", "threads", "usm_life")
+
+
+@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("board", ["usm_s10", "soc_a10"])
+def test_nothing_is_found_in_hosts_that_are_right(name: str, board: str, tmp_path: Path) -> None:
+    if name == "usm_life" and board == "soc_a10":
+        pytest.skip("the board has no USM")
+    program = tmp_path / name
+    compile_program(ROOT / "conformance" / "c" / f"{name}.c", program)
+    found, words = found_by(program, folder=tmp_path, board=board)
+    assert not [finding for finding in found if finding["check"] != "fpga"], words
+
+
+def run(*words: object, **more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fpgart.cli", "run", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**environment(), **more}, cwd=ROOT)
+
+
+def test_a_run_with_findings_exits_with_3(build: Build) -> None:
+    result = run("--check", "order", "--fail-on-finding", "--", build("order_two_writes"))
+    assert result.returncode == 3
+    assert "fpgart: 1 finding, 1 of them different" in result.stderr
+
+
+def test_a_run_without_findings_exits_as_its_program(build: Build) -> None:
+    assert run("--check", "order", "--fail-on-finding", "--", build("order_two_writes"), "fixed").returncode == 0
+    assert run("--fail-on-finding", "--", "sh", "-c", "exit 7").returncode == 7
+    assert run("--fail-on-finding", "--", "sh", "-c", "kill -9 $$").returncode == -9
+    assert run("--fail-on-finding", "--", "no-such-program").returncode == 2
+
+
+def test_findings_of_a_programs_children_count(build: Build) -> None:
+    result = run("--check", "order", "--fail-on-finding", "--", "sh", "-c", f"{build('order_two_writes')}; exit 0")
+    assert result.returncode == 3
+
+
+def test_only_the_chosen_families_look(build: Build) -> None:
+    assert "[order]" not in run("--check", "usm,fpga", "--", build("order_two_writes")).stderr
+    assert not run("--", build("order_two_writes")).stderr
+
+
+def test_a_misspelt_family_is_an_error_that_lists_the_right_ones(build: Build) -> None:
+    result = run("--check", "odrer", "--", build("order_two_writes"))
+    assert "FPGART_CHECK=odrer: odrer is not one of usm, buffers, order, fpga, kernels, all" in result.stderr
+
+
+def test_a_segmentation_fault_of_the_hosts_own_still_ends_it() -> None:
+    host = (
+        "import ctypes, pyopencl as cl; context = cl.Context(cl.get_platforms()[0].get_devices()); "
+        "cl.CommandQueue(context).finish(); ctypes.string_at(8)"
+    )
+    pytest.importorskip("pyopencl")
+    assert run("--check", "all", "--", sys.executable, "-c", host).returncode == -signal.SIGSEGV
+
+
+def test_a_sigsegv_handler_of_the_host_turns_protection_off(tmp_path: Path) -> None:
+    pytest.importorskip("pyopencl")
+    host = tmp_path / "host.py"
+    host.write_text(
+        "import faulthandler\n"
+        "import numpy as np, pyopencl as cl\n"
+        "from fpgart import usm\n"
+        "context = cl.Context(cl.get_platforms()[0].get_devices())\n"
+        "queue = cl.CommandQueue(context)\n"
+        "data = usm.device_empty(context, 1000, np.int32)\n"
+        "faulthandler.enable()\n"
+        "usm.memcpy(queue, data, np.arange(1000, dtype=np.int32), blocking=True)\n"
+        "assert (data.get(queue) == np.arange(1000)).all()\n"
+    )
+    result = run("--check", "usm", "--", sys.executable, host)
+    assert result.returncode == 0, result.stderr
+    assert "SIGSEGV handler of its own" in result.stderr
