@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,12 +26,17 @@ def compiled(folder: Path, source: str) -> Path:
     return program
 
 
-def traced(program: Path, *options: str) -> Path:
-    """The trace of a run; the program may print WRONG, because it has a race."""
+def run(program: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     pytest.importorskip("pyopencl")  # brings the engine
+    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", str(program)]
+    variables = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, env=variables)
+
+
+def traced(program: Path) -> Path:
+    """The trace of a run; the program may print WRONG, because it has a race."""
     file = program.parent / "t.json"
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--trace", str(file), *options, "--", str(program)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    result = run(program, "--trace", str(file))
     assert result.stdout in ("right\n", "WRONG\n"), result.stderr
     return file
 
@@ -54,3 +61,63 @@ def test_the_tutorials_flag_saves_the_copy(tmp_path: Path) -> None:
     found = report.read(traced(compiled(tmp_path, source.replace("CL_MAP_WRITE,", f"{better},"))))
     assert "MAP_BUFFER" not in [copy.what for copy in found.copies]
     assert found.advice == []
+
+
+WAITING = {
+    "check(clEnqueueUnmapMemObject(moves, sums, mapped, 0, NULL, NULL),": "cl_event written;\n"
+    "    check(clEnqueueUnmapMemObject(moves, sums, mapped, 0, NULL, &written),",
+    "check(clEnqueueNDRangeKernel(runs, add, 1, NULL, &count, NULL, 0, NULL, NULL),": "check("
+    "clEnqueueNDRangeKernel(runs, add, 1, NULL, &count, NULL, 1, &written, NULL),",
+}
+COPYING = {
+    "    for (int i = 0; i < WEIGHTS; i++)\n        weights[i] = 0.5f;\n": "    float table[WEIGHTS];\n"
+    "    for (int i = 0; i < WEIGHTS; i++)\n"
+    "        table[i] = 0.5f;\n"
+    "    check(device_copy(moves, CL_TRUE, weights, table, sizeof table, 0, NULL, NULL), "
+    '"clEnqueueMemcpyINTEL");\n',
+}
+LOOK_UP = {
+    "    clMemBlockingFreeINTEL_fn blocking_free": "    clEnqueueMemcpyINTEL_fn device_copy =\n"
+    "        (clEnqueueMemcpyINTEL_fn)clGetExtensionFunctionAddressForPlatform(\n"
+    '            platform, "clEnqueueMemcpyINTEL");\n'
+    "    clMemBlockingFreeINTEL_fn blocking_free",
+}
+"""Passages of the program, and what the tutorial has in their place."""
+
+
+def mended(*changes: dict[str, str]) -> str:
+    source = SOURCE.read_text()
+    for passage, better in [item for change in changes for item in change.items()]:
+        assert source.count(passage) == 1
+        source = source.replace(passage, better)
+    return source
+
+
+def shows(code: str) -> bool:
+    """Whether the tutorial has these lines, whatever lies between them and however they are indented."""
+    return all(line.strip() in TUTORIAL for line in code.splitlines())
+
+
+def delay() -> str:
+    (found,) = re.findall(r"fpgart run --faults '(.*)' -- ./sums", TUTORIAL)
+    return str(found)
+
+
+def test_the_race_shows_when_writes_take_longer(tmp_path: Path) -> None:
+    """The tutorial says: about every second time."""
+    program = compiled(tmp_path, SOURCE.read_text())
+    printed = (run(program, "--faults", delay()).stdout for _ in range(60))
+    assert next(text for text in printed if text != "right\n") == "WRONG\n"
+
+
+def test_waiting_for_the_transfers_ends_the_race(tmp_path: Path) -> None:
+    assert all(shows(better) for better in (*WAITING.values(), *COPYING.values()))
+    program = compiled(tmp_path, mended(WAITING))
+    assert [run(program, "--faults", delay()).stdout for _ in range(8)] == ["right\n"] * 8
+
+
+def test_pointers_as_on_a_board_stop_the_host_that_follows_one(tmp_path: Path) -> None:
+    encoded = {"FPGART_USM_POINTERS": "encoded"}
+    assert all(f"{name}={value} fpgart run" in TUTORIAL for name, value in encoded.items())
+    assert run(compiled(tmp_path, mended(WAITING)), **encoded).returncode == -signal.SIGSEGV
+    assert run(compiled(tmp_path, mended(WAITING, LOOK_UP, COPYING)), **encoded).stdout == "right\n"
