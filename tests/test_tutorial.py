@@ -121,3 +121,26 @@ def test_pointers_as_on_a_board_stop_the_host_that_follows_one(tmp_path: Path) -
     assert all(f"{name}={value} fpgart run" in TUTORIAL for name, value in encoded.items())
     assert run(compiled(tmp_path, mended(WAITING)), **encoded).returncode == -signal.SIGSEGV
     assert run(compiled(tmp_path, mended(WAITING, LOOK_UP, COPYING)), **encoded).stdout == "right\n"
+
+
+def findings(program: Path, check: str) -> list[str]:
+    """What a check tells, with its addresses made equal."""
+    lines = run(program, "--check", check).stderr.splitlines()
+    return [without_addresses(line.removeprefix("fpgart: ")) for line in lines if line.startswith("fpgart: ")]
+
+
+def without_addresses(line: str) -> str:
+    return re.sub(r"0x[0-9a-f]+", "0x", line)
+
+
+@pytest.mark.parametrize("check", ["order", "usm"])
+def test_the_checks_say_what_the_tutorial_shows(tmp_path: Path, check: str) -> None:
+    (block,) = re.findall(rf"^    (\[{check}\].*\n(?:      .*\n)+)", TUTORIAL, re.MULTILINE)
+    wanted = [without_addresses(line.removeprefix("    ")) for line in block.splitlines()]
+    assert findings(compiled(tmp_path, SOURCE.read_text()), check)[: len(wanted)] == wanted
+
+
+def test_the_checks_have_only_the_compiler_left_to_tell_of_the_mended_program(tmp_path: Path) -> None:
+    program = compiled(tmp_path, mended(WAITING, COPYING, LOOK_UP))
+    told = [line for line in findings(program, "usm,buffers,order,fpga") if line.startswith("[")]
+    assert [line.split("]")[0] for line in told] == ["[fpga"]
