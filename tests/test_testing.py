@@ -295,6 +295,34 @@ def test_it(table, context, twice, fpga, fpga_trace, turn):
     run(project).assert_outcomes(passed=3, warnings=0)
 
 
+def test_checks_find_no_mistake_in_what_makes_boards_fresh(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.makepyfile(
+        COMMON
+        + """
+@pytest.fixture(scope="module")
+def context():
+    return cl.create_some_context(interactive=False)
+
+@pytest.fixture(scope="module")
+def table(context):
+    return cl.Buffer(context, RW | cl.mem_flags.COPY_HOST_PTR, hostbuf=DATA[:100])
+
+@pytest.mark.parametrize("turn", range(3))
+def test_it(table, context, fpga, turn):
+    queue = cl.CommandQueue(context)
+    cl.Kernel(cl.Program(context, SOURCE).build(cache_dir=False), "twice")(queue, (100,), None, table)
+    queue.finish()
+"""
+    )
+    findings = project.path / "findings"
+    monkeypatch.setenv("FPGART_CHECK", "usm,buffers,order")
+    monkeypatch.setenv("FPGART_FINDINGS", str(findings))
+    run(project).assert_outcomes(passed=3)
+    assert findings.read_text() == ""
+
+
 def test_fresh_boards_take_the_same_time_in_every_test(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

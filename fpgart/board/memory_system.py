@@ -20,6 +20,10 @@ class Region:
     address: int
     size: int
 
+    def whole(self) -> tuple[int, int]:
+        """Address and bytes of all that was claimed for it."""
+        return self.address, self.size
+
 
 class Window(NamedTuple):
     """`size` bytes from a board address that a kernel uses; `name` is for the words of errors."""

@@ -33,6 +33,9 @@ class GuardedRegion(Region):
 
     claimed: Region
 
+    def whole(self) -> tuple[int, int]:
+        return self.claimed.address, self.claimed.size
+
 
 class GuardedMemories(GlobalMemories):
     """The memories of an FPGA board."""

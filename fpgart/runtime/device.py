@@ -147,7 +147,7 @@ class Device:
         if self.network is not None:
             self.network.stop()
             self.network = None
-        self.mmd.renew([(block.address, block.region.size) for block in self.live.values()])
+        self.mmd.renew([block.region.whole() for block in self.live.values()])
         for identity in list(self.loaded):
             self.unload(identity)
         self.knows_memories = not self._simulator
