@@ -92,6 +92,8 @@ class Device:
         self.launches = 0
         self.loaded: dict[str, Region | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
+        self.cores = mmd.description.cores
+        """How many tasks can run at once; 0 for no limit."""
         self.busy_cores = 0
         self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
         """Those that have it and live."""

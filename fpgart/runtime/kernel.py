@@ -284,14 +284,14 @@ class LaunchKernel:
         self.stage = Stage.RUN
         self.usm: UsmUse | None = None
         self.showing: Showing | None = None
-        cores = 0 if kernel.engine_kernel.waits_for_others else device.board.cores
-        self.cores = min(cores, 1) if self.is_task else cores
+        self.cores = self._cores() if device.cores else 0
         """How many of the board's cores it keeps busy; 0 where that is not limited."""
 
-    @property
-    def is_task(self) -> bool:
-        """Whether it is one work-item, which one core runs."""
-        return SIZES.unpack(self.sizes)[3:6] == (1, 1, 1)
+    def _cores(self) -> int:
+        """A task is one work-item, which one core runs; others are spread over all."""
+        if self.kernel.engine_kernel.waits_for_others:
+            return 0
+        return 1 if SIZES.unpack(self.sizes)[3:6] == (1, 1, 1) else self.device.cores
 
     @property
     def name(self) -> str:
@@ -312,7 +312,7 @@ class LaunchKernel:
 
         Tasks on the cores of one board may wait for each other, too.
         """
-        return self.kernel.engine_kernel.waits_for_others or 0 < self.cores < self.device.board.cores
+        return self.kernel.engine_kernel.waits_for_others or 0 < self.cores < self.device.cores
 
     def reserve(self) -> None:
         """Claim a block where each buffer argument is needed, for as long as this launch is there."""
@@ -367,7 +367,7 @@ class LaunchKernel:
                 device.programming = True
                 self.stage = Stage.PROGRAM
                 return True
-            if self.cores and device.busy_cores + self.cores > device.board.cores:
+            if self.cores and device.busy_cores + self.cores > device.cores:
                 return False
             self._commit()
         self.stage = Stage.RUN if self.adopt_places() else Stage.MIGRATE
@@ -499,7 +499,7 @@ class LaunchKernel:
             self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'")
         begin = monotonic_ns()
         engine_kernel = self.kernel.engine_kernel_on(self.program)
-        if 0 < self.cores < device.board.cores:
+        if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
         engine_kernel.launch(
