@@ -110,3 +110,17 @@ def test_the_headers_are_usable_by_themselves(tmp_path: Path) -> None:
                 text=True,
                 check=True,
             )  # fmt: skip
+
+
+@pytest.mark.parametrize("version", [100, 110, 120, 200, 210, 220, 300])
+@pytest.mark.parametrize("function", ["clCreateImage2D", "clCreateCommandQueue", "clGetExtensionFunctionAddress"])
+def test_functions_are_deprecated_for_the_same_versions(version: int, function: str) -> None:
+    source = f"#include <CL/cl.h>\nvoid *f(void) {{ return (void *){function}; }}\n"
+
+    def warns(include: Path) -> bool:
+        options = [f"-DCL_TARGET_OPENCL_VERSION={version}", "-isystem", str(include), "-fsyntax-only"]
+        command = ["gcc", "-xc", *options, "-"]
+        result = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
+        return "deprecated" in result.stderr
+
+    assert warns(OURS) == warns(THEIRS)
