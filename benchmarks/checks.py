@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from fpgart.cli import running
-from fpgart.config import CHECKS
+from fpgart.config import HOST_CHECKS
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = {
@@ -37,7 +37,7 @@ def measure(program: Path, checks: str) -> dict[str, float]:
 
 def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    columns = ["", *CHECKS, "all"]
+    columns = ["", *HOST_CHECKS, "all"]
     with tempfile.TemporaryDirectory(prefix="fpgart-checks-") as folder:
         program = Path(folder, "checks")
         compiler = os.environ.get("CC", "cc")
