@@ -416,14 +416,16 @@ def dpctl_tensor(environment: Environment, folder: Path) -> Outcome:
 
 def checked(names: list[str], families: str) -> int:
     """Run clients under FPGART_CHECK and list the findings: how often, and the words of the first one of a kind."""
-    library, (_, engine, *_) = ROOT / "fpgart" / "libfpgart.so", candidates("auto")[0]
+    library = ROOT / "fpgart" / "libfpgart.so"
     for name in names:
         with tempfile.TemporaryDirectory(prefix="fpgart-clients-") as work:
             folder = Path(work)
             file = folder / "findings"
             more = {"FPGART_CHECK": families, "FPGART_FINDINGS": str(file), "FPGART_LOG": str(folder / "log")}
             try:
-                outcome = CLIENTS[name]({**environment_of(FPGART, library, engine, folder), **more}, folder)
+                _, engine = CLIENTS[name].engine()
+                environment = {**environment_of(FPGART, library, engine, folder), **more}
+                outcome = CLIENTS[name].run(environment, folder)
             except Missing as missing:
                 print(f"{name:<20} left out: {missing}", flush=True)
                 continue
