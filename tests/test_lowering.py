@@ -16,6 +16,9 @@ WITHOUT = [
     "global int *first(global int *x) { return x; }",
     "struct { int channel; } s;",
     "typedef global int *pointer;",
+    "kernel void k(global int *pipe , int n) { pipe[0] = n; }",
+    "kernel void k(global int *pipe __attribute__((aligned(8))), int channel , int n) {}",
+    "kernel void k(int pipe\n, int n) { struct { int pipe; } s; s.pipe = n; }",
 ]
 
 

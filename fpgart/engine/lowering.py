@@ -31,7 +31,9 @@ LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+(\d+)", re.MULTILINE)
 ATTRIBUTE = re.compile(r"__attribute__\s*\(")
 WORD = re.compile(r"[A-Za-z_]\w*|[{}();]")
 NAME_AND_SIZES = re.compile(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
-PIPE = re.compile(r"(?:(?:__)?(?P<access>read|write)_only\s+)?\bpipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?")
+PIPE = re.compile(
+    r"\s*(?:const\s+)?(?:(?:__)?(?P<access>read|write)_only\s+)?pipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?(?=\w)"
+)
 REFUSED_IN_MACROS = re.compile(r"^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*\bchannel[ \t]+\w+[ \t]+\w", re.MULTILINE)
 
 PRELUDE = """\
@@ -307,7 +309,7 @@ class _Lowering:
         begin = at + 1
         for index, parameter in enumerate(_split(self.bare[at + 1 : end])):
             stop = begin + len(parameter)
-            hit = PIPE.search(parameter)
+            hit = PIPE.match(parameter)
             if hit is not None:
                 name, pipe = self._pipe(hit, self.source[begin + hit.end() : stop], begin)
                 pipes[index] = pipe
