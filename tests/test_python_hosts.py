@@ -95,8 +95,8 @@ def locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run(program: str, *words: object, preload: bool = True) -> subprocess.CompletedProcess[str]:
-    environment = running.environment({})
+def run(program: str, *words: object, preload: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = running.environment(variables)
     if not preload:
         environment["LD_PRELOAD"] = os.environ.get("LD_PRELOAD", "")
     command = [sys.executable, "-c", HEAD + program, *map(str, words)]
@@ -181,3 +181,52 @@ last = Last()
 """
     result = run(program)
     assert (result.stdout.strip(), result.stderr) == ("0 -5", "")
+
+
+DESTRUCTORS = """
+import faulthandler, gc, time
+faulthandler.dump_traceback_later(40, exit=True)  # where it hangs
+from opencl_api import Usm
+host = Host(loader)
+usm = Usm(host)
+KERNEL = "kernel void k(global int *x) { x[get_global_id(0)] += 1; }"
+host.program(KERNEL)
+died = []
+class Owner:
+    "An object that is part of a cycle, so that the collector destroys it, wherever that happens to run."
+    def __init__(self):
+        self.me = self
+        self.memory = usm.make("clDeviceMemAllocINTEL", host.context, host.device, None, 4096, 0)
+        self.buffer, self.queue = host.buffer(4096), host.new_queue()
+    def __del__(self):
+        usm.check("clMemBlockingFreeINTEL", host.context, self.memory)
+        host.write(self.buffer, b"end")
+        assert not loader.status("clReleaseMemObject", self.buffer)
+        assert not loader.status("clFinish", self.queue)
+        assert not loader.status("clReleaseCommandQueue", self.queue)
+        died.append(self.memory)
+gc.set_threshold(1)
+for _ in range(150):
+    Owner()
+    buffer, queue = host.buffer(4096), host.new_queue()
+    memory = usm.make("clDeviceMemAllocINTEL", host.context, host.device, None, 64, 0)
+    host.write(buffer, bytes(8))
+    kernel = host.kernel(KERNEL, "k", buffer)
+    host.launch(kernel, 2)
+    assert host.ints(buffer, 2) == [1, 1]
+    usm.check("clMemBlockingFreeINTEL", host.context, memory)
+    for name, item in (("Kernel", kernel), ("MemObject", buffer), ("CommandQueue", queue)):
+        loader.check("clRelease" + name, item)
+deadline = time.monotonic() + 20
+while len(died) < 150 and time.monotonic() < deadline:  # a collection may be under way in a thread of the driver
+    gc.collect()
+    time.sleep(0.01)
+print(len(died))
+"""
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["", "traced"])
+def test_the_collector_may_destroy_objects_of_the_host_anywhere_in_the_driver(tmp_path: Path, traced: bool) -> None:
+    variables = {"FPGART_TRACE": str(tmp_path / "trace.json")} if traced else {}
+    result = run(DESTRUCTORS, **variables)
+    assert (result.stdout.strip(), result.stderr) == ("150", "")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from _fpgart_icd import ffi, lib
 
-from fpgart import config, log
+from fpgart import config, locks, log
 from fpgart.api import handles
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
@@ -88,6 +88,8 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     from importlib import import_module
 
     owns = bool(lib.fpgart_owns_interpreter())
+    if not owns:
+        locks.expect_destructors()  # before any lock is made
     at_end: list[Callable[[], None]] = []
     trace = start_trace(at_end)
     scheduler = make_scheduler(guard_collector=not owns)

@@ -15,7 +15,6 @@ bytes move or while the host is called back.
 
 from __future__ import annotations
 
-import gc
 import os
 import threading
 from collections import OrderedDict
@@ -32,6 +31,7 @@ from fpgart.errors import (
     OutOfResources,
     error_of,
 )
+from fpgart.locks import Lock, QuietLock
 from fpgart.notices import NOTICES
 from fpgart.runtime.device import Direction
 from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event
@@ -52,15 +52,10 @@ class Scheduler:
     """Runs the commands of all queues of a process."""
 
     def __init__(self, *, guard_collector: bool = False) -> None:
-        """`guard_collector` is for hosts written in Python.
-
-        Their garbage may be collected at any allocation, also while this lock is held, and the
-        destructors call back into the API: no collection happens while the lock is held.
-        """
-        self._lock = threading.Lock()
-        self._collecting = False
-        self._acquire = self._acquire_guarded if guard_collector else self._lock.acquire
-        self._release = self._release_guarded if guard_collector else self._lock.release
+        """`guard_collector` is for hosts written in Python (fpgart/locks.py)."""
+        self._lock: Lock = QuietLock() if guard_collector else threading.Lock()
+        self._acquire = self._lock.acquire
+        self._release = self._lock.release
         self.host_place: OrderedDict[Event, None] = OrderedDict()
         self._places: list[OrderedDict[Event, None]] = [self.host_place]
         self._wake: SimpleQueue[bool] = SimpleQueue()  # True: do not wait for the delay
@@ -69,21 +64,6 @@ class Scheduler:
         self._worker_limit = max(2, os.cpu_count() or 2)
         self._running = 0
         self._closed = False
-
-    # The lock
-
-    def _acquire_guarded(self) -> bool:
-        self._lock.acquire()
-        if gc.isenabled():
-            gc.disable()
-            self._collecting = True
-        return True
-
-    def _release_guarded(self) -> None:
-        collecting, self._collecting = self._collecting, False
-        self._lock.release()
-        if collecting:
-            gc.enable()
 
     # What the runtime asks for
 
