@@ -148,6 +148,16 @@ def build_native(into: Path, work: Path) -> Path:
     return Path(shutil.copy2(made, into / made.name))
 
 
+def build_collector(into: Path) -> Path:
+    """Compile fpgart/_collector, an extension module without cffi."""
+    made = into / f"_collector{sysconfig.get_config_var('EXT_SUFFIX')}"
+    include = f"-I{sysconfig.get_path('include')}"
+    source = ROOT / "fpgart/runtime/collector.c"
+    command = [compiler(), "-shared", "-fPIC", "-O2", *WARNINGS, include, "-o", made, source]
+    subprocess.run(command, check=True)
+    return made
+
+
 def build_preload(into: Path, name: str) -> Path:
     """Compile a library that `fpgart run` preloads; it is not linked with Python."""
     made = into / f"libfpgart-{name}.so"
@@ -163,7 +173,7 @@ def build(into: Path) -> list[Path]:
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fpgart-build-") as work:
         try:
-            made = [build_driver(into, Path(work)), build_native(into, Path(work))]
+            made = [build_driver(into, Path(work)), build_native(into, Path(work)), build_collector(into)]
             made += [build_preload(into, name) for name in ("only", "yield")]
         except subprocess.CalledProcessError as error:
             raise BuildError(f"the compiler failed: {error.stderr or error}") from error

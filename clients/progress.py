@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import faulthandler
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ class Progress:
 
     def __init__(self, file: Path, patience_s: float) -> None:
         self.file = file
+        self.stderr = os.fdopen(os.dup(2), "w")  # before pytest captures it
         self.patience_s = patience_s
         lines = file.read_text().splitlines() if file.exists() else []
         self.done = {said["test"] for said in map(json.loads, lines) if said["outcome"] == "ended"}
@@ -50,7 +52,7 @@ class Progress:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.say(nodeid, "begun")
-        faulthandler.dump_traceback_later(self.patience_s, exit=True)
+        faulthandler.dump_traceback_later(self.patience_s, exit=True, file=self.stderr)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed or report.skipped or report.when == "call":

@@ -358,7 +358,7 @@ def resumed(environment: Environment, folder: Path, file: Path) -> Outcome:
         outcome, unfinished = told(results)
         if unfinished is None:
             return outcome if status in (0, 1, 5) else together([outcome, one(f"{file.name}: end", False, text)])
-        words = f"ended the process with status {status}, or hung"
+        words = f"ended the process with status {status}, or hung for {PATIENCE_OF_A_TEST_S} s\n{text[-3000:]}"
         with results.open("a") as more:
             for what in ("failed", "ended"):
                 more.write(json.dumps({"test": unfinished, "outcome": what, "words": words}) + "\n")

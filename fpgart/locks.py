@@ -6,15 +6,21 @@ the host, whose destructors release and free: in the same thread, which would wa
 held off for as long as any of these locks is held, by whichever thread. Reentrant locks would not do: they would let
 the destructor see what is half changed.
 
-A C host has no such destructors, and its locks are plain ones.
+For the same reason it is held off in a thread that runs a command: a destructor that waits for that command would wait
+for itself. Kernels on a thread of their own are left out: they may run for ever, waiting for what the host does next.
+
+A C host has no such destructors: its locks are plain ones, and nothing is held off.
 """
 
 from __future__ import annotations
 
-import gc
 import threading
 from types import TracebackType
 from typing import Protocol
+
+from fpgart._collector import hold_off, let_go
+
+__all__ = ["Lock", "QuietLock", "expect_destructors", "hold_off", "let_go", "new_lock"]
 
 
 class Lock(Protocol):
@@ -31,34 +37,6 @@ class Lock(Protocol):
     ) -> None: ...
 
 
-class _Collector:
-    """Python's collector, off while somebody needs that."""
-
-    __slots__ = ("_depth", "_lock", "_was_on")
-
-    def __init__(self) -> None:
-        # Reentrant: until it is off, the collector may run in here, and what it calls leaves _depth as it was.
-        self._lock = threading.RLock()
-        self._depth = 0
-        self._was_on = False
-
-    def hold_off(self) -> None:
-        with self._lock:
-            if not self._depth:
-                self._was_on = gc.isenabled()
-            gc.disable()
-            self._depth += 1
-
-    def let_go(self) -> None:
-        with self._lock:
-            self._depth -= 1
-            if not self._depth and self._was_on:
-                gc.enable()
-
-
-_collector = _Collector()
-
-
 class QuietLock:
     """A lock under which the collector does not run."""
 
@@ -68,12 +46,12 @@ class QuietLock:
         self._lock = threading.Lock()
 
     def acquire(self) -> bool:
-        _collector.hold_off()
+        hold_off()
         return self._lock.acquire()
 
     def release(self) -> None:
         self._lock.release()
-        _collector.let_go()
+        let_go()
 
     def __enter__(self) -> bool:
         return self.acquire()

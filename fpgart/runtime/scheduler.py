@@ -31,7 +31,7 @@ from fpgart.errors import (
     OutOfResources,
     error_of,
 )
-from fpgart.locks import Lock, QuietLock
+from fpgart.locks import Lock, QuietLock, hold_off, let_go
 from fpgart.notices import NOTICES
 from fpgart.runtime.device import Direction
 from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event
@@ -54,6 +54,7 @@ class Scheduler:
     def __init__(self, *, guard_collector: bool = False) -> None:
         """`guard_collector` is for hosts written in Python (fpgart/locks.py)."""
         self._lock: Lock = QuietLock() if guard_collector else threading.Lock()
+        self._guard_collector = guard_collector
         self._acquire = self._lock.acquire
         self._release = self._lock.release
         self.host_place: OrderedDict[Event, None] = OrderedDict()
@@ -258,6 +259,17 @@ class Scheduler:
 
     # With the lock held
 
+    def _begin(self) -> None:
+        """This thread runs a command: no destructor of the host may wait for it here."""
+        self._running += 1
+        if self._guard_collector:
+            hold_off()
+
+    def _stop(self) -> None:
+        self._running -= 1
+        if self._guard_collector:
+            let_go()
+
     def _refuse_when_closed(self) -> None:
         if self._closed:
             raise OutOfResources("the process is exiting")
@@ -309,7 +321,7 @@ class Scheduler:
         assert operation is not None
         if operation.place or not operation.claim():
             return False
-        self._running += 1
+        self._begin()
         return True
 
     def _claim(self, event: Event) -> bool:
@@ -328,7 +340,7 @@ class Scheduler:
             return False
         del place[event]
         event.place = None
-        self._running += 1
+        self._begin()
         return True
 
     def _claim_first(self, place: OrderedDict[Event, None], older_than: int) -> Event | None:
@@ -342,7 +354,7 @@ class Scheduler:
             if not operation.direction & before and operation.claim():
                 del place[event]
                 event.place = None
-                self._running += 1
+                self._begin()
                 return event
             before |= operation.direction
             if before == Direction.BOTH:
@@ -440,6 +452,8 @@ class Scheduler:
         if operation is not None and operation.needs_thread:
             name = f"fpgart {operation.name}"
             threading.Thread(target=self._run_apart, args=(event,), name=name, daemon=True).start()
+            if self._guard_collector:
+                let_go()
         else:
             self._run(event)
 
@@ -481,12 +495,12 @@ class Scheduler:
             try:
                 operation.release(following)
                 if following is None:
-                    self._running -= 1
+                    self._stop()
                     self._end(event, status, fired)
                     return status
                 event.operation = operation = following
                 if (operation.direction and operation.place) or not operation.claim():
-                    self._running -= 1
+                    self._stop()
                     event.place = place = operation.place
                     place[event] = None
                     return None
