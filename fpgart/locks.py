@@ -7,7 +7,7 @@ held off for as long as any of these locks is held, by whichever thread. Reentra
 the destructor see what is half changed.
 
 For the same reason it is held off in a thread that runs a command: a destructor that waits for that command would wait
-for itself. Kernels on a thread of their own are left out: they may run for ever, waiting for what the host does next.
+for itself. Not while the engine runs a kernel, which may take long, or for ever: what the host does next may end it.
 
 A C host has no such destructors: its locks are plain ones, and nothing is held off.
 """

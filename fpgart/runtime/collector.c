@@ -24,18 +24,18 @@ static PyObject *hold_off(PyObject *module, PyObject *nothing)
 static PyObject *let_go(PyObject *module, PyObject *nothing)
 {
     (void)module, (void)nothing;
-    if (mine > 0) {
-        mine--;
-        if (--holders == 0 && was_on)
-            PyGC_Enable();
-    }
-    Py_RETURN_NONE;
+    if (mine == 0)
+        Py_RETURN_FALSE;
+    mine--;
+    if (--holders == 0 && was_on)
+        PyGC_Enable();
+    Py_RETURN_TRUE;
 }
 
 static PyMethodDef functions[] = {
     {"hold_off", hold_off, METH_NOARGS, "Switch the collector off until let_go()."},
     {"let_go", let_go, METH_NOARGS,
-     "The opposite, in the same thread; nothing in a thread that does not hold it off."},
+     "The opposite, in the same thread; False, and nothing, in one that does not hold it off."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -54,7 +54,7 @@ class Scheduler:
     def __init__(self, *, guard_collector: bool = False) -> None:
         """`guard_collector` is for hosts written in Python (fpgart/locks.py)."""
         self._lock: Lock = QuietLock() if guard_collector else threading.Lock()
-        self._guard_collector = guard_collector
+        self.guards_collector = guard_collector
         self._acquire = self._lock.acquire
         self._release = self._lock.release
         self.host_place: OrderedDict[Event, None] = OrderedDict()
@@ -262,12 +262,12 @@ class Scheduler:
     def _begin(self) -> None:
         """This thread runs a command: no destructor of the host may wait for it here."""
         self._running += 1
-        if self._guard_collector:
+        if self.guards_collector:
             hold_off()
 
     def _stop(self) -> None:
         self._running -= 1
-        if self._guard_collector:
+        if self.guards_collector:
             let_go()
 
     def _refuse_when_closed(self) -> None:
@@ -452,7 +452,7 @@ class Scheduler:
         if operation is not None and operation.needs_thread:
             name = f"fpgart {operation.name}"
             threading.Thread(target=self._run_apart, args=(event,), name=name, daemon=True).start()
-            if self._guard_collector:
+            if self.guards_collector:
                 let_go()
         else:
             self._run(event)
