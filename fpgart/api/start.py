@@ -92,7 +92,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
         locks.expect_destructors()  # before any lock is made
     at_end: list[Callable[[], None]] = []
     trace = start_trace(at_end)
-    scheduler = make_scheduler(guard_collector=not owns)
+    scheduler = make_scheduler()
     kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
     platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace, kernels), None, scheduler, contents)
@@ -117,13 +117,13 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
         atexit.register(lambda: settle(platform, at_end, faults))
 
 
-def make_scheduler(*, guard_collector: bool) -> Scheduler:
+def make_scheduler() -> Scheduler:
     """The one that FPGART_TIME asks for."""
     if config.TIME.value == "model":
         from fpgart.runtime.simulated_clock import ModelScheduler
 
-        return ModelScheduler(guard_collector=guard_collector)
-    return Scheduler(guard_collector=guard_collector)
+        return ModelScheduler()
+    return Scheduler()
 
 
 def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import enum
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from fpgart.board.memory_system import MemorySystem, Region
 from fpgart.board.mmd import BoardError, Mmd
 from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
+from fpgart.runtime.occupancy import Occupancy
 
 if TYPE_CHECKING:
     from fpgart.engine.network import Network
@@ -59,21 +59,11 @@ class Block:
         self.device.free(self)
 
 
-class Direction(enum.IntFlag):
-    """Which way bytes go, seen from the board; what a half-duplex board can do only one of at a time."""
-
-    NONE = 0
-    IN = 1
-    OUT = 2
-    BOTH = 3
-
-
 class Device:
     """An OpenCL device (OpenCL 3.0, 4.2): one board.
 
-    `id` is its number on the platform, and in its device addresses. `moving`, `programming`, `launches`
-    (those that count on the binary that is loaded), `busy_cores` and `loaded` say what the board is busy with; the
-    scheduler guards them.
+    `id` is its number on the platform, and in its device addresses. `occupancy` and `loaded` say what the board is
+    busy with; the scheduler guards them.
     """
 
     def __init__(
@@ -85,21 +75,17 @@ class Device:
         self.id = id
         self.mmd = mmd
         self.memories = memories
-        self.ready_transfers = scheduler.new_place()
-        self.ready_kernels = scheduler.new_place()
-        self.moving = Direction.NONE
-        self.programming = False
-        self.launches = 0
+        self.ready_transfers = scheduler.new_ready_list(ends_by_itself=True)
+        self.ready_kernels = scheduler.new_ready_list(ends_by_itself=False)
+        self.occupancy = Occupancy(full_duplex=mmd.description.full_duplex, cores=mmd.description.cores)
         self.loaded: dict[str, Region | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
         self.cores = mmd.description.cores
         """How many tasks can run at once; 0 for no limit."""
-        self.busy_cores = 0
         self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
         """Those that have it and live."""
         self.network: Network | None = None
         """What the kernels of the binary that is loaded share, where they talk to each other."""
-        self.full_duplex = mmd.description.full_duplex
         self._simulator = simulator
         self.knows_memories = not simulator
         """False for a simulator until a binary is loaded: nothing can be placed on it before."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import enum
-from collections import OrderedDict
 from collections.abc import Iterator
 from struct import Struct
 from time import monotonic_ns
@@ -24,14 +23,15 @@ from fpgart.errors import (
     InvalidOperation,
     OutOfResources,
 )
-from fpgart.locks import hold_off, let_go
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Block, Device, Direction
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.event import Operation
 from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
+from fpgart.runtime.occupancy import Claim, Direction
 from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.programming import load_onto
+from fpgart.runtime.readiness import ReadyList
 from fpgart.runtime.transfers import Migration
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmUse
 
@@ -299,7 +299,7 @@ class LaunchKernel:
         return self.stage.value
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
+    def ready_list(self) -> ReadyList:
         return self.device.ready_kernels
 
     @property
@@ -348,6 +348,9 @@ class LaunchKernel:
         for _, buffer in self.buffers:
             buffer.owner.drop_unused()
 
+    def abandon(self) -> None:
+        self.drop_places()
+
     def drop_places(self) -> None:
         """The launch fails while it is run: give back the blocks that it alone wanted."""
         self._leave_places()
@@ -356,31 +359,21 @@ class LaunchKernel:
 
     # The scheduler's side; its lock is held
 
-    def claim(self) -> bool:
-        device = self.device
+    def claim(self) -> Claim:
+        occupancy = self.device.occupancy
         if not self.committed:
-            if device.programming:
-                return False
             split = self.kernel.context.compiler_mode == 5  # programs the board for every launch
-            if split or self.program.identity not in device.loaded:
-                if device.launches or device.moving:
-                    return False
-                device.programming = True
+            if split or self.program.identity not in self.device.loaded:
                 self.stage = Stage.PROGRAM
-                return True
-            if self.cores and device.busy_cores + self.cores > device.cores:
-                return False
-            self._commit()
+                return occupancy.claim_programming()
+            if occupancy.claim_launch(self.cores) is not Claim.TAKEN:
+                return Claim.WAITS
+            self.committed = True
         self.stage = Stage.RUN if self.adopt_places() else Stage.MIGRATE
         if self.stage is Stage.RUN:
             for block in self.places:
                 block.running += 1
-        return True
-
-    def _commit(self) -> None:
-        self.committed = True
-        self.device.launches += 1
-        self.device.busy_cores += self.cores
+        return Claim.TAKEN
 
     def adopt_places(self) -> bool:
         """Whether all buffers are where they are needed; those without contents are by definition."""
@@ -396,9 +389,10 @@ class LaunchKernel:
 
     def release(self, following: Operation | None) -> None:
         if self.stage is Stage.PROGRAM:
-            self.device.programming = False
+            self.device.occupancy.end_programming()
             if following is not None:
-                self._commit()
+                self.device.occupancy.begin_launch(self.cores)
+                self.committed = True
             return
         if self.stage is Stage.RUN:
             for block in self.places:
@@ -410,8 +404,7 @@ class LaunchKernel:
         """The launch is over, well or not."""
         if self.committed:
             self.committed = False
-            self.device.launches -= 1
-            self.device.busy_cores -= self.cores
+            self.device.occupancy.end_launch(self.cores)
         self._leave_places()
 
     def _leave_places(self) -> None:
@@ -503,14 +496,9 @@ class LaunchKernel:
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
-        held = device.scheduler.guards_collector and let_go()  # a kernel may run for long
-        try:
-            engine_kernel.launch(
-                pack_arguments(packed), self.dimensions, self.sizes, self.has_local, reaches, device.network
-            )
-        finally:
-            if held:
-                hold_off()
+        engine_kernel.launch(
+            pack_arguments(packed), self.dimensions, self.sizes, self.has_local, reaches, device.network
+        )
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import weakref
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from fpgart.board.mmd import BoardError
 from fpgart.errors import OutOfResources
 from fpgart.runtime.buffer import HostStore
-from fpgart.runtime.device import Block, Device, Direction
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.event import Operation
+from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.readiness import ReadyList
 
 if TYPE_CHECKING:
     from fpgart.runtime.program import Program
@@ -98,21 +99,20 @@ class ProgramDevice:
         self.program = program
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
+    def ready_list(self) -> ReadyList:
         return self.device.ready_kernels
 
-    def claim(self) -> bool:
-        device = self.device
-        if device.programming or device.launches or device.moving:
-            return False
-        device.programming = True
-        return True
+    def claim(self) -> Claim:
+        return self.device.occupancy.claim_programming()
 
     def release(self, following: Operation | None) -> None:
-        self.device.programming = False
+        self.device.occupancy.end_programming()
 
     def run(self) -> None:
         load_onto(self.device, self.program)
+
+    def abandon(self) -> None:
+        """It reserves nothing before it runs."""
 
 
 def program_device(device: Device, program: Program) -> None:

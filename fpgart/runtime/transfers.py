@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -11,8 +10,10 @@ from fpgart._native import ffi, lib
 from fpgart.board.mmd import BoardError
 from fpgart.errors import CLError, MemObjectAllocationFailure
 from fpgart.runtime.buffer import Buffer, HostStore
-from fpgart.runtime.device import Block, Device, Direction
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.event import Operation
+from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.readiness import ReadyList
 
 FILL_CHUNK = 1 << 20
 
@@ -35,34 +36,37 @@ class Transfer:
         self.busy: tuple[Device, ...] = ()
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
+    def ready_list(self) -> ReadyList:
         return self.device.ready_transfers
 
     @property
     def direction(self) -> Direction:
-        return self.way if self.device.full_duplex else Direction.BOTH
+        return self.device.occupancy.lanes(self.way)
 
     def devices(self) -> tuple[Device, ...]:
         """The boards that it keeps busy, as things are now."""
         return (self.device,)
 
-    def claim(self) -> bool:
+    def claim(self) -> Claim:
         devices = self.devices()
         way = self.way
         for device in devices:
-            if device.programming or device.moving & (way if device.full_duplex else Direction.BOTH):
-                return False
+            if not device.occupancy.admits(way):
+                return Claim.WAITS
         for device in devices:
-            device.moving |= way if device.full_duplex else Direction.BOTH
+            device.occupancy.begin_transfer(way)
         self.busy = devices
-        return True
+        return Claim.TAKEN
 
     def release(self, following: Operation | None) -> None:
         for device in self.busy:
-            device.moving &= ~(self.way if device.full_duplex else Direction.BOTH)
+            device.occupancy.end_transfer(self.way)
 
     def run(self) -> Operation | None:
         raise NotImplementedError
+
+    def abandon(self) -> None:
+        """A transfer reserves nothing before it runs."""
 
 
 class WriteBuffer(Transfer):
@@ -261,11 +265,11 @@ class Migration(Transfer):
                 found[home.device] = None
         return tuple(found)
 
-    def claim(self) -> bool:
+    def claim(self) -> Claim:
         for buffer, target in self.moves:
             home = buffer.owner.home
             if home is not target and (target.running or (home is not None and home.running)):
-                return False
+                return Claim.YIELDS
         return super().claim()
 
     def run(self) -> Operation | None:
@@ -314,6 +318,11 @@ class MigrateToDevice(Migration):
         for _, block in moves:
             block.users.pop(id(self), None)
 
+    def abandon(self) -> None:
+        self._leave(self.moves)
+        for buffer, _ in self.moves:
+            buffer.owner.drop_left_over()
+
     def __del__(self) -> None:
         self._leave(getattr(self, "moves", []))
 
@@ -333,9 +342,11 @@ class MigrateToHost(Transfer):
     def devices(self) -> tuple[Device, ...]:
         return tuple({buffer.device_of_contents(self.device): None for buffer in self.buffers})
 
-    def claim(self) -> bool:
+    def claim(self) -> Claim:
         homes = [buffer.owner.home for buffer in self.buffers]
-        return not any(home.running for home in homes if home is not None) and super().claim()
+        if any(home.running for home in homes if home is not None):
+            return Claim.YIELDS
+        return super().claim()
 
     def run(self) -> None:
         for buffer in self.buffers:
@@ -355,14 +366,17 @@ class HostWork:
         self.work = work
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
-        return self.device.scheduler.host_place
+    def ready_list(self) -> ReadyList:
+        return self.device.scheduler.host_ready
 
-    def claim(self) -> bool:
-        return True
+    def claim(self) -> Claim:
+        return Claim.TAKEN
 
     def release(self, following: Operation | None) -> None:
-        """Nothing was kept busy."""
+        """It keeps nothing busy."""
 
     def run(self) -> None:
         self.work()
+
+    def abandon(self) -> None:
+        """It reserves nothing."""

@@ -23,7 +23,8 @@ from fpgart.errors import InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.locks import new_lock
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import NUMBERS, HostStore, copy_block
-from fpgart.runtime.device import Block, Device, Direction
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.occupancy import Direction
 from fpgart.runtime.transfers import FILL_CHUNK, Transfer
 
 if TYPE_CHECKING:
@@ -309,7 +310,7 @@ class UsmCopy(UsmTransfer):
     def direction(self) -> Direction:
         if not self.devices():
             return Direction.NONE
-        return self.way if self.device.full_duplex else Direction.BOTH
+        return self.device.occupancy.lanes(self.way)
 
     def run(self) -> None:
         target, source = self.places
