@@ -231,6 +231,24 @@ def test_host_runs_when_loaded_with_rtld_local(build: Build, driver: Path, drive
     run(build("rtld_local"), driver, environment=driver_environment)
 
 
+@pytest.mark.parametrize("how", ["finish", "poll", "callback", "wait"])
+def test_what_follows_another_threads_blocking_write_runs(
+    how: str, build: Build, driver_environment: Environment
+) -> None:
+    run(build("shared_queue"), how, environment=driver_environment)
+
+
+@pytest.mark.parametrize("how", ["flushed", "blocking", "finish_other"])
+def test_what_is_flushed_runs_beside_a_kernel_that_waits_for_it(
+    how: str, build: Build, driver_environment: Environment
+) -> None:
+    run(build("progress"), how, environment=driver_environment)
+
+
+def test_commands_run_although_for_a_while_no_thread_can_be_made(build: Build, driver_environment: Environment) -> None:
+    run(build("no_thread"), environment=driver_environment)
+
+
 def test_python_host_gets_right_results(driver_environment: Environment) -> None:
     pytest.importorskip("pyopencl")
     output = run(sys.executable, EXAMPLES / "host.py", environment=driver_environment)

@@ -170,7 +170,7 @@ class World:
         if open_:
             raise Stuck(f"{len(open_)} of {len(self.events)} commands never end")
         occupancy = self.board.occupancy
-        assert not (occupancy.moving or occupancy.programming or occupancy.launches)
+        assert (occupancy.moving, occupancy.programming, occupancy.launches) == (Direction.NONE, False, 0)
         assert not self.scheduler._ready.any_ready()
         assert self.scheduler._ready.running == 0
         for work in self.works:
