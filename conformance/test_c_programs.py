@@ -245,6 +245,12 @@ def test_what_is_flushed_runs_beside_a_kernel_that_waits_for_it(
     run(build("progress"), how, environment=driver_environment)
 
 
+def test_threads_that_share_queues_get_right_results_under_signals(
+    build: Build, driver_environment: Environment
+) -> None:
+    run(build("soak"), "3", environment=driver_environment)
+
+
 def test_commands_run_although_for_a_while_no_thread_can_be_made(build: Build, driver_environment: Environment) -> None:
     run(build("no_thread"), environment=driver_environment)
 
