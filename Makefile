@@ -5,6 +5,7 @@ VENV ?= .venv
 PYTHON ?= $(shell scripts/find-python)
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
+ENGINE = $(VENV)/.engine
 SOURCES = $(wildcard icd/*.c icd/*.h icd/*.py include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
@@ -31,7 +32,11 @@ $(STAMP): pyproject.toml scripts/system-packages
 fpgart/libfpgart.so: $(STAMP) $(SOURCES)
 	$(BIN)/python build_icd.py
 
-build: fpgart/libfpgart.so
+# Without an engine all is built all the same; what to install is said each time.
+$(ENGINE): $(STAMP) scripts/engine-package | fpgart/libfpgart.so
+	if scripts/engine-package $(BIN)/python; then touch $@; fi
+
+build: fpgart/libfpgart.so $(ENGINE)
 
 demo: build
 	$(BIN)/python examples/demo.py

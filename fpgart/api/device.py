@@ -376,6 +376,7 @@ OF_EXTENSIONS = {
     cl.CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
     cl.CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
     cl.CL_DEVICE_SUB_GROUP_SIZES_INTEL: "cl_intel_required_subgroup_size",
+    cl.CL_DEVICE_SPIR_VERSIONS: "cl_khr_spir",
 }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from fpgart.cli import registration, running
-from fpgart.engine.choice import ADVICE, choose_engine
+from fpgart.engine.choice import ADVICE, choose
 from fpgart.engine.interface import NoEngine
 
 SERIES = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -53,10 +53,11 @@ def check_loader() -> str:
 
 
 def check_engine() -> str:
-    engine = choose_engine()
+    choice = choose()
+    engine = choice.engine
     if isinstance(engine, NoEngine):
         raise Failure(f"{engine.reason}" if engine.reason else ADVICE)
-    return f"{engine.name}: {engine.path}"
+    return "; passed over: ".join([f"{engine.name}: {engine.path}", *map(str, choice.passed_over)])
 
 
 def check_kernel() -> str:

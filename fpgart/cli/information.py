@@ -6,6 +6,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from fpgart import __version__, config
@@ -13,7 +16,7 @@ from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, describe, shipped
 from fpgart.board.description import AllocationType, BoardDescription
 from fpgart.cli.registration import LIBRARY
-from fpgart.engine.choice import candidates, choose_engine
+from fpgart.engine.choice import candidates, choose
 from fpgart.watch.words import in_words
 
 KINDS = (AllocationType.HOST, AllocationType.SHARED, AllocationType.DEVICE)
@@ -55,7 +58,9 @@ def _chosen() -> tuple[list[BoardDescription], list[str]]:
 
 def collect() -> dict[str, Any]:
     """Everything, as plain data."""
-    engine = choose_engine()
+    choice = choose()
+    engine = choice.engine
+    unable = {each.path: each.reason for each in choice.passed_over}
     chosen, faults = _chosen()
     boards = {name: describe(name) for name in shipped()} | {board.name: board for board in chosen}
     return {
@@ -66,7 +71,10 @@ def collect() -> dict[str, Any]:
         "boards": [_board(board) for board in boards.values()],
         "chosen_boards": [board.name for board in chosen],
         "board_faults": faults,
-        "engines": [{"name": name, "path": str(path)} for name, path in (*candidates("auto"), *candidates("oclgrind"))],
+        "engines": [
+            {"name": name, "path": str(path), "passed_over": unable.get(path, "")}
+            for name, path in (*candidates("auto"), *candidates("oclgrind"))
+        ],
         "chosen_engine": {"name": engine.name, "version": engine.version, "path": engine.path},
         "environment": [
             {
@@ -78,6 +86,18 @@ def collect() -> dict[str, Any]:
             for option in config.OPTIONS.values()
         ],
     }
+
+
+def serving_engines() -> list[tuple[str, Path]]:
+    """Name and file of the drivers that serve as engine here, best first, whatever this environment's FPGART_... say.
+
+    A process of its own opens them, so this one and those that it starts stay as they are.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
+    command = [sys.executable, "-m", "fpgart.cli", "info", "--json"]
+    told = subprocess.run(command, env=inherited, stdout=subprocess.PIPE, text=True, timeout=120, check=True).stdout
+    engines = [engine for engine in json.loads(told)["engines"] if engine["name"] != "oclgrind"]
+    return [(engine["name"], Path(engine["path"])) for engine in engines if not engine["passed_over"]]
 
 
 def as_json() -> str:
@@ -118,6 +138,8 @@ def as_text() -> str:
         mark = "*" if engine["path"] == chosen["path"] else " "
         version = f"  {chosen['version']}" if mark == "*" else ""
         lines.append(f" {mark} {engine['name']:<7} {engine['path']}{version}")
+        if engine["passed_over"]:
+            lines.append(f"     passed over: {engine['passed_over']}")
     if not facts["engines"]:
         lines.append("   none: kernels cannot be built; pip install 'pyopencl[pocl]' brings one")
     lines += ["", "environment"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from fpgart import config, log
@@ -119,17 +120,27 @@ def checks_kernels(wanted: str) -> bool:
     return wanted == "oclgrind" or Path(wanted).name == OCLGRIND
 
 
-def choose_engine(contents: Contents | None = None) -> Engine:
-    """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
+@dataclass(frozen=True)
+class PassedOver:
+    """A driver that cannot serve as the engine here."""
 
-    `contents` is for engines that check which bytes somebody has written.
-    """
-    wanted = wanted_engine()
-    if wanted == "none":
-        return NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with")
-    if "/" not in wanted and wanted not in ENGINES:
-        return NoEngine(f"FPGART_ENGINE={wanted}: not one of {', '.join(ENGINES)}, nor a driver's path")
-    reasons = []
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The engine, and the drivers that were tried before it."""
+
+    engine: Engine
+    passed_over: tuple[PassedOver, ...] = ()
+
+
+def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
+    """Every driver that `wanted` admits, best first, opened when its turn comes; one given by its path as it is."""
     for name, path in candidates(wanted):
         let_linker_be_found()
         let_threads_stay()
@@ -138,10 +149,35 @@ def choose_engine(contents: Contents | None = None) -> Engine:
             if path.name == OCLGRIND:
                 from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
 
-                return Oclgrind("oclgrind", path, contents)
-            return OpenCLEngine(name, path)
+                yield Oclgrind("oclgrind", path, contents)
+            else:
+                yield OpenCLEngine(name, path, must_build="/" not in wanted)
         except DriverError as error:
-            reasons.append(f"{path}: {error}")
+            yield PassedOver(path, str(error))
+
+
+def choose(contents: Contents | None = None) -> Choice:
+    """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
+
+    `contents` is for engines that check which bytes somebody has written.
+    """
+    wanted = wanted_engine()
+    if wanted == "none":
+        return Choice(NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with"))
+    if "/" not in wanted and wanted not in ENGINES:
+        return Choice(NoEngine(f"FPGART_ENGINE={wanted}: not one of {', '.join(ENGINES)}, nor a driver's path"))
+    passed_over: list[PassedOver] = []
+    for found in opened(wanted, contents):
+        if not isinstance(found, PassedOver):
+            return Choice(found, tuple(passed_over))
+        log.note(f"{found}")
+        passed_over.append(found)
     advice = OCLGRIND_ADVICE if checks_kernels(wanted) else ADVICE
-    log.note("\n".join(reasons) or advice)
-    return NoEngine("\n".join([advice, *reasons]))
+    if not passed_over:
+        log.note(advice)
+    return Choice(NoEngine("\n".join([advice, *map(str, passed_over)])), tuple(passed_over))
+
+
+def choose_engine(contents: Contents | None = None) -> Engine:
+    """The engine that is chosen, or a `NoEngine`."""
+    return choose(contents).engine

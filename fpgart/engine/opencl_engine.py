@@ -62,12 +62,12 @@ class OpenCLEngine:
 
     works_on_own_buffers = False
 
-    def __init__(self, name: str, path: Path) -> None:
-        """Raises DriverError when the driver cannot be used."""
+    def __init__(self, name: str, path: Path, must_build: bool = False) -> None:
+        """Raises DriverError when the driver cannot be used; `must_build` as for `Driver`."""
         self.name = name
         self.path = str(path)
         with keeping_signal_handlers(path):
-            self.driver = Driver(path)
+            self.driver = Driver(path, must_build)
         self.version = self.driver.text("clGetPlatformInfo", self.driver.platform, cl.CL_PLATFORM_VERSION)
         self._queues = threading.local()
 
