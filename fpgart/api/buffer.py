@@ -553,7 +553,8 @@ def enqueue_unmap_mem_object(
     block = memobj.mapped_block(mapped_ptr)
     operation: Operation
     if block is not None:
-        operation = HostWork(command_queue.device, partial(memobj.leave_mapping, block))
+        leave = partial(memobj.leave_mapping, block)
+        operation = HostWork(command_queue.device, leave, instead=leave)
     else:
         operation = UnmapBuffer(command_queue.device, memobj, mapped_ptr, region)
     return command_queue.enqueue(cl.CL_COMMAND_UNMAP_MEM_OBJECT, operation, wait_list)

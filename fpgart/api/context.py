@@ -86,7 +86,7 @@ def given_mode(properties: tuple[int, ...]) -> int:
 
 def is_locked(device: Device, mode: int) -> bool:
     """Whether a living context has the device for modes of the other kind: its own kernels, or binaries."""
-    return any((context.compiler_mode == PRELOADED) != (mode == PRELOADED) for context in list(device.contexts))
+    return any((context.compiler_mode == PRELOADED) != (mode == PRELOADED) for context in device.contexts.all())
 
 
 def made_context(devices: list[Device], properties: tuple[int, ...], mode: int, notify: Notify | None) -> Context:

@@ -56,6 +56,12 @@ class Operation(Protocol):
     def run(self) -> Operation | None:
         """Do it, holding no lock; returns the stage that has to follow, if any. Raises CLError."""
 
+    def abandon(self) -> None:
+        """Give back what it reserved when it was made, as its command ends without it. Called once, no lock held.
+
+        run() sees to that by itself when it fails.
+        """
+
 
 class Event:
     """A command, or (`queue` None) a user event.

@@ -200,6 +200,9 @@ class MovePacket:
             if not self.blocking or network.stopped:
                 raise Unready(f"channel '{self.channel}' is {'full' if self.writing else 'empty'}")
 
+    def abandon(self) -> None:
+        """Nothing was reserved."""
+
 
 class MoveVariable(Transfer):
     """Bytes between the host and a program-scope variable of the program that the board is programmed with."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
 from fpgart.notices import NOTICES
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.event import QUEUED, Event, Operation
 
 if TYPE_CHECKING:
     from fpgart.runtime.context import Context
@@ -38,8 +38,7 @@ class CommandQueue:
         self.outstanding: OrderedDict[Event, None] = OrderedDict()
         self.barrier: Event | None = None
         self._scheduler = context.scheduler
-        with context.placing:
-            context.queues.add(self)
+        context.queues.add(self)
         self._scheduler.queue_made(self)
 
     def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
@@ -47,7 +46,7 @@ class CommandQueue:
         event = Event(self.context, self, command_type, operation)
         for listener in NOTICES.command_enqueued:
             listener(event, wait_list, False)
-        self._scheduler.enqueue(event, wait_list)
+        self._enqueue(event, wait_list)
         return event
 
     def run(
@@ -60,12 +59,27 @@ class CommandQueue:
         if blocking:
             try:
                 self._scheduler.run_blocking(event, wait_list)
+            except BaseException:
+                self._give_back_if_refused(event)
+                raise
             finally:
                 for listener in NOTICES.end_observed:
                     listener(event)
         else:
-            self._scheduler.enqueue(event, wait_list)
+            self._enqueue(event, wait_list)
         return event
+
+    def _enqueue(self, event: Event, wait_list: tuple[Event, ...]) -> None:
+        try:
+            self._scheduler.enqueue(event, wait_list)
+        except BaseException:
+            self._give_back_if_refused(event)
+            raise
+
+    def _give_back_if_refused(self, event: Event) -> None:
+        """A command that the scheduler did not take never ends: its operation is abandoned here."""
+        if event.status == QUEUED and event.operation is not None and event not in self.outstanding:
+            event.operation.abandon()
 
     def is_barrier(self, event: Event) -> bool:
         """Whether later commands of the queue have to wait for `event`."""

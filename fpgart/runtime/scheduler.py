@@ -305,6 +305,7 @@ class Scheduler:
             self._collect(event, SUBMITTED, fired)
         operation = event.operation
         if failed:
+            _abandon(event, fired)
             self._end(event, ExecStatusErrorForEventsInWaitList.status, fired)
         elif operation is None:
             event.start_ns = now
@@ -434,6 +435,8 @@ class Scheduler:
             self._collect(event, SUBMITTED, fired)
             if not failed:
                 self._collect(event, RUNNING, fired)
+        if failed:
+            _abandon(event, fired)
         return ExecStatusErrorForEventsInWaitList.status if failed else COMPLETE
 
     def _collect(self, event: Event, status: int, fired: Fired) -> None:
@@ -584,6 +587,13 @@ class Scheduler:
             self._workers -= 1
         finally:
             self._release()
+
+
+def _abandon(event: Event, fired: Fired) -> None:
+    """Have the operation of a command that will not run give back what it has, once the lock is not held."""
+    operation = event.operation
+    if operation is not None:
+        fired.append((lambda _, __: operation.abandon(), event, event.status))
 
 
 def _tell(event: Event, error: CLError) -> None:
