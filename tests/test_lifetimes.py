@@ -245,9 +245,7 @@ def blocks_with_contents(setting: Setting) -> set[int]:
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("kind", OPERATIONS)
-def test_a_command_gives_back_what_it_reserved_however_it_ends(
-    boards: Boards, kind: str, ending: type[Ending]
-) -> None:
+def test_a_command_gives_back_what_it_reserved_however_it_ends(boards: Boards, kind: str, ending: type[Ending]) -> None:
     setting = Setting.on(boards("usm_s10", "usm_s10"))
     status = ending(setting)(OPERATIONS[kind](setting))
     if ending is Completes and kind not in MAY_FAIL_BY_ITSELF:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 Argument = tuple[int, int, "bytes | int | ref[Buffer] | Pipe"]
 BUFFER, PIPE = -1, -2  # besides the engine's kinds: what has its address at launch
 SIZES = Struct("9Q")
+LARGEST_VALUE = 1 << 16
+"""Bytes of an argument that is passed by value."""
 KERNEL_ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
 
 
@@ -134,12 +136,20 @@ class Kernel:
             raise InvalidArgSize(f"{self.describe(index)} needs a size of local memory above 0")
         self.arguments[index] = (LOCAL, size, 0)
 
+    def check_value_size(self, index: int, size: int) -> None:
+        """Raises InvalidArgSize when a value of `size` bytes is not the argument's; to be asked before it is read."""
+        current = self.arguments[index]
+        known = current is not None and current[0] == BYTES and current[1] == size
+        if not known and not (0 < size <= LARGEST_VALUE and self.engine_kernel.accepts(index, size)):
+            raise InvalidArgSize(f"{self.describe(index)} does not have {size} bytes")
+
     def set_value(self, index: int, value: bytes) -> None:
         """A value; raises InvalidArgSize when its size is not the argument's."""
-        current = self.arguments[index]
-        known = current is not None and current[0] == BYTES and current[1] == len(value)
-        if not known and not self.engine_kernel.accepts(index, len(value)):
-            raise InvalidArgSize(f"{self.describe(index)} does not have {len(value)} bytes")
+        self.check_value_size(index, len(value))
+        self.keep_value(index, value)
+
+    def keep_value(self, index: int, value: bytes) -> None:
+        """As set_value(), of a value that has the right size."""
         self.arguments[index] = (BYTES, len(value), value)
 
     def set_pointer(self, index: int, address: int) -> None:
