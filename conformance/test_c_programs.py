@@ -238,6 +238,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "threads": ("threads",),
     "buffers": ("buffer_life",),
     "retries": ("retries",),
+    "registries": ("registries",),
 }
 # Those that start the driver, use it and end in different ways, to be tried in odd surroundings.
 STARTERS = ("example", "minimal", "nothing released")
@@ -397,6 +398,18 @@ def test_channels_are_as_deep_as_the_mode_says(
     needs_channels(driver)
     environment = {**driver_environment, "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": mode}
     assert run(build("channels"), "depth", environment=environment).split() == [depth, "ok"]
+
+
+def test_channels_have_names_of_any_length(build: Build, driver: Path, driver_environment: Environment) -> None:
+    needs_channels(driver)
+    run(build("long_names"), environment=driver_environment)
+
+
+def test_a_pipe_lives_as_long_as_the_commands_that_use_it(
+    build: Build, driver: Path, driver_environment: Environment
+) -> None:
+    needs_channels(driver)
+    run(build("pipe_life"), environment=driver_environment)
 
 
 def test_a_deadlock_is_an_error_that_names_kernels_and_channels(
