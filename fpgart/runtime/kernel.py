@@ -74,7 +74,7 @@ class Kernel:
         self.arguments: list[Argument | None] = [None] * len(self.kinds)
         self.indirect = Indirect.NONE
         self.usm_pointers: list[int] = []
-        program.kernels.add(self)
+        program.admit(self)
 
     @property
     def name(self) -> str:
