@@ -129,6 +129,7 @@ def build_native(into: Path, work: Path) -> Path:
         "check/faults.c",
         "engine/calls.c",
         "engine/channels.c",
+        "engine/environment.c",
         "engine/signals.c",
     )
     sources = [ROOT / "fpgart" / part for part in parts]
@@ -138,7 +139,7 @@ def build_native(into: Path, work: Path) -> Path:
     ffi.set_source(
         "_native",
         "".join(f'#include "{source.with_suffix(".h").name}"\n' for source in sources),
-        sources=[str(source) for source in sources],
+        sources=[*map(str, sources), str(ROOT / "fpgart/check/code.c")],
         include_dirs=[str(INCLUDE), *(str(source.parent) for source in sources)],
         define_macros=OPENCL_3,
         extra_compile_args=WARNINGS,

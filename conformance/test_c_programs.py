@@ -211,6 +211,28 @@ def test_bad_input_leaks_nothing(build: Build, driver: Path, driver_environment:
     bad_input(build, driver, driver_environment, "--repeat", "6")
 
 
+# What PoCL reads although no argument of the call has it.
+POCL_READS_BEYOND = (
+    "a wait list that does not begin with an event",
+    "clCreateContext/no device",
+    "clSetKernelArg/* of a wrong size",
+    "clSetKernelExecInfo/wrong size of a boolean",
+    "clWaitForEvents/no event",
+)
+
+
+def test_nothing_is_touched_but_what_the_arguments_have(
+    build: Build, driver: Path, driver_environment: Environment
+) -> None:
+    left_out = POCL_READS_BEYOND if "pocl" in driver.name else ()
+    told = run(
+        build("guard_pages"),
+        *(word for pattern in left_out for word in ("--skip", pattern)),
+        environment=driver_environment,
+    )
+    assert int(told.split()[0]) > 80
+
+
 # -- Ordinary hosts --
 
 HOSTS: dict[str, tuple[str, ...]] = {
@@ -223,6 +245,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "threads": ("threads",),
     "buffers": ("buffer_life",),
     "retries": ("retries",),
+    "registries": ("registries",),
 }
 # Those that start the driver, use it and end in different ways, to be tried in odd surroundings.
 STARTERS = ("example", "minimal", "nothing released")
@@ -406,6 +429,18 @@ def test_channels_are_as_deep_as_the_mode_says(
     needs_channels(driver)
     environment = {**driver_environment, "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": mode}
     assert run(build("channels"), "depth", environment=environment).split() == [depth, "ok"]
+
+
+def test_channels_have_names_of_any_length(build: Build, driver: Path, driver_environment: Environment) -> None:
+    needs_channels(driver)
+    run(build("long_names"), environment=driver_environment)
+
+
+def test_a_pipe_lives_as_long_as_the_commands_that_use_it(
+    build: Build, driver: Path, driver_environment: Environment
+) -> None:
+    needs_channels(driver)
+    run(build("pipe_life"), environment=driver_environment)
 
 
 def test_a_deadlock_is_an_error_that_names_kernels_and_channels(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from _fpgart_icd import ffi
@@ -36,19 +37,33 @@ CONTEXT_INFO: dict[int, info.Query[Context]] = {
 }
 
 
-def property_pairs(properties: Any) -> tuple[int, ...]:
-    """A zero-terminated list with its terminator; empty for NULL."""
+def property_pairs(properties: Any, known: Collection[int]) -> tuple[int, ...]:
+    """A zero-terminated list with its terminator; empty for NULL.
+
+    A name that is not `known` ends it, with the value 0: what follows may be no list at all, and is not read.
+    """
     if not properties:
         return ()
     found: list[int] = []
-    while properties[len(found)]:
-        found += (int(properties[len(found)]), int(properties[len(found) + 1]))
+    while name := int(properties[len(found)]):
+        if name not in known:
+            found += (name, 0)
+            break
+        found += (name, int(properties[len(found) + 1]))
     return (*found, 0)
+
+
+CONTEXT_PROPERTIES = (
+    cl.CL_CONTEXT_PLATFORM,
+    cl.CL_CONTEXT_INTEROP_USER_SYNC,
+    cl.CL_CONTEXT_COMPILER_MODE_INTELFPGA,
+    cl.CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA,
+)
 
 
 def context_properties(properties: Any) -> tuple[int, ...]:
     """Raises InvalidPlatform, InvalidProperty."""
-    found = property_pairs(properties)
+    found = property_pairs(properties, CONTEXT_PROPERTIES)
     names = found[0:-1:2]
     for name, value in zip(names, found[1::2], strict=False):
         if names.count(name) > 1:
@@ -86,7 +101,7 @@ def given_mode(properties: tuple[int, ...]) -> int:
 
 def is_locked(device: Device, mode: int) -> bool:
     """Whether a living context has the device for modes of the other kind: its own kernels, or binaries."""
-    return any((context.compiler_mode == PRELOADED) != (mode == PRELOADED) for context in list(device.contexts))
+    return any((context.compiler_mode == PRELOADED) != (mode == PRELOADED) for context in device.contexts.all())
 
 
 def made_context(devices: list[Device], properties: tuple[int, ...], mode: int, notify: Notify | None) -> Context:

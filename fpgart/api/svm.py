@@ -16,7 +16,6 @@ from fpgart.api.entry import Command, Pointer, WaitList, bytes_at, cast, entry
 from fpgart.api.handles import HELD
 from fpgart.errors import InvalidValue, MemCopyOverlap
 from fpgart.runtime import svm
-from fpgart.runtime.buffer import context_svm_base
 from fpgart.runtime.context import Context
 from fpgart.runtime.event import Event
 from fpgart.runtime.queue import CommandQueue
@@ -139,7 +138,7 @@ def enqueue_svm_migrate_mem(
         raise InvalidValue(f"{flags:#x} are no flags for migrating")
     for index in range(num_svm_pointers):
         pointer, size = int(svm_pointers[index]), int(sizes[index]) if sizes else 0
-        base = context_svm_base(command_queue.context, pointer)
-        if base is None or pointer + size > base + command_queue.context.svm[base]:
+        allocation = command_queue.context.svm.find(pointer)
+        if allocation is None or pointer + size > allocation.end:
             raise InvalidValue(f"{pointer:#x} and {size} bytes are not within an allocation of this context")
     return host_work(command_queue, cl.CL_COMMAND_SVM_MIGRATE_MEM, lambda: None, wait_list)

@@ -101,7 +101,7 @@ def begin_trace(path: str) -> Callable[[], None]:
         untraced = [device.mmd for device in devices]
         for device in devices:
             device.mmd = TracedMmd(device.mmd, device.id, trace)
-            for block in list(device.live.values()):
+            for block in device.blocks():
                 trace.know(block)
     NOTICES.listen(trace)
     restore = observe_bound(trace.observe)

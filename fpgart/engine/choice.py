@@ -12,7 +12,7 @@ from pathlib import Path
 from fpgart import config, log
 from fpgart._native import lib
 from fpgart.engine.contents import Contents
-from fpgart.engine.driver import DriverError
+from fpgart.engine.driver import DriverError, say
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_engine import OpenCLEngine
 
@@ -83,11 +83,9 @@ def candidates(wanted: str) -> list[tuple[str, Path]]:
 def let_linker_be_found() -> None:
     """PoCL aborts the process when its compiler finds no `ld`, as under `env -i` or a PATH of one's own.
 
-    So the standard folders are put behind what PATH has.
+    So for PoCL the standard folders are behind what PATH has now, whatever becomes of PATH later.
     """
-    path = os.environ.get("PATH", "")
-    if not any(os.access(os.path.join(folder, "ld"), os.X_OK) for folder in path.split(os.pathsep) if folder):
-        os.environ["PATH"] = os.pathsep.join(filter(None, (path, *STANDARD_PATH)))
+    say("PATH", os.pathsep.join(filter(None, (os.environ.get("PATH", ""), *STANDARD_PATH))))
 
 
 def let_threads_stay() -> None:
@@ -97,7 +95,7 @@ def let_threads_stay() -> None:
     PoCL's threads on one processor: kernels of a millisecond then take twice as long.
     """
     if len(os.sched_getaffinity(0)) == os.cpu_count():
-        os.environ.setdefault("POCL_AFFINITY", "1")
+        say("POCL_AFFINITY", "1", unless_set=True)
 
 
 def let_kernels_run_beside_each_other(path: Path) -> None:
@@ -106,7 +104,7 @@ def let_kernels_run_beside_each_other(path: Path) -> None:
     Not where the host itself uses this PoCL, too: it would see one device more.
     """
     if path.name.startswith("libpocl") and not lib.driver_is_open(str(path).encode()):
-        os.environ.setdefault("POCL_DEVICES", "pthread basic")
+        say("POCL_DEVICES", "pthread basic", unless_set=True)
 
 
 def wanted_engine() -> str:
@@ -142,10 +140,10 @@ class Choice:
 def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
     """Every driver that `wanted` admits, best first, opened when its turn comes; one given by its path as it is."""
     for name, path in candidates(wanted):
-        let_linker_be_found()
-        let_threads_stay()
-        let_kernels_run_beside_each_other(path)
         try:
+            let_linker_be_found()
+            let_threads_stay()
+            let_kernels_run_beside_each_other(path)
             if path.name == OCLGRIND:
                 from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
 

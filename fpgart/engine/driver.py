@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -57,6 +58,15 @@ SIGNATURES = {
 
 class DriverError(Exception):
     """A driver that cannot serve as engine; the sentence says why."""
+
+
+def say(name: str, value: str, *, unless_set: bool = False) -> None:
+    """What drivers hear when they ask for a variable; the process's own environment stays as it is.
+
+    With `unless_set` only where the user has not decided about it. Raises DriverError.
+    """
+    if not lib.environment_say(os.fsencode(name), os.fsencode(value), unless_set):
+        raise DriverError(f"no memory for what the engine hears of {name}")
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,10 @@ from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemorySystem, Region
 from fpgart.board.mmd import BoardError, Mmd
 from fpgart.errors import DeviceNotAvailable
+from fpgart.locks import new_lock
 from fpgart.notices import NOTICES
 from fpgart.runtime.occupancy import Occupancy
+from fpgart.runtime.registry import Living
 
 if TYPE_CHECKING:
     from fpgart.engine.network import Network
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class Block:
     """A range of a device's memory, held until release().
 
-    `owner` is the number of the buffer or allocation it is for. `users` are the launches that were
-    enqueued and will need it; `running` counts those that run now. The scheduler guards `running`.
+    `owner` is the number of the buffer or allocation it is for. `users` are the reservations of
+    commands that were enqueued and will need it; `running` counts those that run now. The scheduler guards `running`.
     `mapped` counts the host's mappings of it, where the board's memory is the host's own.
     """
 
@@ -82,7 +83,7 @@ class Device:
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
         self.cores = mmd.description.cores
         """How many tasks can run at once; 0 for no limit."""
-        self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+        self.contexts: Living[Context] = Living()
         """Those that have it and live."""
         self.network: Network | None = None
         """What the kernels of the binary that is loaded share, where they talk to each other."""
@@ -91,8 +92,8 @@ class Device:
         """False for a simulator until a binary is loaded: nothing can be placed on it before."""
         self.interleaving = self._own_interleaving()
         """By memory, whether its banks are interleaved by the binary that is loaded."""
-        self.live: dict[int, Block] = {}
-        """The blocks that are taken, by board address."""
+        self._live: dict[int, Block] = {}
+        self._taking = new_lock()
         self.pll_settings: tuple[int, ...] = ()
         self._exceptions: tuple[int, Callable[[int], None]] | None = None
         self.before_kernel: Callable[[str], None] | None = None
@@ -135,7 +136,7 @@ class Device:
         if self.network is not None:
             self.network.stop()
             self.network = None
-        self.mmd.renew([block.region.whole() for block in self.live.values()])
+        self.mmd.renew([block.region.whole() for block in self.blocks()])
         for identity in list(self.loaded):
             self.unload(identity)
         self.knows_memories = not self._simulator
@@ -155,9 +156,14 @@ class Device:
             if kind & mask:
                 callback(kind)
 
+    def blocks(self) -> list[Block]:
+        """The blocks that are taken now."""
+        with self._taking:
+            return list(self._live.values())
+
     def bytes_in_use(self) -> int:
         """Bytes of the board's memory that blocks have."""
-        return sum(block.region.size for block in list(self.live.values()))
+        return sum(block.region.size for block in self.blocks())
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """A block in a memory (None: the default one for this size); None when nothing is free there."""
@@ -167,7 +173,9 @@ class Device:
                 listener(self, size, owner)
             return None
         self.mmd.in_use(region.address, size)
-        block = self.live[region.address] = Block(self, region, owner)
+        block = Block(self, region, owner)
+        with self._taking:
+            self._live[region.address] = block
         for listener in NOTICES.block_reserved:
             listener(block)
         return block
@@ -181,6 +189,7 @@ class Device:
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:
             listener(block)
-        self.live.pop(block.region.address, None)
+        with self._taking:
+            self._live.pop(block.region.address, None)
+        self.mmd.unused(block.region.address, block.region.size)  # before it can be somebody else's
         self.memories.free(block.region)
-        self.mmd.unused(block.region.address, block.region.size)

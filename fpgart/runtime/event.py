@@ -57,7 +57,10 @@ class Operation(Protocol):
         """Do it, holding no lock; returns the stage that has to follow, if any. Raises CLError."""
 
     def abandon(self) -> None:
-        """Give back what was reserved when it was made: its command has ended without running it. No lock is held."""
+        """Give back what it reserved when it was made, as its command ends without it. Called once, no lock held.
+
+        run() sees to that by itself when it fails.
+        """
 
 
 class Event:

@@ -189,9 +189,6 @@ class MovePacket:
     def release(self, following: Operation | None) -> None:
         """It keeps nothing busy."""
 
-    def abandon(self) -> None:
-        """It reserves nothing."""
-
     def run(self) -> None:
         """Raises DeviceNotFound, the status -1 that the original gives, when the packet has to wait and may not."""
         network = self.device.network
@@ -204,6 +201,9 @@ class MovePacket:
         while not move(self.address, SLICE_MS if self.blocking else 0):
             if not self.blocking or network.stopped:
                 raise Unready(f"channel '{self.channel}' is {'full' if self.writing else 'empty'}")
+
+    def abandon(self) -> None:
+        """Nothing was reserved."""
 
 
 class MoveVariable(Transfer):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fpgart.board.mmd import BoardError
@@ -39,9 +40,15 @@ def load_into_memory(device: Device, program: Program) -> None:
     region = device.memories.allocate_program(len(image))
     if region is None:
         raise OutOfResources(f"no {len(image)} bytes free for a program on device {device.id} ('{device.board.name}')")
-    device.mmd.program(image)
+    try:
+        device.mmd.program(image)
+    except BaseException:
+        device.memories.free(region)
+        raise
+    device.unload(program.identity)  # what a context that programs anew for every launch loads once more
     device.loaded[program.identity] = region
-    weakref.finalize(program, device.unload, program.identity).atexit = False
+    forget = program.context.reaper.append  # programs die anywhere, also where the board's memory is locked
+    weakref.finalize(program, forget, partial(device.unload, program.identity)).atexit = False
 
 
 def program_anew(device: Device, program: Program) -> None:
@@ -67,7 +74,7 @@ def program_anew(device: Device, program: Program) -> None:
 def save(device: Device) -> list[tuple[Block, HostStore]]:
     """A copy of every block of the device, in the host's memory. Raises OutOfHostMemory, BoardError."""
     saved = []
-    for block in list(device.live.values()):
+    for block in device.blocks():
         store = HostStore(block.region.size)
         device.mmd.read(block.address, store.address, block.region.size)
         saved.append((block, store))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
 from fpgart.notices import NOTICES
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.event import QUEUED, Event, Operation
 from fpgart.runtime.order import QueueOrder
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ class CommandQueue:
         self.in_order = not properties & cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
         self.order: QueueOrder[Event] = QueueOrder(self.in_order)
         self._scheduler = context.scheduler
-        with context.placing:
-            context.queues.add(self)
+        context.queues.add(self)
         self._scheduler.queue_made(self)
 
     def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
@@ -46,7 +45,7 @@ class CommandQueue:
         event = Event(self.context, self, command_type, operation)
         for listener in NOTICES.command_enqueued:
             listener(event, wait_list, False)
-        self._scheduler.enqueue(event, wait_list)
+        self._enqueue(event, wait_list)
         return event
 
     def run(
@@ -59,12 +58,27 @@ class CommandQueue:
         if blocking:
             try:
                 self._scheduler.run_blocking(event, wait_list)
+            except BaseException:
+                self._give_back_if_refused(event)
+                raise
             finally:
                 for listener in NOTICES.end_observed:
                     listener(event)
         else:
-            self._scheduler.enqueue(event, wait_list)
+            self._enqueue(event, wait_list)
         return event
+
+    def _enqueue(self, event: Event, wait_list: tuple[Event, ...]) -> None:
+        try:
+            self._scheduler.enqueue(event, wait_list)
+        except BaseException:
+            self._give_back_if_refused(event)
+            raise
+
+    def _give_back_if_refused(self, event: Event) -> None:
+        """A command that the scheduler did not take never ends: its operation is abandoned here."""
+        if event.status == QUEUED and event.operation is not None and event not in self.order.open:
+            event.operation.abandon()
 
     def flush(self) -> None:
         """Hand all that is in the queue to the device (OpenCL 3.0, 5.15)."""

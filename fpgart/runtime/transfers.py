@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fpgart._native import ffi, lib
-from fpgart.board.mmd import BoardError
-from fpgart.errors import CLError, MemObjectAllocationFailure
-from fpgart.runtime.buffer import Buffer, HostStore
+from fpgart.runtime.buffer import Buffer, HostStore, Reservation
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Operation
 from fpgart.runtime.occupancy import Claim, Direction
@@ -66,7 +64,7 @@ class Transfer:
         raise NotImplementedError
 
     def abandon(self) -> None:
-        """A transfer reserves nothing before it runs."""
+        """Nothing was reserved but the buffer's home, which stays the buffer's."""
 
 
 class WriteBuffer(Transfer):
@@ -227,9 +225,13 @@ class MapBuffer(WriteBuffer):
     def run(self) -> None:
         try:
             self.buffer.map_in(self.host, self.offset, self.size, self.flags)
-        except (BoardError, CLError):
-            self.buffer.void_mapping(self.host, (self.offset, self.size, self.flags))
+        except BaseException:
+            self.abandon()
             raise
+
+    def abandon(self) -> None:
+        """The host may unmap what it got no contents in: nothing is written back then."""
+        self.buffer.void_mapping(self.host, (self.offset, self.size, self.flags))
 
 
 class UnmapBuffer(MapBuffer):
@@ -240,6 +242,9 @@ class UnmapBuffer(MapBuffer):
 
     def run(self) -> None:
         self.buffer.map_out(self.host, (self.offset, self.size, self.flags))
+
+    def abandon(self) -> None:
+        """The region has been unmapped since the host's call; nothing is written back."""
 
 
 class Migration(Transfer):
@@ -290,41 +295,31 @@ class MapInPlace(Migration):
 class MigrateToDevice(Migration):
     """Buffers to a device because the host says so (OpenCL 3.0, 5.7); room is reserved at once."""
 
-    __slots__ = ()
+    __slots__ = ("_reserved",)
 
     def __init__(self, device: Device, buffers: list[Buffer], keep: bool) -> None:
         """Raises MemObjectAllocationFailure; nothing stays reserved then."""
-        moves: list[tuple[Buffer, Block]] = []
+        self._reserved = Reservation()
         try:
-            for buffer in buffers:
-                moves.append((buffer, buffer.reserve(device, user=id(self))))
-        except MemObjectAllocationFailure:
-            self._leave(moves)
-            for buffer, _ in moves:
-                buffer.owner.drop_unused()
+            moves = [(buffer, self._reserved.take(buffer, device)) for buffer in buffers]
+        except BaseException:
+            self.abandon()
             raise
         super().__init__(device, moves, "clEnqueueMigrateMemObjects", keep=keep)
 
     def run(self) -> Operation | None:
         try:
             return super().run()
-        except (BoardError, CLError):
-            self._leave(self.moves)
-            for buffer, _ in self.moves:
-                buffer.owner.drop_left_over()
+        except BaseException:
+            self.abandon()
             raise
 
-    def _leave(self, moves: list[tuple[Buffer, Block]]) -> None:
-        for _, block in moves:
-            block.users.pop(id(self), None)
+    def release(self, following: Operation | None) -> None:
+        super().release(following)
+        self._reserved.leave()
 
     def abandon(self) -> None:
-        self._leave(self.moves)
-        for buffer, _ in self.moves:
-            buffer.owner.drop_left_over()
-
-    def __del__(self) -> None:
-        self._leave(getattr(self, "moves", []))
+        self._reserved.give_back()
 
 
 class MigrateToHost(Transfer):
@@ -353,17 +348,23 @@ class MigrateToHost(Transfer):
             buffer.migrate_to_host(self.reason, keep=self.keep)
 
 
+def nothing() -> None:
+    """What most work on the host leaves behind when it is not done."""
+
+
 class HostWork:
     """Work that touches host memory only: it conflicts with nothing."""
 
-    __slots__ = ("device", "work")
+    __slots__ = ("device", "instead", "work")
     name = "host"
     needs_thread = False
     direction = Direction.NONE
 
-    def __init__(self, device: Device, work: Callable[[], None]) -> None:
+    def __init__(self, device: Device, work: Callable[[], None], instead: Callable[[], None] = nothing) -> None:
+        """`instead` is called when the work will not be done."""
         self.device = device
         self.work = work
+        self.instead = instead
 
     @property
     def ready_list(self) -> ReadyList:
@@ -379,4 +380,4 @@ class HostWork:
         self.work()
 
     def abandon(self) -> None:
-        """It reserves nothing."""
+        self.instead()
