@@ -20,6 +20,8 @@ REFUSED = {
     "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     "clMemBlockingFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
 }
+IN_THE_LOBBY = {"clGetPlatformInfo": "fpgart_lobby_platform_info", "clGetDeviceIDs": "fpgart_lobby_device_count"}
+"""What answers some calls of hosts in Python without the interpreter: loaders make them under a lock of theirs."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -33,6 +35,9 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_host_retained(uintptr_t handle);")
     lines.append("    void fpgart_host_released(uintptr_t handle);")
     lines.append("    void fpgart_reap(void);")
+    lines.append("    int fpgart_busy(void);")
+    lines.append("    char *fpgart_control_request(const char *request, size_t length);")
+    lines.append("    void fpgart_settle(void);")
     lines.append("    void fpgart_shut_down(void);")
     lines.append("}")
     lines.append(
@@ -46,12 +51,28 @@ uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
 const char *fpgart_library_directory(void);
 int fpgart_owns_interpreter(void);
+extern const char fpgart_platform_extensions[], fpgart_icd_suffix[];
+uintptr_t fpgart_platform(void);
+void fpgart_count_devices(cl_uint count);
 void fpgart_refuse(const char *reason);
 void fpgart_close(void);
 void fpgart_close_at_exit(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
+char *fpgart_text(const char *words);
+size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
+int fpgart_is_guest(void);
+char *fpgart_ask_host(const char *module, const char *function, const char *request, size_t length,
+                      int only_if_imported, size_t *answer_length);
+void fpgart_answer_read(char *answer);
+void fpgart_call_about_object(uintptr_t function, uintptr_t object, uintptr_t data);
+void fpgart_call_about_event(uintptr_t function, uintptr_t event, cl_int status, uintptr_t data);
+void fpgart_call_to_free(uintptr_t function, uintptr_t queue, cl_uint count, uintptr_t *pointers, uintptr_t data);
+void fpgart_call_about_error(uintptr_t function, const char *words, uintptr_t data);
+void fpgart_call_about_exception(uintptr_t function, cl_uint kind, uintptr_t data);
+void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t object, const char *type,
+                                   cl_uint references);
 void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
                            const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of, const char *file);
 """
@@ -150,7 +171,7 @@ def forwarded(function: Prototype) -> list[str]:
             arguments.append(p.name)
     call = f"py_{name}({', '.join(arguments)})"
     lines += [f"CL_API_ENTRY {function.declaration}", "{"]
-    lines.append("    struct fpgart_aside aside;")
+    lines.append("    struct fpgart_visit visit;")
     if any(p.name == "errcode_ret" for p in function.parameters):
         declared, refused = "uintptr_t result = 0", f"({function.returns})0"
         lines += ["    cl_int status = CL_OUT_OF_RESOURCES;"]
@@ -161,17 +182,20 @@ def forwarded(function: Prototype) -> list[str]:
     else:
         declared = "cl_int result"
         refused = REFUSED.get(name, "CL_OUT_OF_RESOURCES")
+    if name in IN_THE_LOBBY:
+        words = ", ".join(p.name for p in function.parameters)
+        lines += [f"    cl_int known;", f"    if ({IN_THE_LOBBY[name]}({words}, &known))", "        return known;"]
     if name in FREES:
         lines.append(f"    {FREES[name]}")
-    lines.append("    if (!fpgart_enter()) {")
+    lines.append("    if (!fpgart_enter(&visit)) {")
     if name == "clGetPlatformIDs":
         lines += ["        if (num_platforms != NULL)", "            *num_platforms = 0;"]
     if "result = 0" in declared:
         lines += ["        if (errcode_ret != NULL)", "            *errcode_ret = status;"]
-    lines += [f"        return {refused};".replace(" ;", ";"), "    }", "    fpgart_put_aside(&aside);"]
+    lines += [f"        return {refused};".replace(" ;", ";"), "    }"]
     lines += [
         f"    {declared.split(' = ')[0]} = {call};" if declared else f"    {call};",
-        "    fpgart_put_back(&aside);",
+        "    fpgart_leave(&visit);",
     ]
     if "result = 0" in declared:
         lines += ["    if (errcode_ret != NULL)", "        *errcode_ret = status;"]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 from collections.abc import Callable
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from _fpgart_icd import ffi, lib
 
-from fpgart import config, locks, log
-from fpgart.api import handles
+from fpgart import config, log
+from fpgart.api import control, handles
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
 from fpgart.api.watching import start_watchers
@@ -88,24 +87,26 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     from importlib import import_module
 
     owns = bool(lib.fpgart_owns_interpreter())
-    if not owns:
-        locks.expect_destructors()  # before any lock is made
     at_end: list[Callable[[], None]] = []
     trace = start_trace(at_end)
-    scheduler = make_scheduler(guard_collector=not owns)
+    scheduler = make_scheduler()
     kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
     platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace, kernels), None, scheduler, contents)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
-    handles.publish(platform)
+    handles.adopt(platform, lib.fpgart_platform())
+    lib.fpgart_count_devices(len(platform.devices))
     for device in platform.devices:
         handles.publish(device)
     platform.engine_grew = lib.fpgart_close_at_exit
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
     ffi.def_extern(name="fpgart_reap")(handles.reap)
+    ffi.def_extern(name="fpgart_busy", error=0)(lambda: not platform.scheduler.settle(0))
+    ffi.def_extern(name="fpgart_control_request")(control.answer)
+    ffi.def_extern(name="fpgart_settle")(lambda: settle(platform, at_end, faults))
     ffi.def_extern(name="fpgart_shut_down")(lambda: shut_down(platform, at_end, faults))
     for chapter in (*CHAPTERS, "absent"):
         import_module(f"fpgart.api.{chapter}")
@@ -113,17 +114,15 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
 
     refuse_the_rest(functions)
     start_profile()
-    if not owns:
-        atexit.register(lambda: settle(platform, at_end, faults))
 
 
-def make_scheduler(*, guard_collector: bool) -> Scheduler:
+def make_scheduler() -> Scheduler:
     """The one that FPGART_TIME asks for."""
     if config.TIME.value == "model":
         from fpgart.runtime.simulated_clock import ModelScheduler
 
-        return ModelScheduler(guard_collector=guard_collector)
-    return Scheduler(guard_collector=guard_collector)
+        return ModelScheduler()
+    return Scheduler()
 
 
 def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:

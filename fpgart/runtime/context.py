@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fpgart.errors import CLError
-from fpgart.locks import new_lock
 from fpgart.runtime.usm import UsmRegistry, give_back
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Context:
         self.devices = devices
         self.properties = properties
         self.reaper: deque[Callable[[], None]] = deque()
-        self.placing = new_lock()
+        self.placing = threading.Lock()
         """Guards which blocks the context's buffers have, and its queues."""
         self.compiler_mode = 4
         """How programs come to be in the context: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""

@@ -24,7 +24,6 @@ from fpgart.errors import (
     InvalidOperation,
     OutOfResources,
 )
-from fpgart.locks import hold_off, let_go
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device, Direction
@@ -503,14 +502,9 @@ class LaunchKernel:
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
-        held = device.scheduler.guards_collector and let_go()  # a kernel may run for long
-        try:
-            engine_kernel.launch(
-                pack_arguments(packed), self.dimensions, self.sizes, self.has_local, reaches, device.network
-            )
-        finally:
-            if held:
-                hold_off()
+        engine_kernel.launch(
+            pack_arguments(packed), self.dimensions, self.sizes, self.has_local, reaches, device.network
+        )
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()

@@ -31,7 +31,6 @@ from fpgart.errors import (
     OutOfResources,
     error_of,
 )
-from fpgart.locks import Lock, QuietLock, hold_off, let_go
 from fpgart.notices import NOTICES
 from fpgart.runtime.device import Direction
 from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event
@@ -51,10 +50,8 @@ Fired = list[tuple[Callback, Event, int]]
 class Scheduler:
     """Runs the commands of all queues of a process."""
 
-    def __init__(self, *, guard_collector: bool = False) -> None:
-        """`guard_collector` is for hosts written in Python (fpgart/locks.py)."""
-        self._lock: Lock = QuietLock() if guard_collector else threading.Lock()
-        self.guards_collector = guard_collector
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._acquire = self._lock.acquire
         self._release = self._lock.release
         self.host_place: OrderedDict[Event, None] = OrderedDict()
@@ -260,15 +257,11 @@ class Scheduler:
     # With the lock held
 
     def _begin(self) -> None:
-        """This thread runs a command: no destructor of the host may wait for it here."""
+        """This thread runs a command."""
         self._running += 1
-        if self.guards_collector:
-            hold_off()
 
     def _stop(self) -> None:
         self._running -= 1
-        if self.guards_collector:
-            let_go()
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
@@ -452,8 +445,6 @@ class Scheduler:
         if operation is not None and operation.needs_thread:
             name = f"fpgart {operation.name}"
             threading.Thread(target=self._run_apart, args=(event,), name=name, daemon=True).start()
-            if self.guards_collector:
-                let_go()
         else:
             self._run(event)
 

@@ -210,8 +210,8 @@ class SimulatedClock:
 class ModelScheduler(Scheduler):
     """The scheduler with a simulated clock beside it: commands run as ever, their times are the clock's."""
 
-    def __init__(self, *, guard_collector: bool = False) -> None:
-        super().__init__(guard_collector=guard_collector)
+    def __init__(self) -> None:
+        super().__init__()
         self.clock = SimulatedClock()
 
     # Commands

@@ -9,6 +9,7 @@ allocation is on one side or the other, page range by page range, as hints and k
 
 from __future__ import annotations
 
+import threading
 import enum
 from bisect import bisect_right, insort
 from collections.abc import Iterator
@@ -20,7 +21,6 @@ from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.board.description import AllocationType
 from fpgart.errors import InvalidValue, OutOfHostMemory, OutOfResources
-from fpgart.locks import new_lock
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import NUMBERS, HostStore, copy_block
 from fpgart.runtime.device import Block, Device, Direction
@@ -132,7 +132,7 @@ class UsmRegistry:
     """The allocations of a context, found by any pointer into them in logarithmic time."""
 
     def __init__(self) -> None:
-        self._lock = new_lock()
+        self._lock = threading.Lock()
         self._begins: list[int] = []
         self._allocations: dict[int, UsmAllocation] = {}
 
