@@ -90,12 +90,13 @@ def quoted(*words: str) -> str:
 
 
 def option_names() -> list[tuple[str, str]]:
-    """Macros for the options by which C code counts devices (icd/lobby.c)."""
+    """Macros for the options that C code reads before an interpreter has started (icd/lobby.c)."""
     from fpgart import config
 
     numbers = (config.SIMULATOR_DEVICES, config.EMULATOR_DEVICES, config.CPU_EMULATE_DEVICES)
     return [
         ("FPGART_BOARDS", quoted(config.BOARD.name)),
+        ("FPGART_IDENTITY", quoted(config.PLATFORM.name)),
         ("FPGART_OFFLINE_DEVICE", quoted(config.OFFLINE_DEVICE.name)),
         ("FPGART_DEVICE_NUMBERS", quoted(*(option.name for option in numbers))),
     ]
@@ -104,12 +105,14 @@ def option_names() -> list[tuple[str, str]]:
 def build_driver(into: Path, work: Path) -> Path:
     """Compile libfpgart.so into the folder `into`."""
     from cffi import FFI
-    from generate import declarations, entry_points, implemented_in_python
+    from generate import declarations, entry_points, identities, implemented_in_python
     from prototypes import read_api
 
     api = read_api(INCLUDE, compiler())
     generated = work / "entry_points.c"
     generated.write_text(entry_points(api))
+    said = work / "identities.c"
+    said.write_text(identities())
     exports = work / "exports.map"
     exports.write_text("{ global: cl*; fpgart_control*; local: *; };\n")
     ffi = FFI()
@@ -120,7 +123,7 @@ def build_driver(into: Path, work: Path) -> Path:
     ffi.set_source(
         "_fpgart_icd",
         '#include "icd.h"\nint fpgart_start_embedding(void) { return cffi_start_python(); }\n',
-        sources=[str(generated), *map(str, sorted(ICD.glob("*.c")))],
+        sources=[str(generated), str(said), *map(str, sorted(ICD.glob("*.c")))],
         include_dirs=[str(ICD), str(INCLUDE)],
         define_macros=[*OPENCL_3, ("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"])), *option_names()],
         extra_compile_args=WARNINGS,

@@ -51,7 +51,6 @@ uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
 const char *fpgart_library_directory(void);
 int fpgart_owns_interpreter(void);
-extern const char fpgart_platform_extensions[], fpgart_icd_suffix[];
 uintptr_t fpgart_platform(void);
 void fpgart_count_devices(cl_uint count);
 void fpgart_refuse(const char *reason);
@@ -137,6 +136,24 @@ def entry_points(api: Api) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def identities() -> str:
+    """The C file of what the platform says of itself, from fpgart/identity.py."""
+    from fpgart.identity import ICD_SUFFIX, IDENTITIES, PLATFORM_EXTENSIONS, PROFILE
+
+    lines = [
+        "/* Made by build_icd.py from fpgart/identity.py. */",
+        '#include "icd.h"',
+        f'const char fpgart_profile[] = "{PROFILE}";',
+        f'const char fpgart_platform_extensions[] = "{" ".join(PLATFORM_EXTENSIONS)}";',
+        f'const char fpgart_icd_suffix[] = "{ICD_SUFFIX}";',
+        "const struct fpgart_identity fpgart_identities[] = {",
+    ]
+    for option, identity in IDENTITIES.items():
+        words = ", ".join(f'"{word}"' for word in (option, identity.name, identity.vendor, identity.version))
+        lines.append(f"    {{{words}}},")
+    return "\n".join([*lines, "    {NULL, NULL, NULL, NULL},", "};"]) + "\n"
 
 
 def reference_count(function: Prototype) -> list[str]:

@@ -2,8 +2,8 @@
  *
  * What can be said without an interpreter. OpenCL loaders find their platforms under a lock of
  * theirs; in a host written in Python another thread may wait for that lock with the interpreter's,
- * so nothing here may wait for the interpreter: that there is a platform, its extensions and its
- * suffix, and how many devices it has, by which some loaders sort platforms. Before the driver has
+ * so nothing here may wait for the interpreter: that there is a platform, what it is called and
+ * can, and how many devices it has, by which some loaders sort platforms. Before the driver has
  * started, the number is what the environment asks for; whether each of those boards can be had is
  * known later. */
 #include "icd.h"
@@ -17,9 +17,6 @@
 #define KNOWN_TYPES                                                                                \
     (CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |                            \
      CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM)
-
-const char fpgart_platform_extensions[] = "cl_khr_icd cl_khr_extended_versioning";
-const char fpgart_icd_suffix[] = "FPGART";
 
 static uintptr_t platform;
 static atomic_int known_count = -1; /* devices, once the driver runs */
@@ -87,17 +84,40 @@ static cl_uint devices_of_type(cl_device_type type)
     return (type & CL_DEVICE_TYPE_DEFAULT) && all > 0 ? 1 : 0;
 }
 
+static const struct fpgart_identity *identity(void)
+{
+    const struct fpgart_identity *found = fpgart_identities;
+    while (found->option != NULL && strcmp(found->option, option(FPGART_IDENTITY)) != 0)
+        found++;
+    return found->option != NULL ? found : fpgart_identities;
+}
+
+/* NULL for what is no text. */
+static const char *platform_text(cl_platform_info query)
+{
+    switch (query) {
+    case CL_PLATFORM_PROFILE:
+        return fpgart_profile;
+    case CL_PLATFORM_VERSION:
+        return identity()->version;
+    case CL_PLATFORM_NAME:
+        return identity()->name;
+    case CL_PLATFORM_VENDOR:
+        return identity()->vendor;
+    case CL_PLATFORM_EXTENSIONS:
+        return fpgart_platform_extensions;
+    case CL_PLATFORM_ICD_SUFFIX_KHR:
+        return fpgart_icd_suffix;
+    default:
+        return NULL;
+    }
+}
+
 int fpgart_lobby_platform_info(cl_platform_id asked, cl_platform_info query, size_t size,
                                void *value, size_t *size_ret, cl_int *status)
 {
-    const char *text;
-    if (query == CL_PLATFORM_EXTENSIONS)
-        text = fpgart_platform_extensions;
-    else if (query == CL_PLATFORM_ICD_SUFFIX_KHR)
-        text = fpgart_icd_suffix;
-    else
-        return 0;
-    if (!is_open() || (uintptr_t)asked != fpgart_platform())
+    const char *text = platform_text(query);
+    if (text == NULL || !is_open() || (uintptr_t)asked != fpgart_platform())
         return 0;
     *status = fpgart_answer((uintptr_t)value, size, size_ret, text, strlen(text) + 1);
     return 1;

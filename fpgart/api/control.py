@@ -14,6 +14,7 @@ from typing import Any
 from _fpgart_icd import ffi, lib
 
 from fpgart import log
+from fpgart.api.host import ask_host
 from fpgart.board.faults import FAULTS, Fault
 from fpgart.errors import CLError
 
@@ -21,6 +22,13 @@ from fpgart.errors import CLError
 def add_faults(text: str) -> list[int]:
     """The numbers of the faults, by which others mean them."""
     return [_number(fault) for fault in FAULTS.add(text)]
+
+
+def add_waiting_faults() -> None:
+    """Those that the host asked for before the driver started; they get the first numbers (fpgart/faults.py)."""
+    waiting = ask_host("fpgart.faults", "hand_over", b"", only_if_imported=True)
+    for text in json.loads(waiting or b"[]"):
+        add_faults(text)
 
 
 def remove_faults(numbers: list[int]) -> None:

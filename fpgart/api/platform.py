@@ -5,25 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from _fpgart_icd import ffi, lib
-
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import HELD
 from fpgart.errors import InvalidValue
+from fpgart.identity import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
 from fpgart.runtime.platform import Platform
 
 
-
-def text(words: Any) -> str:
-    """A C string that C code answers with, too (icd/lobby.c)."""
-    return bytes(ffi.string(words)).decode()
-
-
-PROFILE = "FULL_PROFILE"
-SUFFIX = text(lib.fpgart_icd_suffix)
-EXTENSIONS = {name: info.version(1, 0) for name in text(lib.fpgart_platform_extensions).split()}
+EXTENSIONS = {name: info.version(1, 0) for name in PLATFORM_EXTENSIONS}
 
 PLATFORM_INFO: dict[int, info.Query[Platform]] = {
     cl.CL_PLATFORM_PROFILE: lambda p: info.string(PROFILE),
@@ -36,7 +27,7 @@ PLATFORM_INFO: dict[int, info.Query[Platform]] = {
         info.name_version(name, number) for name, number in EXTENSIONS.items()
     ),
     cl.CL_PLATFORM_HOST_TIMER_RESOLUTION: lambda p: info.u64(1),
-    cl.CL_PLATFORM_ICD_SUFFIX_KHR: lambda p: info.string(SUFFIX),
+    cl.CL_PLATFORM_ICD_SUFFIX_KHR: lambda p: info.string(ICD_SUFFIX),
 }
 
 

@@ -17,8 +17,9 @@ from fpgart.api.entry import observe
 from fpgart.api.watching import start_watchers
 from fpgart.board.catalogue import chosen_boards
 from fpgart.board.simulated_board import SimulatedBoard
+from fpgart.identity import IDENTITIES
 from fpgart.notices import NOTICES
-from fpgart.runtime.platform import Board, Identity, Platform
+from fpgart.runtime.platform import Board, Platform
 from fpgart.runtime.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -26,21 +27,6 @@ if TYPE_CHECKING:
     from fpgart.check.kernels import KernelCheck
     from fpgart.watch.trace import Trace
 
-IDENTITIES = {
-    "fpgart": Identity("fpgart", "fpgart", "OpenCL 3.0 fpgart 1.0.0"),
-    "intel-fpga-sdk": Identity(
-        "Intel(R) FPGA SDK for OpenCL(TM)",
-        "Intel(R) Corporation",
-        "OpenCL 3.0 Intel(R) FPGA SDK for OpenCL(TM), Version 2025.1 (fpgart)",
-    ),
-    "intel-fpga-emulator": Identity(
-        "Intel(R) FPGA Emulation Platform for OpenCL(TM)",
-        "Intel(R) Corporation",
-        "OpenCL 3.0 Intel(R) FPGA SDK for OpenCL(TM), Version 20.3 (fpgart)",
-        "Intel(R) FPGA Emulation Device ",
-    ),
-    "ti": Identity("TI KeyStone", "Texas Instruments, Inc.", "OpenCL 3.0 TI product version (fpgart)"),
-}
 CHAPTERS = (
     "pipe",
     "platform",
@@ -153,6 +139,7 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
     for device in platform.devices:
         FAULTS.attach(device)
     try:
+        control.add_waiting_faults()
         asked = FAULTS.add(text) if text else ()
     except FaultSyntaxError as error:
         raise config.OptionError(f"FPGART_FAULTS: {error}") from None
