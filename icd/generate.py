@@ -63,7 +63,8 @@ char *fpgart_text(const char *words);
 size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
 int fpgart_is_guest(void);
 char *fpgart_ask_host(const char *module, const char *function, const char *request, size_t length,
-                      int only_if_imported, size_t *answer_length);
+                      size_t *answer_length);
+int fpgart_host_imported(const char *module);
 void fpgart_answer_read(char *answer);
 void fpgart_call_about_object(uintptr_t function, uintptr_t object, uintptr_t data);
 void fpgart_call_about_event(uintptr_t function, uintptr_t event, cl_int status, uintptr_t data);

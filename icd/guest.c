@@ -236,11 +236,19 @@ void fpgart_guest_runs(void)
 
 /* Asking the host's side */
 
-static PyObject *module_of_host(const char *name, int only_if_imported)
+int fpgart_host_imported(const char *module)
 {
-    PyObject *modules = PyImport_GetModuleDict();
-    if (only_if_imported && PyDict_GetItemString(modules, name) == NULL)
-        return NULL;
+    struct fpgart_excursion excursion;
+    fpgart_call_out(&excursion);
+    PyGILState_STATE gil = PyGILState_Ensure();
+    int found = PyDict_GetItemString(PyImport_GetModuleDict(), module) != NULL;
+    PyGILState_Release(gil);
+    fpgart_call_back(&excursion);
+    return found;
+}
+
+static PyObject *module_of_host(const char *name)
+{
     PyObject *module = PyImport_ImportModule(name);
     if (module == NULL && PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) {
         PyErr_Clear();
@@ -261,13 +269,13 @@ static char *copy_of(PyObject *bytes, size_t *length)
 }
 
 char *fpgart_ask_host(const char *module, const char *function, const char *request, size_t length,
-                      int only_if_imported, size_t *answer_length)
+                      size_t *answer_length)
 {
     struct fpgart_excursion excursion;
     char *answer = NULL;
     fpgart_call_out(&excursion);
     PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *asked = module_of_host(module, only_if_imported), *said = NULL;
+    PyObject *asked = module_of_host(module), *said = NULL;
     if (asked != NULL)
         said = PyObject_CallMethod(asked, function, "y#", request, (Py_ssize_t)length);
     if (said != NULL && PyBytes_Check(said))

@@ -187,11 +187,14 @@ void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t
  * lines: module, file, line, function. Gives how many bytes the text has. */
 size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
 
+/* Whether the host's interpreter has imported a module. */
+int fpgart_host_imported(const char *module);
+
 /* Calls function(request) of a module in the host's interpreter: bytes to bytes, on a thread of the
- * driver. NULL: an exception, which was printed, or, with `only_if_imported`, that the host has not
- * imported the module. What is read is given back with fpgart_answer_read(). */
+ * driver. NULL: an exception, which was printed. What is read is given back with
+ * fpgart_answer_read(). */
 char *fpgart_ask_host(const char *module, const char *function, const char *request, size_t length,
-                      int only_if_imported, size_t *answer_length);
+                      size_t *answer_length);
 void fpgart_answer_read(char *answer);
 
 /* The door for the host's Python (control.c). fpgart_text(): a copy, to be given back. */

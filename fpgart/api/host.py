@@ -17,12 +17,12 @@ def ask_host(module: str, function: str, request: bytes, *, only_if_imported: bo
     The function runs on a thread of the driver: in the host's main thread its signal handlers could run, and what
     they raise would not arrive where the host waits for it.
     """
-    if not lib.fpgart_is_guest():
+    if not lib.fpgart_is_guest() or (only_if_imported and not lib.fpgart_host_imported(module.encode())):
         return None
     answers: list[bytes | None] = []
 
     def ask() -> None:
-        answers.append(_ask(module, function, request, only_if_imported))
+        answers.append(_ask(module, function, request))
 
     thread = threading.Thread(target=ask, name=f"fpgart asks {module}", daemon=True)
     thread.start()
@@ -30,11 +30,9 @@ def ask_host(module: str, function: str, request: bytes, *, only_if_imported: bo
     return answers[0]
 
 
-def _ask(module: str, function: str, request: bytes, only_if_imported: bool) -> bytes | None:
+def _ask(module: str, function: str, request: bytes) -> bytes | None:
     length = ffi.new("size_t *")
-    answer = lib.fpgart_ask_host(
-        module.encode(), function.encode(), request, len(request), only_if_imported, length
-    )
+    answer = lib.fpgart_ask_host(module.encode(), function.encode(), request, len(request), length)
     if answer == ffi.NULL:
         return None
     try:

@@ -14,9 +14,11 @@ from fpgart import config, log
 from fpgart.api import control, handles
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
+from fpgart.api.host import ask_host
 from fpgart.api.watching import start_watchers
 from fpgart.board.catalogue import chosen_boards
 from fpgart.board.simulated_board import SimulatedBoard
+from fpgart.engine import models
 from fpgart.identity import IDENTITIES
 from fpgart.notices import NOTICES
 from fpgart.runtime.platform import Board, Platform
@@ -100,6 +102,15 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
 
     refuse_the_rest(functions)
     start_profile()
+    if not owns:
+        models.live_in_host(ask_models)
+
+
+def ask_models(function: str, request: bytes) -> bytes | None:
+    """A function of fpgart.engine.models in the host's interpreter; nothing where nobody uses models."""
+    if not models.are_wanted() and not lib.fpgart_host_imported(models.__name__.encode()):
+        return b""
+    return ask_host(models.__name__, function, request)
 
 
 def make_scheduler() -> Scheduler:
