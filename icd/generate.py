@@ -16,6 +16,8 @@ FREES = {
 """What is noted of calls, also of those that come too late: memory that the host gives back (leaks.c)."""
 REFUSED = {
     "clGetPlatformIDs": "CL_PLATFORM_NOT_FOUND_KHR",
+    # The driver has waited for what ran before it closed; destructors of the host's wait once more.
+    "clWaitForEvents": "fpgart_all_ended(num_events, event_list) ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     # A process that ends gives all its memory back.
     "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     "clMemBlockingFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
@@ -37,8 +39,8 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_reap(void);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
-    lines.append("    void fpgart_settle(void);")
-    lines.append("    void fpgart_shut_down(void);")
+    lines.append("    int fpgart_settle(void);")
+    lines.append("    int fpgart_shut_down(void);")
     lines.append("}")
     lines.append(
         """

@@ -54,6 +54,9 @@ int fpgart_running(void);
 /* Whether it ran, and the process ends. */
 int fpgart_ending(void);
 
+/* Whether it has closed with nothing under way, and all of these are events. */
+int fpgart_all_ended(cl_uint count, const cl_event *events);
+
 /* What cffi generates: starts the interpreter's side of the embedding. 0 on success. */
 int fpgart_start_embedding(void);
 
@@ -145,9 +148,10 @@ int fpgart_any_released(void);
 uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
 
-/* Python side of the end of the process; of a host in Python, others may still call after that. */
-void fpgart_shut_down(void);
-void fpgart_settle(void);
+/* Python side of the end of the process; of a host in Python, others may still call after that.
+ * Whether nothing was left under way. */
+int fpgart_shut_down(void);
+int fpgart_settle(void);
 
 /* Where this library lies and whether it started the interpreter itself. */
 const char *fpgart_library_directory(void);

@@ -187,6 +187,7 @@ void fpgart_add_search_directories(void *host_path)
 }
 
 static int refused;
+static int settled; /* nothing was left under way at the end */
 
 void fpgart_refuse(const char *reason)
 {
@@ -203,7 +204,7 @@ void fpgart_close(void)
 {
     if (fpgart_state != FPGART_RUNNING)
         return;
-    fpgart_shut_down();
+    settled = fpgart_shut_down();
     fpgart_state = FPGART_CLOSED;
 }
 
@@ -229,7 +230,7 @@ static PyObject *host_ends(PyObject *module, PyObject *nothing)
     (void)module, (void)nothing;
     struct fpgart_visit visit;
     if (fpgart_running() && fpgart_go_in(&visit)) {
-        fpgart_settle();
+        settled = fpgart_settle();
         fpgart_go_out(&visit);
     }
     Py_RETURN_NONE;
@@ -331,6 +332,14 @@ int fpgart_running(void)
 int fpgart_ending(void)
 {
     return fpgart_state == FPGART_CLOSED || (fpgart_state == FPGART_RUNNING && !fpgart_running());
+}
+
+int fpgart_all_ended(cl_uint count, const cl_event *events)
+{
+    for (cl_uint i = 0; i < count; i++)
+        if (events == NULL || fpgart_handle_kind((uintptr_t)events[i]) != FPGART_EVENT)
+            return 0;
+    return settled && fpgart_ending();
 }
 
 int fpgart_in_python_host(void)

@@ -94,8 +94,8 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     ffi.def_extern(name="fpgart_reap")(handles.reap)
     ffi.def_extern(name="fpgart_busy", error=0)(lambda: not platform.scheduler.settle(0))
     ffi.def_extern(name="fpgart_control_request")(control.answer)
-    ffi.def_extern(name="fpgart_settle")(lambda: settle(platform, at_end, faults))
-    ffi.def_extern(name="fpgart_shut_down")(lambda: shut_down(platform, at_end, faults))
+    ffi.def_extern(name="fpgart_settle", error=0)(lambda: settle(platform, at_end, faults))
+    ffi.def_extern(name="fpgart_shut_down", error=0)(lambda: shut_down(platform, at_end, faults))
     for chapter in (*CHAPTERS, "absent"):
         import_module(f"fpgart.api.{chapter}")
     from fpgart.api.absent import refuse_the_rest
@@ -182,25 +182,31 @@ def start_profile() -> None:
         NOTICES.listen(fpga.profile)
 
 
-def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> None:
+def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> bool:
     """The end of a host that is written in Python: as shut_down(), but other handlers may still have work.
 
     Libraries that were imported before the first OpenCL call wait and free in handlers that come after ours.
     Calls are refused from when the interpreter itself ends (icd/interpreter.c).
     """
-    shut_down(platform, at_end, faults)
+    ended = shut_down(platform, at_end, faults)
     platform.scheduler.reopen()
+    return ended
 
 
-def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> None:
-    """The end of the process: nothing more starts, what runs may end, reports are written."""
+def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> bool:
+    """The end of the process: nothing more starts, what runs may end, reports are written.
+
+    False when something still runs.
+    """
     if faults is not None:
         faults.end()
     for device in platform.devices:
         if device.network is not None:
             device.network.stop()
-    if not platform.scheduler.close(config.EXIT_TIMEOUT.value):
+    ended = platform.scheduler.close(config.EXIT_TIMEOUT.value)
+    if not ended:
         log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")
     for finish in at_end:
         finish()
     sys.stdout.flush()
+    return ended
