@@ -37,8 +37,8 @@ void fpgart_call_about_error(uintptr_t function, const char *words, uintptr_t da
 
 void fpgart_call_about_exception(uintptr_t function, cl_uint kind, uintptr_t data)
 {
-    OUTSIDE(((void (*)(cl_uint, const void *, size_t, void *))function)(kind, NULL, 0,
-                                                                        (void *)data));
+    OUTSIDE(
+        ((void (*)(cl_uint, const void *, size_t, void *))function)(kind, NULL, 0, (void *)data));
 }
 
 void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t object,

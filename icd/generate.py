@@ -204,7 +204,7 @@ def forwarded(function: Prototype) -> list[str]:
         refused = REFUSED.get(name, "CL_OUT_OF_RESOURCES")
     if name in IN_THE_LOBBY:
         words = ", ".join(p.name for p in function.parameters)
-        lines += [f"    cl_int known;", f"    if ({IN_THE_LOBBY[name]}({words}, &known))", "        return known;"]
+        lines += ["    cl_int known;", f"    if ({IN_THE_LOBBY[name]}({words}, &known))", "        return known;"]
     if name in FREES:
         lines.append(f"    {FREES[name]}")
     lines.append("    if (!fpgart_enter(&visit)) {")

@@ -12,6 +12,7 @@
 #define Py_BUILD_CORE 1 /* for two members of _PyRuntime, each checked before it is relied on */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <frameobject.h>
 #include <internal/pycore_runtime.h>
 
 #include "icd.h"
@@ -181,16 +182,27 @@ static int hide(void)
     return PyInterpreterState_Head() == others;
 }
 
+/* As the host's was before its script's folder came in front, which later versions pass on. */
+static void set_search_path(const PyWideStringList *folders)
+{
+    PyObject *path = PyList_New(0);
+    for (Py_ssize_t i = 0; path != NULL && i < folders->length; i++) {
+        PyObject *folder = PyUnicode_FromWideChar(folders->items[i], -1);
+        if (folder == NULL || PyList_Append(path, folder) != 0)
+            Py_CLEAR(path);
+        Py_XDECREF(folder);
+    }
+    if (path == NULL || PySys_SetObject("path", path) != 0)
+        PyErr_Clear();
+    Py_XDECREF(path);
+}
+
 static PyThreadState *new_interpreter(void)
 {
-    /* `site` and the folder of the host's script are for the host. */
+    /* What `site` does is for the host. */
     PyConfig *config = (PyConfig *)(uintptr_t)_Py_GetConfig();
     int site_import = config->site_import;
     config->site_import = 0;
-#if PY_VERSION_HEX >= 0x030C0000
-    wchar_t *script_folder = config->sys_path_0;
-    config->sys_path_0 = NULL;
-#endif
     /* Python stops to check who holds its lock as soon as there are two interpreters: libraries of
      * the host that ask PyGILState_Check() would be told that they do, always. */
     int checked = _PyRuntime.gilstate.check_enabled;
@@ -198,9 +210,8 @@ static PyThreadState *new_interpreter(void)
     if (checked == 1 && _PyRuntime.gilstate.check_enabled == 0)
         _PyRuntime.gilstate.check_enabled = 1;
     config->site_import = site_import;
-#if PY_VERSION_HEX >= 0x030C0000
-    config->sys_path_0 = script_folder;
-#endif
+    if (made != NULL)
+        set_search_path(&config->module_search_paths);
     return made;
 }
 

@@ -287,7 +287,8 @@ def said():
     count = ctypes.c_uint()
     status = ctypes.CDLL(library).clGetDeviceIDs(
         ctypes.c_void_p(platform.int_ptr), ctypes.c_ulong(0xFFFFFFFF), 0, None, ctypes.byref(count))
-    return [platform.name, platform.vendor, platform.version, platform.profile, platform.extensions, status, count.value]
+    words = [platform.name, platform.vendor, platform.version, platform.profile, platform.extensions]
+    return [*words, status, count.value]
 before = said()
 print(runs())
 devices = platform.get_devices()

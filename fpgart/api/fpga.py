@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from _fpgart_icd import ffi, lib
+from _fpgart_icd import lib
 
 from fpgart.api.device import device_list
 from fpgart.api.entry import Pointer, entry, string_at
@@ -75,7 +75,9 @@ def set_device_exception_callback(
     if not pfn_exception_notify:
         raise InvalidValue("no callback is given")
     for device in device_list(num_devices, devices, the_platform().devices, optional=False):
-        device.when_exception(listen_mask, lambda kind: lib.fpgart_call_about_exception(pfn_exception_notify, kind, user_data))
+        device.when_exception(
+            listen_mask, lambda kind: lib.fpgart_call_about_exception(pfn_exception_notify, kind, user_data)
+        )
 
 
 @entry("clReconfigurePLLIntelFPGA")

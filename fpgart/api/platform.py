@@ -13,7 +13,6 @@ from fpgart.errors import InvalidValue
 from fpgart.identity import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
 from fpgart.runtime.platform import Platform
 
-
 EXTENSIONS = {name: info.version(1, 0) for name in PLATFORM_EXTENSIONS}
 
 PLATFORM_INFO: dict[int, info.Query[Platform]] = {

@@ -9,8 +9,8 @@ allocation is on one side or the other, page range by page range, as hints and k
 
 from __future__ import annotations
 
-import threading
 import enum
+import threading
 from bisect import bisect_right, insort
 from collections.abc import Iterator
 from time import monotonic_ns

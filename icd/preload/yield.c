@@ -41,8 +41,8 @@ __attribute__((constructor)) static void look_for_python(void)
     find(&state_that_runs, "_PyThreadState_UncheckedGet");
     if (state_that_runs == NULL)
         find(&state_that_runs, "PyThreadState_GetUnchecked"); /* since 3.13 */
-    is_python = state_of_thread != NULL && give_up != NULL && take_back != NULL &&
-                state_that_runs != NULL;
+    is_python =
+        state_of_thread != NULL && give_up != NULL && take_back != NULL && state_that_runs != NULL;
 }
 
 /* Give the interpreter's lock up, if this thread has it; what take() wants, NULL if it has not. */
@@ -52,7 +52,8 @@ static void *yield(void)
     if (!is_python || within)
         return NULL;
     within = 1; /* the interpreter uses these functions, too */
-    void *mine = state_of_thread(); /* PyGILState_Check() is no help where there are sub-interpreters */
+    void *mine =
+        state_of_thread(); /* PyGILState_Check() is no help where there are sub-interpreters */
     if (mine != NULL && mine == state_that_runs())
         state = give_up();
     within = 0;
