@@ -17,13 +17,14 @@ from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine.interface import ArgumentInterface, KernelInterface, Reach
+from fpgart.identity import Identity
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event
 from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.platform import Board, Identity, Platform
+from fpgart.runtime.platform import Board, Platform
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.scheduler import Scheduler

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from _fpgart_icd import ffi
+from _fpgart_icd import ffi, lib
 
 from fpgart import opencl as cl
 from fpgart.api import info
@@ -220,9 +220,8 @@ def get_mem_object_info(
 def set_mem_object_destructor_callback(memobj: Buffer, pfn_notify: int, user_data: int) -> None:
     if not pfn_notify:
         raise InvalidValue("no callback is given")
-    function = cast("void(*)(uintptr_t, void *)", pfn_notify)
-    data, handle = cast("void *", user_data), memobj.handle
-    memobj.when_destroyed(lambda: function(handle, data))
+    handle = memobj.handle
+    memobj.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))
 
 
 # What the transfers have in common

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from _fpgart_icd import ffi
+from _fpgart_icd import lib
 
 from fpgart import config
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.device import KNOWN_TYPES, device_list, matching
-from fpgart.api.entry import cast, entry, string_at
+from fpgart.api.entry import entry, string_at
 from fpgart.api.handles import find, references
 from fpgart.api.platform import the_platform
 from fpgart.errors import (
@@ -117,12 +117,9 @@ def notifier(pfn_notify: int, user_data: int) -> Notify | None:
     """The host's error callback, told in words."""
     if not pfn_notify:
         return None
-    function = cast("void(*)(char *, void *, size_t, void *)", pfn_notify)
-    data = cast("void *", user_data)
 
     def notify(error: CLError) -> None:
-        words = ffi.new("char[]", f"{error.name}: {error}".encode(errors="replace"))
-        function(words, ffi.NULL, 0, data)
+        lib.fpgart_call_about_error(pfn_notify, f"{error.name}: {error}".encode(errors="replace"), user_data)
 
     return notify
 
@@ -177,9 +174,8 @@ def get_context_info(
 def set_context_destructor_callback(context: Context, pfn_notify: int, user_data: int) -> None:
     if not pfn_notify:
         raise InvalidValue("no callback is given")
-    function = cast("void(*)(uintptr_t, void *)", pfn_notify)
-    data, handle = cast("void *", user_data), context.handle
-    context.when_destroyed(lambda: function(handle, data))
+    handle = context.handle
+    context.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))
 
 
 @entry("clTerminateContextKHR")

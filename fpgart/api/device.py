@@ -12,7 +12,6 @@ from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
-from fpgart.api.platform import PROFILE
 from fpgart.board.description import AllocationType, GlobalMemory
 from fpgart.errors import (
     DeviceNotFound,
@@ -21,6 +20,7 @@ from fpgart.errors import (
     InvalidOperation,
     InvalidValue,
 )
+from fpgart.identity import PROFILE
 from fpgart.runtime.device import Device
 from fpgart.runtime.platform import Platform
 

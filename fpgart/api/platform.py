@@ -10,13 +10,10 @@ from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import HELD
 from fpgart.errors import InvalidValue
+from fpgart.identity import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
 from fpgart.runtime.platform import Platform
 
-PROFILE = "FULL_PROFILE"
-EXTENSIONS = {
-    "cl_khr_icd": info.version(1, 0),
-    "cl_khr_extended_versioning": info.version(1, 0),
-}
+EXTENSIONS = {name: info.version(1, 0) for name in PLATFORM_EXTENSIONS}
 
 PLATFORM_INFO: dict[int, info.Query[Platform]] = {
     cl.CL_PLATFORM_PROFILE: lambda p: info.string(PROFILE),
@@ -29,7 +26,7 @@ PLATFORM_INFO: dict[int, info.Query[Platform]] = {
         info.name_version(name, number) for name, number in EXTENSIONS.items()
     ),
     cl.CL_PLATFORM_HOST_TIMER_RESOLUTION: lambda p: info.u64(1),
-    cl.CL_PLATFORM_ICD_SUFFIX_KHR: lambda p: info.string("FPGART"),
+    cl.CL_PLATFORM_ICD_SUFFIX_KHR: lambda p: info.string(ICD_SUFFIX),
 }
 
 

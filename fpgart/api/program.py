@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from _fpgart_icd import ffi
+from _fpgart_icd import ffi, lib
 
 from fpgart import config, log
 from fpgart import opencl as cl
@@ -171,8 +171,6 @@ def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[
             raise InvalidValue("user_data is given without pfn_notify")
         work()
         return
-    function = cast("void(*)(uintptr_t, void *)", pfn_notify)
-    data = cast("void *", user_data)
 
     def build() -> None:
         try:
@@ -182,7 +180,7 @@ def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[
             program.context.notify(error)
         except BaseException:
             log.bug("a build failed")
-        function(program.handle, data)
+        lib.fpgart_call_about_object(pfn_notify, program.handle, user_data)
 
     threading.Thread(target=build, name="fpgart build", daemon=True).start()
 
@@ -258,8 +256,7 @@ def link_program(
     if pfn_notify:
         from fpgart.api.handles import publish
 
-        handle = publish(made)
-        cast("void(*)(uintptr_t, void *)", pfn_notify)(handle, cast("void *", user_data))
+        lib.fpgart_call_about_object(pfn_notify, publish(made), user_data)
     return made
 
 

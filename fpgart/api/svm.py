@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from _fpgart_icd import ffi
+from _fpgart_icd import ffi, lib
 
 from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.buffer import ACCESS, LARGEST_PATTERN, MAP_FLAGS, one_of
-from fpgart.api.entry import Command, Pointer, WaitList, bytes_at, cast, entry
+from fpgart.api.entry import Command, Pointer, WaitList, bytes_at, entry
 from fpgart.api.handles import HELD
 from fpgart.errors import InvalidValue, MemCopyOverlap
 from fpgart.runtime import svm
@@ -64,9 +64,8 @@ def enqueue_svm_free(
 
     def work() -> None:
         if pfn_free_func:
-            function = cast("void(*)(uintptr_t, unsigned, uintptr_t *, void *)", pfn_free_func)
             array = ffi.new("uintptr_t[]", pointers)
-            function(command_queue.handle, len(pointers), array, cast("void *", user_data))
+            lib.fpgart_call_to_free(pfn_free_func, command_queue.handle, len(pointers), array, user_data)
         else:
             for pointer in pointers:
                 svm.free(context, pointer)

@@ -94,8 +94,16 @@ def number_of(handle: int) -> int:
     return find(handle, Buffer).owner.number
 
 
-def begin_trace(path: str) -> Callable[[], None]:
-    """Trace into a file from now on, until what this returns is called; nothing may run. Raises OSError."""
+def platform_handle() -> int:
+    """The cl_platform_id."""
+    return int(the_platform().handle)
+
+
+_end_trace: list[Callable[[], None]] = []
+
+
+def begin_trace(path: str) -> None:
+    """Trace into a file from now on, until end_trace(); nothing may run. Raises OSError."""
     trace = Trace(path)
     with without_faults() as devices:
         untraced = [device.mmd for device in devices]
@@ -114,4 +122,9 @@ def begin_trace(path: str) -> Callable[[], None]:
                 device.mmd = mmd
         trace.close()
 
-    return end
+    _end_trace.append(end)
+
+
+def end_trace() -> None:
+    """End the trace that was begun last."""
+    _end_trace.pop()()

@@ -18,10 +18,11 @@ from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.cli.comparison import MOST_TOLD, compare
 from fpgart.engine.interface import NoEngine
 from fpgart.errors import CLError
+from fpgart.identity import Identity
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
 from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.platform import Board, Identity, Platform
+from fpgart.runtime.platform import Board, Platform
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.scheduler import Scheduler

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fpgart.errors import CLError
-from fpgart.locks import new_lock
 from fpgart.runtime.registry import AddressRegistry, Living
 from fpgart.runtime.usm import give_back
 
@@ -42,7 +42,7 @@ class Context:
         self.devices = devices
         self.properties = properties
         self.reaper: deque[Callable[[], None]] = deque()
-        self.placing = new_lock()
+        self.placing = threading.Lock()
         """Guards which blocks and mappings the context's buffers have."""
         self.compiler_mode = 4
         """How programs come to be in the context: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemorySystem, Region
 from fpgart.board.mmd import BoardError, Mmd
 from fpgart.errors import DeviceNotAvailable
-from fpgart.locks import new_lock
 from fpgart.notices import NOTICES
 from fpgart.runtime.occupancy import Occupancy
 from fpgart.runtime.registry import Living
@@ -93,7 +93,7 @@ class Device:
         self.interleaving = self._own_interleaving()
         """By memory, whether its banks are interleaved by the binary that is loaded."""
         self._live: dict[int, Block] = {}
-        self._taking = new_lock()
+        self._taking = threading.Lock()
         self.pll_settings: tuple[int, ...] = ()
         self._exceptions: tuple[int, Callable[[int], None]] | None = None
         self.before_kernel: Callable[[str], None] | None = None

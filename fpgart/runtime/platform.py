@@ -12,18 +12,9 @@ from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd
 from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Engine, NoEngine
+from fpgart.identity import Identity
 from fpgart.runtime.device import Device
 from fpgart.runtime.scheduler import Scheduler
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """The strings by which hosts find a platform and its devices."""
-
-    name: str
-    vendor: str
-    version: str
-    device_prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

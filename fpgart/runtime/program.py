@@ -21,7 +21,7 @@ from fpgart.engine.interface import (
     KernelInterface,
     with_places,
 )
-from fpgart.engine.models import ModelKernel, ModelProgram, model_of
+from fpgart.engine.models import ModelKernel, ModelProgram, has_model
 from fpgart.engine.opencl_c import buffer_locations
 from fpgart.errors import (
     BuildProgramFailure,
@@ -372,9 +372,8 @@ class Program:
         if name not in self.interfaces():
             known = ", ".join(sorted(self.interfaces())) or "none"
             raise InvalidKernelName(f"the program has no kernel '{name}'; its kernels: {known}")
-        model = model_of(name)
-        if model is not None:
-            return ModelKernel(self.interfaces()[name], model)
+        if has_model(name):
+            return ModelKernel(self.interfaces()[name], has_model=True)
         return self._program().kernel(name)
 
     def binary(self, device: Device) -> bytes:

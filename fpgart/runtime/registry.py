@@ -7,11 +7,10 @@ compared and destroyed without a lock, because destructors may come back into th
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right, insort
 from typing import Generic, Protocol, TypeVar
 from weakref import ref
-
-from fpgart.locks import new_lock
 
 T = TypeVar("T")
 
@@ -35,7 +34,7 @@ class AddressRegistry(Generic[R]):
     __slots__ = ("_begins", "_found", "_lock")
 
     def __init__(self) -> None:
-        self._lock = new_lock()
+        self._lock = threading.Lock()
         self._begins: list[int] = []
         self._found: dict[int, R] = {}
 
@@ -79,7 +78,7 @@ class Living(Generic[T]):
     LEAST = 16
 
     def __init__(self) -> None:
-        self._lock = new_lock()
+        self._lock = threading.Lock()
         self._refs: list[ref[T]] = []
         self._limit = self.LEAST
 

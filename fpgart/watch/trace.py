@@ -32,7 +32,6 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart.board.description import BoardDescription
 from fpgart.board.mmd import Mmd, Traffic
-from fpgart.locks import new_lock
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event, Operation
@@ -66,7 +65,7 @@ class Blocks:
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._blocks: dict[int, Block] = {}
-        self._lock = new_lock()
+        self._lock = threading.Lock()
 
     def add(self, block: Block) -> None:
         with self._lock:
