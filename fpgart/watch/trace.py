@@ -37,6 +37,8 @@ from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel, Stage
+from fpgart.runtime.program import Program
+from fpgart.runtime.programming import ProgramDevice
 from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmTransfer
 from fpgart.watch.words import COMMANDS
@@ -359,12 +361,15 @@ class Trace:
         return event.queue.number if event.queue is not None and event.queue.handle else 0
 
     def _place(self, event: Event, device: Device, number: int) -> dict[str, Any]:
-        args: dict[str, Any] = {"device": device.id, "operation": number}
-        if event.queue is not None and not event.queue.handle:
-            args["command"] = "COPY_HOST_PTR"
-        else:
-            args["command"] = COMMANDS.get(event.command_type, hex(event.command_type))
-        return args
+        return {"device": device.id, "operation": number, "command": command_name(event)}
+
+
+def command_name(event: Event) -> str:
+    """What the host asked for; the writes of a context's own queue are what CL_MEM_COPY_HOST_PTR asks for."""
+    own = event.queue is not None and not event.queue.handle
+    if own and event.command_type == cl.CL_COMMAND_WRITE_BUFFER:
+        return "COPY_HOST_PTR"
+    return COMMANDS.get(event.command_type, hex(event.command_type))
 
 
 def _where(block: Block | None) -> str:
@@ -374,12 +379,17 @@ def _where(block: Block | None) -> str:
     return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.address:#x}"
 
 
+def _programming(program: Program) -> dict[str, Any]:
+    return {"program": program.identity, "size": len(program.image())}
+
+
 def _described(operation: Operation) -> dict[str, Any]:
     """What is particular to a kind of operation."""
+    if isinstance(operation, ProgramDevice):
+        return _programming(operation.program)
     if isinstance(operation, LaunchKernel):
         if operation.stage is Stage.PROGRAM:
-            program = operation.program
-            return {"program": program.identity, "kernel": operation.kernel.name, "size": len(program.image())}
+            return _programming(operation.program) | {"kernel": operation.kernel.name}
         offset, whole, local = operation.nd_range()
         facts: dict[str, Any] = {"kernel": operation.kernel.name, "global": whole, "offset": offset}
         if local:
