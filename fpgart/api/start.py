@@ -15,6 +15,7 @@ from fpgart import config, locks, log
 from fpgart.api import handles
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
+from fpgart.api.options import settle_options
 from fpgart.api.watching import start_watchers
 from fpgart.board.catalogue import chosen_boards
 from fpgart.board.simulated_board import SimulatedBoard
@@ -87,6 +88,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     """
     from importlib import import_module
 
+    settle_options()
     owns = bool(lib.fpgart_owns_interpreter())
     if not owns:
         locks.expect_destructors()  # before any lock is made

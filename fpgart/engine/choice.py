@@ -10,20 +10,20 @@ from pathlib import Path
 
 from fpgart import config, log
 from fpgart._native import lib
+from fpgart.engine.cache import cache_folder
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_engine import OpenCLEngine
+from fpgart.errors import CLError
 
-ADVICE = (
-    "no engine to build and run kernels with was found: install one with pip install 'pyopencl[pocl]', "
-    "or apt install libpocl2 on Debian and Ubuntu, or pip install 'fpgart[intel]'"
-)
 OCLGRIND = "liboclgrind-rt-icd.so"
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
-OCLGRIND_ADVICE = (
-    "Oclgrind, which checks kernels, was not found: apt install oclgrind, or name its driver in FPGART_ENGINE"
-)
+HOW_TO_GET = {
+    "pocl": "PoCL: pip install 'pyopencl[pocl]', or apt install libpocl2 on Debian and Ubuntu",
+    "intel": "Intel's CPU runtime: pip install 'fpgart[intel]'",
+    "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
+}
 ENGINES = ("auto", "pocl", "intel", "oclgrind", "none")
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 LIBRARY_FOLDERS = (
@@ -108,6 +108,12 @@ def let_kernels_run_beside_each_other(path: Path) -> None:
         os.environ.setdefault("POCL_DEVICES", "pthread basic")
 
 
+def let_kernels_be_kept(path: Path) -> None:
+    """Have PoCL keep compiled kernels in a folder that can be written. Raises DriverError where there is none."""
+    if path.name.startswith("libpocl"):
+        os.environ.update(cache_folder().variables)
+
+
 def wanted_engine() -> str:
     """FPGART_ENGINE; where it leaves the choice, and kernels are to be checked, the engine that can."""
     wanted = config.ENGINE.value
@@ -119,6 +125,28 @@ def checks_kernels(wanted: str) -> bool:
     return wanted == "oclgrind" or Path(wanted).name == OCLGRIND
 
 
+def missing() -> str:
+    """A sentence when the engine that is asked for by name or path is not there; "" when it is, or none is named."""
+    wanted = wanted_engine()
+    asked = f"{config.ENGINE.name}={wanted}"
+    if "/" in wanted:
+        return "" if Path(wanted).is_file() else f"{asked}: there is no such file"
+    if wanted not in ENGINES:
+        return f"{asked}: not one of {', '.join(ENGINES)}, nor a driver's path"
+    if wanted in HOW_TO_GET and not candidates(wanted):
+        asker = asked if config.ENGINE.value == wanted else f"{config.CHECK.name}={','.join(config.CHECK.value)}"
+        return f"{asker}: this engine is not installed; {HOW_TO_GET[wanted]}"
+    return ""
+
+
+def why_none(reasons: list[str]) -> str:
+    """What to say when no engine works: which files were tried and what came of it, or what to install."""
+    advice = f"an engine can be had as {HOW_TO_GET['pocl']}; or as {HOW_TO_GET['intel']}"
+    if not reasons:
+        return f"no engine to build and run kernels with is installed; {advice}"
+    return "\n".join(["no engine to build and run kernels with works; tried:", *reasons, advice])
+
+
 def choose_engine(contents: Contents | None = None) -> Engine:
     """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
 
@@ -127,21 +155,27 @@ def choose_engine(contents: Contents | None = None) -> Engine:
     wanted = wanted_engine()
     if wanted == "none":
         return NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with")
-    if "/" not in wanted and wanted not in ENGINES:
-        return NoEngine(f"FPGART_ENGINE={wanted}: not one of {', '.join(ENGINES)}, nor a driver's path")
-    reasons = []
-    for name, path in candidates(wanted):
-        let_linker_be_found()
-        let_threads_stay()
-        let_kernels_run_beside_each_other(path)
+    words = missing()
+    reasons: list[str] = []
+    for name, path in candidates(wanted) if not words else ():
         try:
-            if path.name == OCLGRIND:
-                from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
+            return opened(name, path, contents)
+        except (DriverError, CLError) as error:
+            said = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
+            reasons.append(f"{path}: {said}")
+    words = words or why_none(reasons)
+    log.note(words)
+    return NoEngine(words)
 
-                return Oclgrind("oclgrind", path, contents)
-            return OpenCLEngine(name, path)
-        except DriverError as error:
-            reasons.append(f"{path}: {error}")
-    advice = OCLGRIND_ADVICE if checks_kernels(wanted) else ADVICE
-    log.note("\n".join(reasons) or advice)
-    return NoEngine("\n".join([advice, *reasons]))
+
+def opened(name: str, path: Path, contents: Contents | None) -> Engine:
+    """The engine behind a driver's file. Raises DriverError, CLError."""
+    let_linker_be_found()
+    let_threads_stay()
+    let_kernels_run_beside_each_other(path)
+    let_kernels_be_kept(path)
+    if path.name == OCLGRIND:
+        from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
+
+        return Oclgrind("oclgrind", path, contents)
+    return OpenCLEngine(name, path)
