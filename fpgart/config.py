@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Generic, NamedTuple, TypeVar
 
+from fpgart.personality import ALIASES, PERSONALITIES
+
 T = TypeVar("T")
 PREFIX = "FPGART_"
 RUN = "FPGART_RUN"
@@ -242,7 +244,13 @@ def checks(text: str) -> tuple[str, ...]:
     return tuple(name for name in CHECKS if name in found)
 
 
-PLATFORMS = ("fpgart", "intel-fpga-sdk", "intel-fpga-emulator", "ti")
+PLATFORMS = ("auto", *PERSONALITIES)
+
+
+def platform(text: str) -> str:
+    """One of PLATFORMS, or an earlier name of one."""
+    return one_of(*PLATFORMS)(ALIASES.get(text, text))
+
 
 BOARD: Option[tuple[str, ...]] = Option(
     "FPGART_BOARD",
@@ -259,7 +267,11 @@ ENGINE = Option(
     holds=Holds.NAMES,
 )
 PLATFORM = Option(
-    "FPGART_PLATFORM", one_of(*PLATFORMS), "fpgart", f"Whose platform strings hosts see: {', '.join(PLATFORMS)}."
+    "FPGART_PLATFORM",
+    platform,
+    "auto",
+    f"Whose platform hosts see: {', '.join(PLATFORMS)}. auto follows the board: any (all names of Intel's and "
+    "Altera's platforms in one) or ti.",
 )
 LOG = Option(
     "FPGART_LOG", str, "", "Where errors are told in words: stderr, or a file's path.", holds=Holds.FILE_OR_STDERR

@@ -20,7 +20,7 @@ def settle_options(folder: str = "") -> None:
 
 
 def working_folder() -> str:
-    """"" where it is gone."""
+    """ "" where it is gone."""
     try:
         return os.getcwd()
     except FileNotFoundError:

@@ -20,10 +20,10 @@ EXTENSIONS = {
 
 PLATFORM_INFO: dict[int, info.Query[Platform]] = {
     cl.CL_PLATFORM_PROFILE: lambda p: info.string(PROFILE),
-    cl.CL_PLATFORM_VERSION: lambda p: info.string(p.identity.version),
+    cl.CL_PLATFORM_VERSION: lambda p: info.string(p.personality.version),
     cl.CL_PLATFORM_NUMERIC_VERSION: lambda p: info.u32(info.version(3, 0)),
-    cl.CL_PLATFORM_NAME: lambda p: info.string(p.identity.name),
-    cl.CL_PLATFORM_VENDOR: lambda p: info.string(p.identity.vendor),
+    cl.CL_PLATFORM_NAME: lambda p: info.string(p.personality.name),
+    cl.CL_PLATFORM_VENDOR: lambda p: info.string(p.personality.vendor),
     cl.CL_PLATFORM_EXTENSIONS: lambda p: info.string(" ".join(EXTENSIONS)),
     cl.CL_PLATFORM_EXTENSIONS_WITH_VERSION: lambda p: b"".join(
         info.name_version(name, number) for name, number in EXTENSIONS.items()

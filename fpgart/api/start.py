@@ -17,10 +17,10 @@ from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
 from fpgart.api.options import settle_options
 from fpgart.api.watching import start_watchers
-from fpgart.board.catalogue import chosen_boards
+from fpgart.board.catalogue import chosen_boards, chosen_personality
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.notices import NOTICES
-from fpgart.runtime.platform import Board, Identity, Platform
+from fpgart.runtime.platform import Board, Platform
 from fpgart.runtime.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -28,21 +28,6 @@ if TYPE_CHECKING:
     from fpgart.check.kernels import KernelCheck
     from fpgart.watch.trace import Trace
 
-IDENTITIES = {
-    "fpgart": Identity("fpgart", "fpgart", "OpenCL 3.0 fpgart 1.0.0"),
-    "intel-fpga-sdk": Identity(
-        "Intel(R) FPGA SDK for OpenCL(TM)",
-        "Intel(R) Corporation",
-        "OpenCL 3.0 Intel(R) FPGA SDK for OpenCL(TM), Version 2025.1 (fpgart)",
-    ),
-    "intel-fpga-emulator": Identity(
-        "Intel(R) FPGA Emulation Platform for OpenCL(TM)",
-        "Intel(R) Corporation",
-        "OpenCL 3.0 Intel(R) FPGA SDK for OpenCL(TM), Version 20.3 (fpgart)",
-        "Intel(R) FPGA Emulation Device ",
-    ),
-    "ti": Identity("TI KeyStone", "Texas Instruments, Inc.", "OpenCL 3.0 TI product version (fpgart)"),
-}
 CHAPTERS = (
     "pipe",
     "platform",
@@ -97,7 +82,9 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     scheduler = make_scheduler(guard_collector=not owns)
     kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
-    platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace, kernels), None, scheduler, contents)
+    made = boards(trace, kernels)
+    personality = chosen_personality([board.mmd.description for board in made])
+    platform = Platform(personality, made, None, scheduler, contents)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
