@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -21,9 +22,9 @@ class Wrong(NamedTuple):
     words: str
 
     def spelt(self, spelling: Mapping[str, str]) -> str:
-        """The sentence, with the option named as the user gave it: `spelling` has other names of options."""
+        """The sentence, with the option as the user gave it in front: `spelling` has other names of options."""
         other = spelling.get(self.name)
-        return self.words.replace(self.name, other, 1) if other and self.words.startswith(self.name) else self.words
+        return f"{other}: {self.words}" if other else self.words
 
 
 def wrong_options() -> list[Wrong]:
@@ -72,7 +73,7 @@ def check_file(name: str, text: str) -> None:
     if file.is_dir():
         raise OptionError(f"{name}={text}: this is a folder, a file is wanted")
     if not file.parent.is_dir():
-        raise OptionError(f"{name}={text}: there is no folder {file.parent}")
+        raise OptionError(f"{name}={text}: {os.strerror(errno.ENOENT)}: {file.parent}")
     if not os.access(file if file.exists() else file.parent, os.W_OK):
         raise OptionError(f"{name}={text}: it cannot be written")
 
