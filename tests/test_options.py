@@ -73,7 +73,7 @@ WRONG = [
         "--trace: FPGART_TRACE=/nonexistent/t.json: No such file or directory: /nonexistent",
     ),
     (("--trace", "/"), "--trace: FPGART_TRACE=/: this is a folder, a file is wanted"),
-    (("--capture", "/dev/null/folder"), "--capture: FPGART_CAPTURE=/dev/null/folder: /dev/null is no folder"),
+    (("--capture", "/dev/null/folder"), "--capture: FPGART_CAPTURE=/dev/null/folder: Not a directory: /dev/null"),
     (("--capture-kernels", "k:0"), "--capture-kernels: FPGART_CAPTURE_KERNELS=k:0: names are wanted"),
     (("--faults", "write:fial"), "--faults: FPGART_FAULTS: 'write:fial': 'fial' is nothing that can happen"),
 ]

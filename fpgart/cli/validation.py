@@ -88,7 +88,7 @@ def check_folder(name: str, text: str) -> None:
     """Raises OptionError unless there is such a folder, or can be."""
     there = next(path for path in (Path(text), *Path(text).parents) if path.exists())
     if not there.is_dir():
-        raise OptionError(f"{name}={text}: {there} is no folder")
+        raise OptionError(f"{name}={text}: {os.strerror(errno.ENOTDIR)}: {there}")
     if not os.access(there, os.W_OK):
         raise OptionError(f"{name}={text}: nothing can be written to {there}")
 
