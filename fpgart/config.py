@@ -110,9 +110,17 @@ def stay_in(folder: str) -> None:
     Option.folder = folder
 
 
-def with_absolute_paths(variables: Mapping[str, str], folder: str) -> dict[str, str]:
-    """The environment with the options' relative paths seen from `folder`."""
-    changed = dict(variables)
+def working_folder() -> str:
+    """Where the process is; "" where that folder is gone."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def with_absolute_paths(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment with the options' relative paths seen from where this process is."""
+    changed, folder = dict(variables), working_folder()
     for option in OPTIONS.values():
         text = changed.get(option.name)
         if text:

@@ -72,9 +72,13 @@ def report_in_all_forms(file: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def every_trace_is_reported(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The traces that a test has left in its folder can be shown in words, as JSON, as tables and as a page."""
-    folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    """The traces that a test has left in its folders can be shown in words, as JSON, as tables and as a page."""
+    folders: list[Path] = []
+    if "tmp_path" in request.fixturenames:
+        folders.append(request.getfixturevalue("tmp_path"))
+    if "pytester" in request.fixturenames:
+        folders.append(request.getfixturevalue("pytester").path)
     yield
-    if folder is not None:
+    for folder in folders:
         for file in traces(folder):
             report_in_all_forms(file)

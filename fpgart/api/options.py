@@ -13,15 +13,7 @@ def settle_options(folder: str = "") -> None:
 
     Names that are no options are told, unless `fpgart run` has done that.
     """
-    config.stay_in(folder or working_folder())
+    config.stay_in(folder or config.working_folder())
     if config.RUN not in os.environ:
         for words in config.misspelt(os.environ):
             log.warning(words)
-
-
-def working_folder() -> str:
-    """ "" where it is gone."""
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return ""

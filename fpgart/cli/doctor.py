@@ -59,11 +59,9 @@ def check_loader() -> str:
 
 def check_options() -> str:
     """All options of the environment make sense."""
-    for words in config.misspelt(os.environ):
-        raise Failure(words)
-    wrong = wrong_options()
-    if wrong:
-        raise Failure("; ".join(each.words for each in wrong))
+    faults = [*config.misspelt(os.environ), *(wrong.words for wrong in wrong_options())]
+    if faults:
+        raise Failure("; ".join(faults))
     given = [name for name, option in config.OPTIONS.items() if option.is_set]
     return ", ".join(given) or "none is set"
 

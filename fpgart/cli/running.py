@@ -47,7 +47,7 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
     with a wheel searches besides. libfpgart-yield.so is for hosts written in Python (icd/preload/yield.c).
     """
     given = {**os.environ, **extra, **for_loaders(), config.RUN: secrets.token_hex(8)}
-    changed = config.with_absolute_paths(given, os.getcwd())
+    changed = config.with_absolute_paths(given)
     preloaded = [str(library) for library in (ONLY, YIELD) if library.exists()]
     if preloaded:
         earlier = changed.get("LD_PRELOAD", "").split(":")

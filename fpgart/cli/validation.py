@@ -6,13 +6,14 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from fpgart import config
 from fpgart.config import Holds, Option, OptionError
 
-Check = Callable[[], None]
+Check = Callable[[], object]
 
 
 class Wrong(NamedTuple):
@@ -32,13 +33,11 @@ def wrong_options() -> list[Wrong]:
     for option in config.OPTIONS.values():
         option.forget()
     found: dict[str, Wrong] = {}
-    for checks_of in (checks_of_value, checks_of_meaning):
-        for option in config.OPTIONS.values():
-            for check in checks_of(option):
-                try:
-                    check()
-                except OptionError as error:  # a value that cannot be read is in the way of other options' checks, too
-                    found.setdefault(str(error), Wrong(option.name, str(error)))
+    for name, check in all_checks():
+        try:
+            check()
+        except OptionError as error:  # a value that cannot be read is in the way of other options' checks, too
+            found.setdefault(str(error), Wrong(name, str(error)))
     return list(found.values())
 
 
@@ -49,22 +48,19 @@ def refuse_wrong_options(spelling: Mapping[str, str]) -> None:
         raise OptionError("\n".join(each.spelt(spelling) for each in wrong))
 
 
-def checks_of_value(option: Option[object]) -> Iterator[Check]:
-    """Whether the value can be read."""
-    yield lambda: _ask(option)
+def all_checks() -> Iterator[tuple[str, Check]]:
+    """Names of options, and what has to hold for each: its value can be read, then: it can be followed."""
+    for option in config.OPTIONS.values():
+        yield option.name, partial(getattr, option, "value")
+    for option in config.OPTIONS.values():
+        if option.is_set and option.holds in PLACES:
+            yield option.name, partial(check_place, option)
+    yield from DEEPER.items()
 
 
-def checks_of_meaning(option: Option[object]) -> Iterator[Check]:
-    """Whether the value can be followed."""
-    if option.is_set and option.holds in PLACES:
-        yield lambda: PLACES[option.holds](option.name, str(option.value))
-    if option.name in DEEPER:
-        yield DEEPER[option.name]
-
-
-def _ask(option: Option[object]) -> None:
-    """Have the option's value read. Raises OptionError."""
-    _ = option.value
+def check_place(option: Option[object]) -> None:
+    """Raises OptionError unless the option's file or folder can be made."""
+    PLACES[option.holds](option.name, str(option.value))
 
 
 def check_file(name: str, text: str) -> None:

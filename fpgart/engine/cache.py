@@ -80,7 +80,7 @@ def fault_of(folder: str) -> str:
     probe = os.path.join(folder, f".fpgart-{os.getpid()}")
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
-        os.close(os.open(probe, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         os.unlink(probe)
     except OSError as error:
         return error.strerror or str(error)
