@@ -96,7 +96,6 @@ def option_names() -> list[tuple[str, str]]:
     numbers = (config.SIMULATOR_DEVICES, config.EMULATOR_DEVICES, config.CPU_EMULATE_DEVICES)
     return [
         ("FPGART_BOARDS", quoted(config.BOARD.name)),
-        ("FPGART_IDENTITY", quoted(config.PLATFORM.name)),
         ("FPGART_OFFLINE_DEVICE", quoted(config.OFFLINE_DEVICE.name)),
         ("FPGART_DEVICE_NUMBERS", quoted(*(option.name for option in numbers))),
     ]
@@ -105,14 +104,14 @@ def option_names() -> list[tuple[str, str]]:
 def build_driver(into: Path, work: Path) -> Path:
     """Compile libfpgart.so into the folder `into`."""
     from cffi import FFI
-    from generate import declarations, entry_points, identities, implemented_in_python
+    from generate import declarations, entry_points, implemented_in_python, platform_words
     from prototypes import read_api
 
     api = read_api(INCLUDE, compiler())
     generated = work / "entry_points.c"
     generated.write_text(entry_points(api))
-    said = work / "identities.c"
-    said.write_text(identities())
+    said = work / "platform_words.c"
+    said.write_text(platform_words())
     exports = work / "exports.map"
     exports.write_text("{ global: cl*; fpgart_control*; local: *; };\n")
     ffi = FFI()

@@ -141,22 +141,18 @@ def entry_points(api: Api) -> str:
     return "\n".join(lines) + "\n"
 
 
-def identities() -> str:
-    """The C file of what the platform says of itself, from fpgart/identity.py."""
-    from fpgart.identity import ICD_SUFFIX, IDENTITIES, PLATFORM_EXTENSIONS, PROFILE
+def platform_words() -> str:
+    """The C file of what the platform says of itself before Python has started, from fpgart/personality.py."""
+    from fpgart.personality import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
 
     lines = [
-        "/* Made by build_icd.py from fpgart/identity.py. */",
+        "/* Made by build_icd.py from fpgart/personality.py. */",
         '#include "icd.h"',
         f'const char fpgart_profile[] = "{PROFILE}";',
         f'const char fpgart_platform_extensions[] = "{" ".join(PLATFORM_EXTENSIONS)}";',
         f'const char fpgart_icd_suffix[] = "{ICD_SUFFIX}";',
-        "const struct fpgart_identity fpgart_identities[] = {",
     ]
-    for option, identity in IDENTITIES.items():
-        words = ", ".join(f'"{word}"' for word in (option, identity.name, identity.vendor, identity.version))
-        lines.append(f"    {{{words}}},")
-    return "\n".join([*lines, "    {NULL, NULL, NULL, NULL},", "};"]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def reference_count(function: Prototype) -> list[str]:

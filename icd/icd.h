@@ -91,11 +91,6 @@ void fpgart_wake_ushers(void);
 
 /* What can be said without any interpreter (lobby.c): the platform, and to what loaders ask while
  * they hold their lock. The latter are true when `status` is the answer. */
-struct fpgart_identity {
-    const char *option; /* value of FPGART_PLATFORM; NULL behind the last one */
-    const char *name, *vendor, *version;
-};
-extern const struct fpgart_identity fpgart_identities[]; /* the first one: without that option */
 extern const char fpgart_profile[], fpgart_platform_extensions[], fpgart_icd_suffix[];
 uintptr_t fpgart_platform(void);
 void fpgart_count_devices(cl_uint count);

@@ -2,8 +2,7 @@
  *
  * What can be said without an interpreter. OpenCL loaders find their platforms under a lock of
  * theirs; in a host written in Python another thread may wait for that lock with the interpreter's,
- * so nothing here may wait for the interpreter: that there is a platform, what it is called and
- * can, and how many devices it has, by which some loaders sort platforms. Before the driver has
+ * so nothing here may wait for the interpreter: that there is a platform, what it can, and how many devices it has, by which some loaders sort platforms. Before the driver has
  * started, the number is what the environment asks for; whether each of those boards can be had is
  * known later. */
 #include "icd.h"
@@ -84,26 +83,12 @@ static cl_uint devices_of_type(cl_device_type type)
     return (type & CL_DEVICE_TYPE_DEFAULT) && all > 0 ? 1 : 0;
 }
 
-static const struct fpgart_identity *identity(void)
-{
-    const struct fpgart_identity *found = fpgart_identities;
-    while (found->option != NULL && strcmp(found->option, option(FPGART_IDENTITY)) != 0)
-        found++;
-    return found->option != NULL ? found : fpgart_identities;
-}
-
-/* NULL for what is no text. */
+/* NULL for what depends on the boards, which Python knows; no loader asks for that under its lock. */
 static const char *platform_text(cl_platform_info query)
 {
     switch (query) {
     case CL_PLATFORM_PROFILE:
         return fpgart_profile;
-    case CL_PLATFORM_VERSION:
-        return identity()->version;
-    case CL_PLATFORM_NAME:
-        return identity()->name;
-    case CL_PLATFORM_VENDOR:
-        return identity()->vendor;
     case CL_PLATFORM_EXTENSIONS:
         return fpgart_platform_extensions;
     case CL_PLATFORM_ICD_SUFFIX_KHR:

@@ -15,11 +15,11 @@ from fpgart.api import control, handles
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
 from fpgart.api.host import ask_host
+from fpgart.api.options import settle_options
 from fpgart.api.watching import start_watchers
-from fpgart.board.catalogue import chosen_boards
+from fpgart.board.catalogue import chosen_boards, chosen_personality
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine import models
-from fpgart.identity import IDENTITIES
 from fpgart.notices import NOTICES
 from fpgart.runtime.platform import Board, Platform
 from fpgart.runtime.scheduler import Scheduler
@@ -74,13 +74,16 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     """
     from importlib import import_module
 
+    settle_options()
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
     trace = start_trace(at_end)
     scheduler = make_scheduler()
     kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
-    platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace, kernels), None, scheduler, contents)
+    made = boards(trace, kernels)
+    personality = chosen_personality([board.mmd.description for board in made])
+    platform = Platform(personality, made, None, scheduler, contents)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
@@ -99,7 +102,9 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     for chapter in (*CHAPTERS, "absent"):
         import_module(f"fpgart.api.{chapter}")
     from fpgart.api.absent import refuse_the_rest
+    from fpgart.api.platform import adopt
 
+    adopt(platform)
     refuse_the_rest(functions)
     start_profile()
     if not owns:

@@ -8,15 +8,17 @@ import os
 import platform
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from fpgart import __version__, config
 from fpgart.board.board_spec import BoardSpecError
-from fpgart.board.catalogue import chosen_names, describe, shipped
+from fpgart.board.catalogue import chosen_names, chosen_personality, describe, shipped
 from fpgart.board.description import AllocationType, BoardDescription
 from fpgart.cli.registration import LIBRARY
 from fpgart.engine.choice import candidates, choose
+from fpgart.personality import PERSONALITIES
 from fpgart.watch.words import in_words
 
 KINDS = (AllocationType.HOST, AllocationType.SHARED, AllocationType.DEVICE)
@@ -70,6 +72,8 @@ def collect() -> dict[str, Any]:
         "library_built": LIBRARY.exists(),
         "boards": [_board(board) for board in boards.values()],
         "chosen_boards": [board.name for board in chosen],
+        "platforms": [{"key": key, **asdict(personality)} for key, personality in PERSONALITIES.items()],
+        "chosen_platform": asdict(chosen_personality(chosen)),
         "board_faults": faults,
         "engines": [
             {"name": name, "path": str(path), "passed_over": unable.get(path, "")}
@@ -132,6 +136,10 @@ def as_text() -> str:
         for memory in board["memories"]:
             lines.append(f"     {_memory_in_words(memory)}")
     lines += [f" ! {fault}" for fault in facts["board_faults"]]
+    lines += ["", "platforms (* in use)"]
+    for personality in facts["platforms"]:
+        mark = "*" if personality["name"] == facts["chosen_platform"]["name"] else " "
+        lines += [f" {mark} {personality['key']:<9} {personality['name']}", f"             {personality['words']}"]
     lines += ["", "engines (* in use)"]
     chosen = facts["chosen_engine"]
     for engine in facts["engines"]:

@@ -11,20 +11,20 @@ from pathlib import Path
 
 from fpgart import config, log
 from fpgart._native import lib
+from fpgart.engine.cache import cache_folder
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import DriverError, say
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_engine import OpenCLEngine
+from fpgart.errors import CLError
 
-ADVICE = (
-    "no engine to build and run kernels with was found: install one with pip install 'pyopencl[pocl]', "
-    "or apt install libpocl2 on Debian and Ubuntu, or pip install 'fpgart[intel]'"
-)
 OCLGRIND = "liboclgrind-rt-icd.so"
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
-OCLGRIND_ADVICE = (
-    "Oclgrind, which checks kernels, was not found: apt install oclgrind, or name its driver in FPGART_ENGINE"
-)
+HOW_TO_GET = {
+    "pocl": "PoCL: pip install 'pyopencl[pocl]', or apt install libpocl2 on Debian and Ubuntu",
+    "intel": "Intel's CPU runtime: pip install 'fpgart[intel]'",
+    "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
+}
 ENGINES = ("auto", "pocl", "intel", "oclgrind", "none")
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 LIBRARY_FOLDERS = (
@@ -107,6 +107,13 @@ def let_kernels_run_beside_each_other(path: Path) -> None:
         say("POCL_DEVICES", "pthread basic", unless_set=True)
 
 
+def let_kernels_be_kept(path: Path) -> None:
+    """Have PoCL keep compiled kernels in a folder that can be written. Raises DriverError where there is none."""
+    if path.name.startswith("libpocl"):
+        for name, value in cache_folder().variables.items():
+            say(name, value)
+
+
 def wanted_engine() -> str:
     """FPGART_ENGINE; where it leaves the choice, and kernels are to be checked, the engine that can."""
     wanted = config.ENGINE.value
@@ -118,6 +125,20 @@ def checks_kernels(wanted: str) -> bool:
     return wanted == "oclgrind" or Path(wanted).name == OCLGRIND
 
 
+def missing() -> str:
+    """A sentence when the engine that is asked for by name or path is not there; "" when it is, or none is named."""
+    wanted = wanted_engine()
+    asked = f"{config.ENGINE.name}={wanted}"
+    if "/" in wanted:
+        return "" if Path(wanted).is_file() else f"{asked}: there is no such file"
+    if wanted not in ENGINES:
+        return f"{asked}: not one of {', '.join(ENGINES)}, nor a driver's path"
+    if wanted in HOW_TO_GET and not candidates(wanted):
+        asker = asked if config.ENGINE.value == wanted else f"{config.CHECK.name}={','.join(config.CHECK.value)}"
+        return f"{asker}: this engine is not installed; {HOW_TO_GET[wanted]}"
+    return ""
+
+
 @dataclass(frozen=True)
 class PassedOver:
     """A driver that cannot serve as the engine here."""
@@ -126,7 +147,8 @@ class PassedOver:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.reason}"
+        said = self.reason.removeprefix(f"{self.path}: ").removeprefix(f"{self.path} ")
+        return f"{self.path}: {said}"
 
 
 @dataclass(frozen=True)
@@ -144,14 +166,23 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
             let_linker_be_found()
             let_threads_stay()
             let_kernels_run_beside_each_other(path)
+            let_kernels_be_kept(path)
             if path.name == OCLGRIND:
                 from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
 
                 yield Oclgrind("oclgrind", path, contents)
             else:
                 yield OpenCLEngine(name, path, must_build="/" not in wanted)
-        except DriverError as error:
+        except (DriverError, CLError) as error:
             yield PassedOver(path, str(error))
+
+
+def why_none(passed_over: list[PassedOver]) -> str:
+    """What to say when no engine works: which files were tried and what came of it, or what to install."""
+    advice = f"an engine can be had as {HOW_TO_GET['pocl']}; or as {HOW_TO_GET['intel']}"
+    if not passed_over:
+        return f"no engine to build and run kernels with is installed; {advice}"
+    return "\n".join(["no engine to build and run kernels with works; tried:", *map(str, passed_over), advice])
 
 
 def choose(contents: Contents | None = None) -> Choice:
@@ -162,18 +193,16 @@ def choose(contents: Contents | None = None) -> Choice:
     wanted = wanted_engine()
     if wanted == "none":
         return Choice(NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with"))
-    if "/" not in wanted and wanted not in ENGINES:
-        return Choice(NoEngine(f"FPGART_ENGINE={wanted}: not one of {', '.join(ENGINES)}, nor a driver's path"))
+    words = missing()
     passed_over: list[PassedOver] = []
-    for found in opened(wanted, contents):
+    for found in opened(wanted, contents) if not words else ():
         if not isinstance(found, PassedOver):
             return Choice(found, tuple(passed_over))
-        log.note(f"{found}")
+        log.note(str(found))
         passed_over.append(found)
-    advice = OCLGRIND_ADVICE if checks_kernels(wanted) else ADVICE
-    if not passed_over:
-        log.note(advice)
-    return Choice(NoEngine("\n".join([advice, *map(str, passed_over)])), tuple(passed_over))
+    words = words or why_none(passed_over)
+    log.note(words)
+    return Choice(NoEngine(words), tuple(passed_over))
 
 
 def choose_engine(contents: Contents | None = None) -> Engine:
