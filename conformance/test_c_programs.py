@@ -245,7 +245,6 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "threads": ("threads",),
     "buffers": ("buffer_life",),
     "retries": ("retries",),
-    "registries": ("registries",),
 }
 # Those that start the driver, use it and end in different ways, to be tried in odd surroundings.
 STARTERS = ("example", "minimal", "nothing released")
@@ -283,6 +282,13 @@ def test_threads_that_share_queues_get_right_results_under_signals(
 
 def test_commands_run_although_for_a_while_no_thread_can_be_made(build: Build, driver_environment: Environment) -> None:
     run(build("no_thread"), environment=driver_environment)
+
+
+def test_objects_are_found_while_other_threads_make_and_destroy_some(
+    build: Build, driver: Path, driver_environment: Environment
+) -> None:
+    apart = ["apart"] if "pocl" in driver.name else []  # it forgets one of two mappings of a buffer at an address
+    run(build("registries"), "3", *apart, environment=driver_environment)
 
 
 def test_python_host_gets_right_results(driver_environment: Environment) -> None:

@@ -3,7 +3,9 @@
  * Threads that make, look up and destroy objects of one context at the same time, so that whoever
  * looks something up does so while others add and remove.
  *
- *     registries [SECONDS] */
+ *     registries [SECONDS [apart]]
+ *
+ * apart: no two threads map the same buffer. */
 #include "host.h"
 #include <stdatomic.h>
 
@@ -102,14 +104,15 @@ int main(int count, char **words)
     must(clFinish(host.queue), "clFinish");
     void *memory = clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0);
     int first = memory == NULL; /* a device without it */
+    int last = count > 2 && strcmp(words[2], "apart") == 0 ? KINDS - 1 : KINDS;
     clSVMFree(host.context, memory);
     for (int i = first; i < KINDS * WRITERS; i++)
-        if (i % KINDS >= first)
+        if (i % KINDS >= first && i % KINDS < last)
             must(pthread_create(&threads[i], NULL, each[i % KINDS], buffer), "pthread_create");
     usleep((useconds_t)(1e6 * (count > 1 ? atof(words[1]) : 3)));
     over = true;
     for (int i = first; i < KINDS * WRITERS; i++)
-        if (i % KINDS >= first)
+        if (i % KINDS >= first && i % KINDS < last)
             must(pthread_join(threads[i], NULL), "pthread_join");
     must(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof mapped, &mapped, NULL),
          "clGetMemObjectInfo");
