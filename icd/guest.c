@@ -54,6 +54,19 @@ int fpgart_holds_interpreter(void)
     return state != NULL && state == PyThreadState_GetUnchecked();
 }
 
+/* From one interpreter to the other, with the lock in hand. Since 3.12 PyThreadState_Swap() lets
+ * the lock go while the thread still counts as having it, which the preloaded library would notice.
+ */
+static void change_to(PyThreadState *state)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    PyThreadState_Swap(state);
+#else
+    PyEval_SaveThread();
+    PyEval_RestoreThread(state);
+#endif
+}
+
 /* States of threads that have ended. Freeing one needs the interpreter's lock, for which a thread
  * that ends must not wait; so the next one that comes in does that. */
 struct grave {
@@ -109,7 +122,7 @@ int fpgart_go_in(struct fpgart_visit *visit)
     host_state = state;
     name_state(driver_state);
     if (visit->held)
-        PyThreadState_Swap(driver_state);
+        change_to(driver_state);
     else
         PyEval_RestoreThread(driver_state);
     if (atomic_load(&graves) != NULL)
@@ -122,7 +135,7 @@ void fpgart_go_out(const struct fpgart_visit *visit)
     if (!is_guest)
         return;
     if (visit->held)
-        PyThreadState_Swap(host_state);
+        change_to(host_state);
     else
         PyEval_SaveThread();
     name_state(host_state);
@@ -223,7 +236,7 @@ int fpgart_become_guest(void)
         return 0;
     PyThreadState *made = new_interpreter();
     if (made == NULL) {
-        PyThreadState_Swap(host);
+        change_to(host);
         name_state(host);
         return 0;
     }
@@ -233,7 +246,7 @@ int fpgart_become_guest(void)
     pthread_setspecific(driver_state_key, made);
     int hidden = hide();
     fpgart_add_search_directories(path);
-    PyThreadState_Swap(host);
+    change_to(host);
     name_state(host);
     is_guest = hidden;
     return hidden;
