@@ -93,8 +93,13 @@ def option_names() -> list[tuple[str, str]]:
     """Macros for the options that C code reads before an interpreter has started (icd/lobby.c)."""
     from fpgart import config
 
+    from fpgart.board.keystone import partition
+
     numbers = (config.SIMULATOR_DEVICES, config.EMULATOR_DEVICES, config.CPU_EMULATE_DEVICES)
     return [
+        ("FPGART_PERSONALITY", quoted(config.PLATFORM.name)),
+        ("FPGART_DEVICE_NUMBERS_ARE_OF", quoted("intel", "any", "emulator")),
+        ("FPGART_TI_BOARDS", quoted(*partition.shipped())),
         ("FPGART_BOARDS", quoted(config.BOARD.name)),
         ("FPGART_OFFLINE_DEVICE", quoted(config.OFFLINE_DEVICE.name)),
         ("FPGART_DEVICE_NUMBERS", quoted(*(option.name for option in numbers))),

@@ -143,7 +143,7 @@ def entry_points(api: Api) -> str:
 
 def platform_words() -> str:
     """The C file of what the platform says of itself before Python has started, from fpgart/personality.py."""
-    from fpgart.personality import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
+    from fpgart.personality import ALIASES, ICD_SUFFIX, PERSONALITIES, PLATFORM_EXTENSIONS, PROFILE
 
     lines = [
         "/* Made by build_icd.py from fpgart/personality.py. */",
@@ -151,8 +151,14 @@ def platform_words() -> str:
         f'const char fpgart_profile[] = "{PROFILE}";',
         f'const char fpgart_platform_extensions[] = "{" ".join(PLATFORM_EXTENSIONS)}";',
         f'const char fpgart_icd_suffix[] = "{ICD_SUFFIX}";',
+        "const struct fpgart_personality fpgart_personalities[] = {",
     ]
-    return "\n".join(lines) + "\n"
+    keys = {**{key: key for key in PERSONALITIES}, **ALIASES}
+    for key, of in keys.items():
+        personality = PERSONALITIES[of]
+        words = ", ".join(f'"{word}"' for word in (key, personality.name, personality.vendor, personality.version))
+        lines.append(f"    {{{words}}},")
+    return "\n".join([*lines, "    {NULL, NULL, NULL, NULL},", "};"]) + "\n"
 
 
 def reference_count(function: Prototype) -> list[str]:

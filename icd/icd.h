@@ -91,6 +91,11 @@ void fpgart_wake_ushers(void);
 
 /* What can be said without any interpreter (lobby.c): the platform, and to what loaders ask while
  * they hold their lock. The latter are true when `status` is the answer. */
+struct fpgart_personality {
+    const char *key; /* value of FPGART_PLATFORM; NULL behind the last one */
+    const char *name, *vendor, *version;
+};
+extern const struct fpgart_personality fpgart_personalities[]; /* the first one: of FPGA boards */
 extern const char fpgart_profile[], fpgart_platform_extensions[], fpgart_icd_suffix[];
 uintptr_t fpgart_platform(void);
 void fpgart_count_devices(cl_uint count);

@@ -2,14 +2,18 @@
  *
  * What can be said without an interpreter. OpenCL loaders find their platforms under a lock of
  * theirs; in a host written in Python another thread may wait for that lock with the interpreter's,
- * so nothing here may wait for the interpreter: that there is a platform, what it can, and how many devices it has, by which some loaders sort platforms. Before the driver has
+ * so nothing here may wait for the interpreter: that there is a platform, what it is called and
+ * can, and how many devices it has, by which some loaders sort platforms. Before the driver has
  * started, the number is what the environment asks for; whether each of those boards can be had is
  * known later. */
+#define _GNU_SOURCE
 #include "icd.h"
 
 #include <CL/cl_ext.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,12 +87,69 @@ static cl_uint devices_of_type(cl_device_type type)
     return (type & CL_DEVICE_TYPE_DEFAULT) && all > 0 ? 1 : 0;
 }
 
-/* NULL for what depends on the boards, which Python knows; no loader asks for that under its lock. */
+static int is_keystone_file(const char *path)
+{
+    static const char mark[] = "<keystone";
+    char text[1 << 16];
+    FILE *file = fopen(path, "re");
+    size_t length = file != NULL ? fread(text, 1, sizeof text, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    return memmem(text, length, mark, sizeof mark - 1) != NULL;
+}
+
+static int first_board_is_of_ti(void)
+{
+    static const char *const shipped[] = {FPGART_TI_BOARDS};
+    char name[PATH_MAX];
+    const char *offline = option(FPGART_OFFLINE_DEVICE);
+    const char *begin = offline[0] != '\0' && offline[0] != '+' ? offline : option(FPGART_BOARDS);
+    begin += strspn(begin, " \t");
+    size_t length = strcspn(begin, ",");
+    while (length > 0 && (begin[length - 1] == ' ' || begin[length - 1] == '\t'))
+        length--;
+    snprintf(name, sizeof name, "%.*s", (int)length, begin);
+    for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++)
+        if (strcmp(name, shipped[i]) == 0)
+            return 1;
+    return is_keystone_file(name);
+}
+
+/* As chosen_personality() in board/catalogue.py; a test compares the two. */
+static const char *personality_key(void)
+{
+    static const char *const numbers[] = {FPGART_DEVICE_NUMBERS};
+    static const char *const keys[] = {FPGART_DEVICE_NUMBERS_ARE_OF};
+    const char *asked = option(FPGART_PERSONALITY);
+    if (asked[0] != '\0' && strcmp(asked, "auto") != 0)
+        return asked;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (atoi(option(numbers[i])) > 0)
+            return keys[i];
+    return first_board_is_of_ti() ? "ti" : "any";
+}
+
+static const struct fpgart_personality *personality(void)
+{
+    const char *key = personality_key();
+    const struct fpgart_personality *found = fpgart_personalities;
+    while (found->key != NULL && strcmp(found->key, key) != 0)
+        found++;
+    return found->key != NULL ? found : fpgart_personalities;
+}
+
+/* NULL for what is no text. */
 static const char *platform_text(cl_platform_info query)
 {
     switch (query) {
     case CL_PLATFORM_PROFILE:
         return fpgart_profile;
+    case CL_PLATFORM_VERSION:
+        return personality()->version;
+    case CL_PLATFORM_NAME:
+        return personality()->name;
+    case CL_PLATFORM_VENDOR:
+        return personality()->vendor;
     case CL_PLATFORM_EXTENSIONS:
         return fpgart_platform_extensions;
     case CL_PLATFORM_ICD_SUFFIX_KHR:
