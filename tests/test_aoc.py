@@ -31,7 +31,7 @@ OF_HARDWARE_BUILDS = """
 PACKAGE = """<board_env version="20.4" name="mine"><hardware dir="hardware" default="tall"/></board_env>"""
 SPEC = """<board version="20.4" name="tall"><global_mem name="MEM">
 <interface name="i" port="p0" type="slave" width="512" maxburst="16" address="0x0" size="0x40000000" latency="240"/>
-<interface name="i" port="p1" type="slave" width="512" maxburst="16" address="0x40000000" size="0x40000000" latency="2"/>
+<interface name="i" port="p1" type="slave" width="512" maxburst="16" address="0x40000000" size="0x40000000"/>
 </global_mem></board>"""
 
 

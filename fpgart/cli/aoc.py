@@ -26,13 +26,12 @@ from fpgart.board.catalogue import describe, shipped, with_separate_banks
 from fpgart.board.description import BoardDescription
 from fpgart.cli.aoc_options import Answer, CommandLine, Last, UsageError, changes_nothing, read_command_line
 from fpgart.cli.board_packages import BoardPackage, default_board, describe_board, package_of
+from fpgart.cli.sdk import INTEL_VERSION
 from fpgart.config import OptionError
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine
 from fpgart.watch.words import in_words, times
 
-INTEL_VERSION = "20.4.0"
-"""The release of Intel's SDK whose tools these answer like; scripts compare it."""
 HELP = """\
 aoc -- OpenCL C to containers for the boards of fpgart
 
@@ -87,6 +86,11 @@ def compile_command(words: list[str]) -> int:
         click.echo(f"aoc: {error.filename}: {error.strerror}", err=True)
         return 1
     return 0
+
+
+def main() -> None:
+    """Entry point of the program `aoc`."""
+    sys.exit(compile_command(sys.argv[1:]))
 
 
 def answer(question: Answer, package: BoardPackage | None) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from fpgart.cli.registration import PACKAGE, vendor_folder
+from fpgart.cli.sdk import sdk_variables
 
 ONLY = PACKAGE / "libfpgart-only.so"
 YIELD = PACKAGE / "libfpgart-yield.so"
@@ -43,7 +44,7 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
     OCL_ICD_VENDORS speaks to the loaders; libfpgart-only.so hides the folders that a loader bundled
     with a wheel searches besides. libfpgart-yield.so is for hosts written in Python (icd/preload/yield.c).
     """
-    changed = {**os.environ, **extra, **for_loaders()}
+    changed = {**os.environ, **sdk_variables(extra.get("FPGART_BOARD", "")), **extra, **for_loaders()}
     preloaded = [str(library) for library in (ONLY, YIELD) if library.exists()]
     if preloaded:
         earlier = changed.get("LD_PRELOAD", "").split(":")
