@@ -154,6 +154,10 @@ def test_run_sets_the_variables_for_its_program(tmp_path: Path, board: str, pack
     assert program == f"{intel}/bin/aocl"
 
 
+def test_the_tools_are_programs_for_run_itself(tmp_path: Path) -> None:
+    assert fpgart("run", "--", "aocl", "ldlibs", XDG_DATA_HOME=str(tmp_path)) == "-lalteracl -lOpenCL\n"
+
+
 def test_run_keeps_a_folder_that_was_laid_out_before(folder: Path) -> None:
     command = (sys.executable, "-m", "fpgart.cli", "run", "--", "sh", "-c", 'echo "$INTELFPGAOCLSDKROOT"')
     assert in_sdk(folder, *command).stdout == f"{folder}\n"

@@ -53,9 +53,9 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
     return changed
 
 
-def found(program: str) -> str:
-    """Its path; raises RunError when there is none."""
-    path = shutil.which(program)
+def found(program: str, variables: dict[str, str]) -> str:
+    """Its path, by the PATH that it will have; raises RunError when there is none."""
+    path = shutil.which(program, path=variables.get("PATH"))
     if path is None:
         raise RunError(f"{program}: no such program")
     return path
@@ -63,9 +63,10 @@ def found(program: str) -> str:
 
 def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:
     """Become `program`; raises RunError when it cannot be started."""
-    path = found(program[0])
+    variables = environment(extra)
+    path = found(program[0], variables)
     try:
-        os.execve(path, list(program), environment(extra))
+        os.execve(path, list(program), variables)
     except OSError as error:
         raise RunError(f"{program[0]}: {error.strerror}") from None
 
@@ -111,7 +112,7 @@ def die_of(number: int) -> None:
 
 def run_and_wait(program: tuple[str, ...], variables: dict[str, str]) -> int:
     """The exit status of `program`, negative for a signal, while signals to this process go to it."""
-    path = found(program[0])
+    path = found(program[0], variables)
     children: list[subprocess.Popen[bytes]] = []
     early: list[int] = []
 

@@ -107,7 +107,8 @@ def _write_all(root: Path, loader: Path) -> None:
     for program, module in TOOLS.items():
         text = PROGRAM.format(root=shlex.quote(str(root)), python=shlex.quote(sys.executable), module=module)
         _put(root / "bin" / program, text, executable=True)
-    _link(include_folder(root) / "CL", HEADERS / "CL")
+    for headers in HEADERS.iterdir():
+        _link(include_folder(root) / headers.name, headers)
     libraries = library_folder(root)
     _link(libraries / "libOpenCL.so", loader)
     _link(libraries / LOADER, loader)
