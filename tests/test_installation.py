@@ -77,6 +77,7 @@ def test_the_wheel_has_driver_registration_and_boards(installation: Path) -> Non
 def test_the_wheel_has_what_hosts_are_compiled_with(installation: Path) -> None:
     names = {header.name for header in (ROOT / "include" / "CL").iterdir()}
     assert {header.name for header in (installation / "include" / "CL").iterdir()} == names
+    assert (installation / "include" / "aocl_mmd.h").is_file()
     for file in ("libalteracl.a", "share/cmake/fpgart/fpgartConfig.cmake", "share/pkgconfig/fpgart.pc"):
         assert (installation / file).is_file()
 

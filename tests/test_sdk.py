@@ -22,6 +22,7 @@ EXAMPLE = ROOT / "examples" / "intel-host"
 SET_BY_US = ("INTELFPGAOCLSDKROOT", "ALTERAOCLSDKROOT", "AOCL_BOARD_PACKAGE_ROOT")
 HOST = """
 #include <CL/cl_ext_intelfpga.h>
+#include <aocl_mmd.h>
 #include <stdint.h>
 #include <stdio.h>
 void *acl_aligned_malloc(size_t);

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SDK folder: what Makefiles and CMake scripts of hosts for Intel's boards expect to find.
 
-bin/aocl, bin/aoc, bin/clocl                   the tools, as programs
-host/include/CL/                               the headers
-host/linux64/lib/                              libOpenCL.so (this system's loader), libalteracl.a
-board/<name>/board_env.xml, board_spec.xml     one board package for each board
-init_opencl.sh                                 the lines to export, for `source`
+- bin: aocl, aoc and clocl, as programs
+- host/include: CL/ and aocl_mmd.h
+- host/linux64/lib: libOpenCL.so (this system's loader) and libalteracl.a
+- board/<name>: board_env.xml and board_spec.xml, one board package for each board
+- init_opencl.sh: the lines to export, for `source`
 """
 
 from __future__ import annotations
