@@ -26,8 +26,9 @@ OF_HARDWARE_BUILDS = """
 -v -g -g0 -W -Werror -profile=all -fp-relaxed -fpc -ffp-contract=fast -ffp-reassociate -seed=3 -seed 4 -fmax=300
 -parallel=8 -incremental -incremental=aggressive -high-effort -fast-compile -const-cache-bytes=1024 -global-ring
 -duplicate-ring -num-reorder=2 -fast-emulator -legacy-emulator -march=simulator -opt-arg=--x -bsp-flow=flat -clock=200
--rtl k.aoco -L lib -l x.aoclib
+-no-hardware-kernel-invocation-queue -rtl k.aoco -L lib -l x.aoclib
 """
+UNSET = ("AOCL_BOARD_PACKAGE_ROOT", "FPGART_BOARD")
 PACKAGE = """<board_env version="20.4" name="mine"><hardware dir="hardware" default="tall"/></board_env>"""
 SPEC = """<board version="20.4" name="tall"><global_mem name="MEM">
 <interface name="i" port="p0" type="slave" width="512" maxburst="16" address="0x0" size="0x40000000" latency="240"/>
@@ -53,7 +54,7 @@ def source(engine: Engine, tmp_path: Path) -> Path:
 
 def aoc(folder: Path, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fpgart.cli", "aoc", *map(str, words)]
-    variables = {name: value for name, value in os.environ.items() if name != "AOCL_BOARD_PACKAGE_ROOT"}
+    variables = {name: value for name, value in os.environ.items() if name not in UNSET}
     return subprocess.run(
         command, capture_output=True, text=True, timeout=120, cwd=folder, env={**variables, **environment}
     )
@@ -233,6 +234,12 @@ def test_an_unknown_board_is_told_with_what_to_do(source: Path, tmp_path: Path) 
     assert result.returncode == 2
     assert "-board=p520: not one of a10_ref" in result.stderr
     assert "-board-package" in result.stderr
+
+
+def test_the_board_of_the_environment_takes_the_place_of_one_that_is_not_here(source: Path, tmp_path: Path) -> None:
+    said = compiled(tmp_path, source, "-DONE=1", "-board=p520", FPGART_BOARD="a10_ref")
+    assert "note: board 'p520' is not here; its place is taken by 'a10_ref'" in said
+    assert Container.read(tmp_path / "add.aocx").text(sections.BOARD) == "a10_ref"
 
 
 def test_for_the_emulator_any_boards_name_will_do(source: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from fpgart import __version__
+from fpgart import __version__, config
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import parse
 from fpgart.aocx.checks import check
@@ -220,16 +220,19 @@ def _check_inputs(asked: CommandLine, inputs: dict[Path, tuple[Container, Step]]
 
 
 def _board_for(asked: CommandLine, package: BoardPackage | None, steps: list[Step]) -> BoardDescription:
-    """The board that was named, now or in an earlier step; raises BoardSpecError or UsageError."""
+    """The board that was named, now or in an earlier step; raises BoardSpecError or UsageError.
+
+    A board that is not here has its place taken by FPGART_BOARD's, if that is set, so that Makefiles for boards of
+    others can be used as they are; and for the emulator by the default board.
+    """
     otherwise = steps[0].board if steps else default_board(package)
     try:
         board = describe_board(asked.board or otherwise, package)
     except BoardSpecError:
-        if not asked.emulator or not asked.board or "/" in asked.board:
+        if not (asked.emulator or config.BOARD.is_set) or not asked.board or "/" in asked.board:
             raise
         board = describe_board(otherwise, package)
-        words = f"board '{asked.board}' is not here; for the emulator its place is taken by '{board.name}'"
-        click.echo(f"aoc: note: {words}", err=True)
+        click.echo(f"aoc: note: board '{asked.board}' is not here; its place is taken by '{board.name}'", err=True)
     for step in steps:
         if step.board != board.name:
             raise UsageError(f"the inputs are compiled for board '{step.board}', not for '{board.name}'")

@@ -103,20 +103,24 @@ VALUES: dict[str, Setter] = {
     "L": lambda line, text: line.noted.append(f"-L{text}"),
 }
 FOR_HARDWARE = {
-    "bsp-flow", "clock", "const-cache-bytes", "dep-files", "emulator-channel-depth-model", "fmax", "ghdl-depth",
-    "hash", "llc-arg", "num-reorder", "opt-arg", "parallel", "save-temps-folder", "seed", "sim-acl-arg",
+    "bsp-flow", "clock", "const-cache-bytes", "dep-files", "emulator-channel-depth-model", "fmax", "force-initial-dir",
+    "ghdl-depth", "hash", "llc-arg", "num-reorder", "opt-arg", "parallel", "save-temps-folder", "seed", "sim-acl-arg",
     "sim-elab-arg", "sim-input-dir", "sysinteg-arg",
 }  # fmt: skip
 """Options with a value that say how hardware is made."""
 FOR_HARDWARE_ALONE = {
-    "S", "add-qsf", "analyze-area", "clock", "daz", "dep-files", "dot", "duplicate-ring", "emulator", "empty-kernel",
-    "fast-compile", "fast-emulator", "force-single-store-ring", "fp-relaxed", "fpc", "g", "g0", "ghdl", "global-ring",
-    "global-tree", "high-effort", "hyper-optimized-handshaking", "incremental", "legacy-emulator", "library-debug",
-    "no-interleaving-check", "parallel", "profile", "q", "quiet", "report-only", "rounding", "save-temps", "shared",
-    "sim-elab-only", "tidy", "time", "time-passes", "use-partial-license",
+    "S", "add-qsf", "analyze-area", "clock", "daz", "dep-files", "dot", "duplicate-ring", "ecc", "empty-kernel",
+    "emulator", "estimate-throughput", "fast-compile", "fast-emulator", "force-single-store-ring", "fp-relaxed", "fpc",
+    "g", "g0", "ghdl", "global-ring", "global-tree", "high-effort", "hyper-optimized-handshaking", "incremental",
+    "legacy-emulator", "library-debug", "no-accessor-aliasing", "no-env-check", "parallel", "profile", "q", "quiet",
+    "report-only", "rounding", "save-temps", "shared", "sim-elab-only", "tidy", "time", "time-passes",
+    "use-partial-license",
 }  # fmt: skip
 """The same without a value, or with one behind `=`."""
-PREFIXES = ("ffp-", "fp-", "global-", "hyper-optimized", "incremental-", "profile-", "report-", "sim-", "time-")
+PREFIXES = (
+    "disable-", "dont-error-if-", "enable-", "ffp-", "fp-", "global-", "hyper-optimized", "incremental-",
+    "no-hardware-", "profile-", "report-", "reuse-", "sim-", "time-",
+)  # fmt: skip
 NEEDS_NO_NOTE = {"g", "g0", "q", "quiet", "fast-emulator", "legacy-emulator", "tidy", "time", "save-temps", "hash"}
 
 

@@ -76,6 +76,7 @@ def describe_board(name: str, package: BoardPackage | None) -> BoardDescription:
         known = sorted({*shipped(), *(package.boards if package else ())})
         raise BoardSpecError(
             f"-board={name}: not one of {', '.join(known)}. Name its package with -board-package=FOLDER or "
-            f"{ROOT_VARIABLE}, or compile with -march=emulator, for any board"
+            f"{ROOT_VARIABLE}; or the board that takes its place, with FPGART_BOARD or fpgart run --board; or compile "
+            f"with -march=emulator, for any board"
         )
     return describe(name)
