@@ -310,6 +310,17 @@ def test_functions_of_intels_runtime_link_beside_a_loader(folder: Path, tmp_path
     assert fpgart("run", "--", program) == "0 (nil)\n"
 
 
+def test_hosts_that_count_on_the_headers_of_older_compilers_are_compiled(folder: Path, tmp_path: Path) -> None:
+    source = (
+        '#include "CL/opencl.h"\n#include <string>\n'
+        "int main() { timespec now; if (clock_gettime(CLOCK_MONOTONIC, &now)) exit(1); return 0; }\n"
+    )
+    (tmp_path / "host.cpp").write_text(source)
+    flags = answer(folder, "compile-config").split()
+    result = run("g++", "-DCL_TARGET_OPENCL_VERSION=120", *flags, "-o", tmp_path / "host", tmp_path / "host.cpp")
+    assert result.returncode == 0, result.stderr
+
+
 def test_a_hosts_own_definition_wins(folder: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, OWN_DEFINITION, answer(folder, "compile-config"), answer(folder, "link-config"))
     assert fpgart("run", "--", program) == "the host's own\n"
