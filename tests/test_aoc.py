@@ -14,6 +14,7 @@ from fpgart.aocx.checks import check
 from fpgart.aocx.compiler import Options, compile_source
 from fpgart.aocx.container import Container
 from fpgart.aocx.report import read
+from fpgart.aocx.steps import STEP
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.cli.aoc_options import Last, UsageError, changes_nothing, read_command_line
@@ -89,6 +90,12 @@ def test_memories_are_named_for_separate_banks(words: list[str], memories: list[
     made = read_command_line(words)
     assert made.separate == memories
     assert made.sources == [Path("k.cl")]
+
+
+def test_a_memory_that_the_board_does_not_have_is_told(source: Path, tmp_path: Path) -> None:
+    result = aoc(tmp_path, source, "-DONE=1", "-board=a10_ref", "-no-interleaving=HBM")
+    assert result.returncode == 2
+    assert "-no-interleaving=HBM: board 'a10_ref' has DDR" in result.stderr
 
 
 @pytest.mark.parametrize("words", [["-I=inc"], ["-I", "inc"], ["-Iinc"]])
@@ -188,6 +195,13 @@ def test_a_file_of_another_compiler_is_told(source: Path, tmp_path: Path) -> Non
     result = aoc(tmp_path, "x.aoco")
     assert result.returncode == 1
     assert "no .aoco or .aocr of this compiler" in result.stderr
+
+
+def test_a_damaged_object_is_told(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.aoco").write_bytes(Container({STEP: b"{}"}).encode())
+    result = aoc(tmp_path, "x.aoco")
+    assert result.returncode == 1
+    assert "aoc: x.aoco is damaged" in result.stderr
 
 
 def test_several_sources_make_one_program(source: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fpgart import __version__
 from fpgart.aocx.compiler import Options, compile_source
 from fpgart.aocx.container import Container
 from fpgart.board.catalogue import describe
@@ -141,6 +142,16 @@ def test_a_program_is_run_without_the_folder_where_there_is_no_place_for_it(tmp_
     (tmp_path / "file").write_text("")
     out = fpgart("run", "--", "sh", "-c", "echo ${INTELFPGAOCLSDKROOT:-none}", XDG_DATA_HOME=str(tmp_path / "file"))
     assert out == "none\n"
+
+
+def test_a_user_without_a_home_gets_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.delenv("INTELFPGAOCLSDKROOT", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert sdk.sdk_variables() == {}
 
 
 @pytest.mark.parametrize(("board", "package"), [("hetero", "hetero"), ("k2h", "usm_s10"), ("", "usm_s10")])
@@ -335,6 +346,7 @@ def test_cflags_and_libs_build_a_host_without_a_loader(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("pkg-config") is None, reason="there is no pkg-config")
 def test_pkg_config_finds_the_driver(tmp_path: Path) -> None:
     place = fpgart("libs", "--pkg-config-dir").strip()
+    assert run("pkg-config", "--modversion", "fpgart", PKG_CONFIG_PATH=place).stdout.strip() == __version__
     flags = [
         run("pkg-config", option, "fpgart", PKG_CONFIG_PATH=place).stdout.strip() for option in ("--cflags", "--libs")
     ]

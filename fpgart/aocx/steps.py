@@ -47,9 +47,12 @@ class Step:
         """Raises AocxError for a file that no step made."""
         if STEP not in container:
             raise AocxError(f"{file} has no section {STEP}: it is no .aoco or .aocr of this compiler")
-        told = json.loads(container[STEP])
-        options = Options(tuple(told["compiler"]), tuple(told["noted"]), told["emulator"])
-        return cls(told["kind"], told["board"], options, tuple(told["separate"]))
+        try:
+            told = json.loads(container[STEP])
+            options = Options(tuple(told["compiler"]), tuple(told["noted"]), told["emulator"])
+            return cls(told["kind"], told["board"], options, tuple(told["separate"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise AocxError(f"{file} is damaged: section {STEP}: {error}") from None
 
 
 def object_of(unit: Unit, board: str, separate: tuple[str, ...]) -> Container:

@@ -17,7 +17,7 @@ from fpgart.aocx.autodiscovery import parse
 from fpgart.aocx.checks import check
 from fpgart.aocx.compiler import CompileError, Options, Unit, check_unit, compile_unit, read_unit
 from fpgart.aocx.container import Container
-from fpgart.aocx.errors import AocxError
+from fpgart.aocx.errors import AocxError, of_file
 from fpgart.aocx.report import as_page
 from fpgart.aocx.steps import EARLY, OBJECT, Step, early, joined, object_of, unit_of
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, Kernel
@@ -83,7 +83,7 @@ def compile_command(words: list[str]) -> int:
         click.echo(f"aoc: {error}", err=True)
         return 1
     except OSError as error:
-        click.echo(f"aoc: {error.filename}: {error.strerror}", err=True)
+        click.echo(f"aoc: {of_file(error)}", err=True)
         return 1
     return 0
 
@@ -139,8 +139,7 @@ class Job:
         steps = [step for _, step in inputs.values()]
         board = _board_for(asked, package, steps)
         separate = tuple(asked.separate) or (steps[0].separate if steps else ())
-        named = [board.memories[0].name if name == "default" else name for name in separate]
-        return cls(asked, with_separate_banks(board, named), separate, inputs)
+        return cls(asked, with_separate_banks(board, _memories(asked, board, separate)), separate, inputs)
 
     def run(self) -> None:
         """Write what was asked for; raises CompileError, AocxError or OSError."""
@@ -217,6 +216,22 @@ def _check_inputs(asked: CommandLine, inputs: dict[Path, tuple[Container, Step]]
             raise UsageError(f"{path} is a whole program: all that can be made of it is one .aocx")
         if step.kind == OBJECT and asked.last is Last.OBJECT:
             raise UsageError(f"{path} is an object already: -c makes objects of sources")
+
+
+def _memories(asked: CommandLine, board: BoardDescription, separate: tuple[str, ...]) -> list[str]:
+    """What -no-interleaving names, as the board names it; raises UsageError for a memory that it does not have.
+
+    Of a board that takes another's place that cannot be expected; a note says so.
+    """
+    known = [memory.name for memory in board.memories]
+    named = [known[0] if name == "default" and name not in known else name for name in separate]
+    unknown = [name for name in named if name not in (*known, "all")]
+    if unknown:
+        words = f"-no-interleaving={unknown[0]}: board '{board.name}' has {', '.join(known)}"
+        if asked.board in ("", board.name) or "/" in asked.board:
+            raise UsageError(words)
+        click.echo(f"aoc: note: {words}", err=True)
+    return named
 
 
 def _board_for(asked: CommandLine, package: BoardPackage | None, steps: list[Step]) -> BoardDescription:

@@ -18,7 +18,7 @@ from fpgart._native import ffi
 from fpgart.aocx import container as sections
 from fpgart.aocx.checks import check
 from fpgart.aocx.container import Container
-from fpgart.aocx.errors import AocxError
+from fpgart.aocx.errors import AocxError, of_file
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, describe
 from fpgart.board.description import BoardDescription, GlobalMemory
@@ -317,7 +317,7 @@ def run(words: list[str]) -> int:
         click.echo(f"aocl: {error}", err=True)
         return 1
     except OSError as error:
-        click.echo(f"aocl: {error.filename}: {error.strerror}", err=True)
+        click.echo(f"aocl: {of_file(error)}", err=True)
         return 1
     return 0
 

@@ -13,7 +13,7 @@ import click
 from fpgart import __version__, config
 from fpgart.aocx.compiler import CompileError, Options, check_unit, compile_unit, read_unit
 from fpgart.aocx.container import Container
-from fpgart.aocx.errors import AocxError
+from fpgart.aocx.errors import AocxError, of_file
 from fpgart.aocx.steps import Step, joined, object_of, unit_of
 from fpgart.board.catalogue import describe
 from fpgart.board.keystone import partition
@@ -96,7 +96,7 @@ def run(words: list[str]) -> int:
         click.echo(f"clocl: {error}", err=True)
         return 1
     except OSError as error:
-        click.echo(f"clocl: {error.filename}: {error.strerror}", err=True)
+        click.echo(f"clocl: {of_file(error)}", err=True)
         return 1
     return 0
 

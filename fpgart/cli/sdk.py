@@ -72,10 +72,14 @@ def library_folder(root: Path) -> Path:
 def default_root() -> Path:
     """Where the folder is that `fpgart run` and the commands without one of their own use.
 
-    One for each installation. Scripts take the version from the name of the folder above.
+    One for each installation. Scripts take the version from the name of the folder above. Raises SdkError.
     """
+    try:
+        place = user_folder().parent
+    except RuntimeError as error:
+        raise SdkError(f"there is no place for the SDK folder: {error}") from None
     installation = hashlib.sha1(str(PACKAGE).encode(), usedforsecurity=False).hexdigest()[:12]
-    return user_folder().parent / "sdk" / installation / INTEL_VERSION / "hld"
+    return place / "sdk" / installation / INTEL_VERSION / "hld"
 
 
 def system_loader() -> Path | None:
