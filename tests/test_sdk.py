@@ -130,6 +130,12 @@ def test_a_folder_of_another_installation_is_brought_up_to_date(folder: Path, tm
     assert "exit 3" not in (root / "bin" / "aoc").read_text()
 
 
+def test_a_folder_that_was_moved_is_brought_up_to_date(tmp_path: Path) -> None:
+    shutil.copytree(sdk.lay_out(tmp_path / "before"), tmp_path / "after", symlinks=True)
+    sdk.lay_out(tmp_path / "after")
+    assert "before" not in (tmp_path / "after" / "bin" / "aocl").read_text()
+
+
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = run(sys.executable, "-m", "fpgart.cli", "sdk", tmp_path / "file" / "sdk")
@@ -319,6 +325,11 @@ def compiled(tmp_path: Path, source: str, before: str, after: str) -> Path:
 def test_functions_of_intels_runtime_link_beside_a_loader(folder: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, HOST, answer(folder, "compile-config"), answer(folder, "link-config"))
     assert fpgart("run", "--", program) == "0 (nil)\n"
+
+
+def test_libraries_that_older_makefiles_name_are_linked_with(folder: Path, tmp_path: Path) -> None:
+    libraries = f"{answer(folder, 'link-config')} -lacl_emulator_kernel_rt -lalterahalmmd"
+    compiled(tmp_path, HOST, answer(folder, "compile-config"), libraries)
 
 
 def test_hosts_that_count_on_the_headers_of_older_compilers_are_compiled(folder: Path, tmp_path: Path) -> None:

@@ -33,6 +33,9 @@ STAMP = "fpgart-sdk.json"
 TOOLS = {"aocl": "aocl", "aoc": "aoc", "clocl": "clocl"}
 """The programs, and the modules of fpgart.cli whose main() they call."""
 LOADER = "libOpenCL.so.1"
+OF_OLDER_RELEASES = ("acl_emulator_kernel_rt", "alterahalmmd")
+"""Libraries that Makefiles name and hosts call nothing of: archives without members."""
+EMPTY_ARCHIVE = "!<arch>\n"
 PROGRAM = """\
 #!/bin/sh
 INTELFPGAOCLSDKROOT={root}
@@ -94,15 +97,22 @@ def lay_out(root: Path) -> Path:
     """Make the folder, or bring it up to date; returns its absolute path. Raises SdkError."""
     root = root.absolute()
     loader = system_loader() or LIBRARY
-    state = {"package": str(PACKAGE), "version": __version__, "python": sys.executable, "loader": str(loader)}
     stamp = root / STAMP
     try:
-        if not stamp.exists() or stamp.read_text() != json.dumps(state):
+        state = _state(root, loader)
+        if not stamp.exists() or stamp.read_text() != state:
             _write_all(root, loader)
-            _put(stamp, json.dumps(state))
+            _put(stamp, state)
     except OSError as error:
         raise SdkError(f"{error.filename or root}: {error.strerror}") from None
     return root
+
+
+def _state(root: Path, loader: Path) -> str:
+    """All that a folder's contents depend on."""
+    layout = hashlib.sha1(Path(__file__).read_bytes(), usedforsecurity=False).hexdigest()
+    facts = {"root": root, "package": PACKAGE, "version": __version__, "python": sys.executable, "loader": loader}
+    return json.dumps({**{name: str(value) for name, value in facts.items()}, "layout": layout})
 
 
 def _write_all(root: Path, loader: Path) -> None:
@@ -117,6 +127,8 @@ def _write_all(root: Path, loader: Path) -> None:
     _link(libraries / "libOpenCL.so", loader)
     _link(libraries / LOADER, loader)
     _link(libraries / HOST_LIBRARY.name, HOST_LIBRARY)
+    for name in OF_OLDER_RELEASES:
+        _put(libraries / f"lib{name}.a", EMPTY_ARCHIVE)
     for spec in sorted(BOARDS.glob("*.xml")):
         folder = root / "board" / spec.stem
         _put(folder / "board_env.xml", BOARD_ENV.format(version=INTEL_VERSION, name=spec.stem))
