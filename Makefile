@@ -6,7 +6,8 @@ PYTHON ?= $(shell scripts/find-python)
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 ENGINE = $(VENV)/.engine
-SOURCES = $(wildcard icd/*.c icd/*.h icd/*.py include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
+C_FILES = icd/*.c icd/*.h icd/preload/*.c icd/host/*.c conformance/c/*.c conformance/c/*.h examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
+SOURCES = $(wildcard icd/*.c icd/host/*.c icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
 .PHONY: build demo test lint format bench clients soak coverage clean help
@@ -51,12 +52,12 @@ lint: build
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run --Werror icd/*.c icd/*.h icd/preload/*.c conformance/c/*.c conformance/c/*.h examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h
+	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 format: build
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i icd/*.c icd/*.h icd/preload/*.c conformance/c/*.c conformance/c/*.h examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h
+	$(BIN)/clang-format -i $(C_FILES)
 
 bench: build
 	$(BIN)/python benchmarks/run.py
@@ -76,4 +77,4 @@ coverage: build
 	$(BIN)/pytest tests --cov=fpgart --cov-report=term-missing:skip-covered
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info fpgart/*.so
+	rm -rf $(VENV) build dist *.egg-info fpgart/*.so fpgart/*.a fpgart/include

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the two compiled parts of fpgart, into the package folder.
+"""Build the compiled parts of fpgart, into the package folder.
 
 libfpgart.so      the OpenCL driver itself (cffi embedding): C entry points that call into fpgart.api
 _native.*.so      an ordinary extension module: copies without the GIL, calls into the engine's driver
+libalteracl.a     what hosts for Intel's boards link with besides OpenCL
+include/          the OpenCL headers, copied
 
 Run by pip's build (setup.py) and by `make build`; by hand: python build_icd.py [--into FOLDER]
 """
@@ -92,7 +94,6 @@ def quoted(*words: str) -> str:
 def option_names() -> list[tuple[str, str]]:
     """Macros for the options that C code reads before an interpreter has started (icd/lobby.c)."""
     from fpgart import config
-
     from fpgart.board.keystone import partition
 
     numbers = (config.SIMULATOR_DEVICES, config.EMULATOR_DEVICES, config.CPU_EMULATE_DEVICES)
@@ -181,6 +182,24 @@ def build_preload(into: Path, name: str) -> Path:
     return made
 
 
+def build_host_library(into: Path, work: Path) -> Path:
+    """Compile libalteracl.a, which hosts link with; an archive, so that they need nothing of it when they run."""
+    compiled = work / "alteracl.o"
+    source = ICD / "host" / "alteracl.c"
+    defines = [f"-D{name}={value or 1}" for name, value in OPENCL_3]
+    command = [compiler(), "-c", "-fPIC", f"-I{INCLUDE}", *defines, *WARNINGS, "-o", compiled, source]
+    subprocess.run(command, check=True)
+    made = into / "libalteracl.a"
+    made.unlink(missing_ok=True)
+    subprocess.run([os.environ.get("AR", "ar"), "rcsD", made, compiled], check=True)
+    return made
+
+
+def copy_headers(into: Path) -> None:
+    """Put include/ into the package, for hosts that are compiled with it."""
+    shutil.copytree(INCLUDE, into / "include", dirs_exist_ok=True)
+
+
 def build(into: Path) -> list[Path]:
     """Build everything into `into`; raises BuildError where the machine lacks something."""
     compiler()
@@ -190,9 +209,11 @@ def build(into: Path) -> list[Path]:
         try:
             made = [build_driver(into, Path(work)), build_native(into, Path(work))]
             made += [build_preload(into, name) for name in ("only", "yield")]
+            made.append(build_host_library(into, Path(work)))
         except subprocess.CalledProcessError as error:
             raise BuildError(f"the compiler failed: {error.stderr or error}") from error
     (into / "fpgart.icd").write_text("libfpgart.so\n")
+    copy_headers(into)
     return made
 
 

@@ -24,7 +24,10 @@ class BuildDriver(build_ext):
             raise SystemExit(f"fpgart: {error}") from None
 
     def get_outputs(self):
-        return [str(path) for path in (Path(self.build_lib) / "fpgart").glob("*.so")]
+        made = Path(self.build_lib) / "fpgart"
+        return [
+            str(path) for pattern in ("*.so", "*.a", "include/*.h", "include/CL/*.h") for path in made.glob(pattern)
+        ]
 
     def get_output_mapping(self):
         return {}

@@ -314,7 +314,7 @@ def test_the_commands_compile_show_check_and_extract(engine: Engine, tmp_path: P
 def test_the_compile_command_ends_with_1_for_a_wrong_source(engine: Engine, tmp_path: Path) -> None:
     source = tmp_path / "k.cl"
     source.write_text("kernel void k( {")
-    result = fpgart("aoc", source)
+    result = fpgart("aoc", source, "-o", source.with_suffix(".aocx"))
     assert result.returncode == 1
     assert "k.cl:1:16: error:" in result.stderr
     assert not source.with_suffix(".aocx").exists()

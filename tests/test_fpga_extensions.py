@@ -93,7 +93,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         source = tmp_path_factory.mktemp(name) / f"{name}.cl"
         source.write_text(f"kernel void {name}(global int *x) {{ x[0] = 1; }}")
         command = [sys.executable, "-m", "fpgart.cli", "aoc", str(source), "-board=a10_ref"]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        result = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, timeout=120)
         assert result.returncode == 0, result.stderr
         made.append(source.with_suffix(".aocx"))
     return made

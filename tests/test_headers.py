@@ -99,14 +99,15 @@ def test_no_function_of_opencl_3_is_missing() -> None:
 
 
 def test_the_headers_are_usable_by_themselves(tmp_path: Path) -> None:
-    for name in ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h", "cl_ext_ti.h", "cl_icd.h", "opencl.h"):
+    names = ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h", "cl_ext_ti.h", "cl_icd.h", "opencl.h")
+    for name in (*(f"CL/{each}" for each in names), "aocl_mmd.h"):
         for language, standard in (("c", "c99"), ("c++", "c++11")):
             subprocess.run(
                 [
                     "gcc", f"-x{language}", f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                     "-DCL_TARGET_OPENCL_VERSION=300", f"-I{OURS}", "-fsyntax-only", "-",
                 ],
-                input=f"#include <CL/{name}>\n",
+                input=f"#include <{name}>\n",
                 text=True,
                 check=True,
             )  # fmt: skip

@@ -74,6 +74,14 @@ def test_the_wheel_has_driver_registration_and_boards(installation: Path) -> Non
     assert not list(installation.rglob("*.c"))
 
 
+def test_the_wheel_has_what_hosts_are_compiled_with(installation: Path) -> None:
+    names = {header.name for header in (ROOT / "include" / "CL").iterdir()}
+    assert {header.name for header in (installation / "include" / "CL").iterdir()} == names
+    assert (installation / "include" / "aocl_mmd.h").is_file()
+    for file in ("libalteracl.a", "share/cmake/fpgart/fpgartConfig.cmake", "share/pkgconfig/fpgart.pc"):
+        assert (installation / file).is_file()
+
+
 def test_pytest_finds_the_plugin_of_the_installed_package(installation: Path) -> None:
     (described,) = metadata.distributions(name="fpgart", path=[str(installation.parent)])
     (plugin,) = described.entry_points.select(group="pytest11")
@@ -89,6 +97,19 @@ def test_a_c_host_runs_on_the_installed_driver_without_any_environment(installat
     run("gcc", f"-I{ROOT / 'include'}", "-o", program, HOST, "-lOpenCL", "-lm")
     output = run("/usr/bin/env", "-i", f"OCL_ICD_VENDORS={vendors}", program)
     assert output.count("right") == 2
+
+
+def test_a_c_host_is_built_and_run_by_the_installed_flags_alone(installation: Path, tmp_path: Path) -> None:
+    python = installation.parents[3] / "bin" / "python"
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "fpgart").symlink_to(installation)  # compilers' flags are divided at blanks
+    flags = [f"-I{place}/fpgart/include", f"-L{place}/fpgart", f"-Wl,-rpath,{place}/fpgart"]
+    said = run(python, "-m", "fpgart.cli", "cflags") + run(python, "-m", "fpgart.cli", "libs")
+    assert f"-I{installation}/include" in said
+    assert said.rstrip().endswith("-lalteracl -lfpgart")
+    run("gcc", *flags, "-o", tmp_path / "host", HOST, "-lalteracl", "-lfpgart", "-lm")
+    assert run("/usr/bin/env", "-i", tmp_path / "host").count("right") == 2
 
 
 def test_the_installed_command_names_its_folder_for_loaders(installation: Path) -> None:

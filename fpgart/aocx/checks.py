@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import parse
@@ -18,9 +19,13 @@ SKIP_BOARD_NAME = "ACL_PCIE_PROGRAM_SKIP_BOARDNAME_CHECK"
 
 
 def check(container: Container, board: BoardDescription) -> Autodiscovery:
-    """What the container says of its kernels; raises AocxError for the first thing that does not fit."""
+    """What the container says of its kernels; raises AocxError for the first thing that does not fit.
+
+    One of -march=emulator is for any board: it is told with the memories of the board that loads it.
+    """
     name = container.text(sections.BOARD)
-    if name != board.name and not os.environ.get(SKIP_BOARD_NAME):
+    emulated = name == sections.EMULATOR_BOARD
+    if not emulated and name != board.name and not os.environ.get(SKIP_BOARD_NAME):
         raise AocxError(f"it was compiled for board '{name}', this one is '{board.name}'")
     for emulator in sections.EMULATORS:
         if emulator in container:
@@ -33,6 +38,8 @@ def check(container: Container, board: BoardDescription) -> Autodiscovery:
     if ours and container.identity() != container.text(sections.RANDOM_HASH):
         raise AocxError("it has been changed since it was compiled: its hash is another one")
     system = parse(container.text(sections.AUTODISCOVERY))
+    if emulated:
+        system = replace(system, memories=memories_of(board))
     _check_memories(system.memories, memories_of(board))
     if system.big_endian:
         raise AocxError("it is for a big-endian host")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -75,10 +75,14 @@ class CompileError(AocxError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `aoc` was told: for the compiler (-I, -D, ...) and what is only written down."""
+    """What `aoc` was told: for the compiler (-I, -D, ...) and what is only written down.
+
+    `emulator`: the container is for any board, as those of -march=emulator are.
+    """
 
     compiler: tuple[str, ...] = ()
     noted: tuple[str, ...] = field(default=())
+    emulator: bool = False
 
     def text(self) -> str:
         return " ".join(self.compiler)
@@ -99,10 +103,10 @@ def compile_source(source: str, board: BoardDescription, options: Options, engin
         _kernel(index, interface, built.kernel(name), attributes.get(name, {}))
         for index, (name, interface) in enumerate(sorted(interfaces.items()))
     )
-    system = Autodiscovery(
-        NO_IDENTITY, board.name, memories_of(board), kernels, host_pipes=_host_pipes(interfaces.values())
-    )
-    _check_locations(system)
+    name = sections.EMULATOR_BOARD if options.emulator else board.name
+    system = Autodiscovery(NO_IDENTITY, name, memories_of(board), kernels, host_pipes=_host_pipes(interfaces.values()))
+    if not options.emulator:
+        _check_locations(system)
     image = ProgramBinary(
         SOURCE_ENGINE, cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE, options.text(), dict(sorted(interfaces.items())),
         source.encode(),
@@ -114,10 +118,10 @@ def _with_identity(
     system: Autodiscovery, board: BoardDescription, options: Options, source: str, image: bytes
 ) -> Container:
     recorded = " ".join((*options.compiler, *options.noted))
-    digest = hashlib.sha1("\0".join((board.name, recorded, source)).encode(), usedforsecurity=False).hexdigest()
+    digest = hashlib.sha1("\0".join((system.board, recorded, source)).encode(), usedforsecurity=False).hexdigest()
     made = Container(
         {
-            sections.BOARD: board.name.encode(),
+            sections.BOARD: system.board.encode(),
             sections.AUTODISCOVERY: _padded(format_autodiscovery(system)),
             sections.RANDOM_HASH: NO_IDENTITY.encode(),
             sections.SOURCE_HASH: digest.encode(),
@@ -145,11 +149,12 @@ def _padded(text: str) -> bytes:
 
 
 def memories_of(board: BoardDescription) -> tuple[Memory, ...]:
-    """The board's memories as autodiscovery tells them."""
+    """The board's memories as autodiscovery tells them; one whose ports are not described has a single one."""
     return tuple(
         Memory(
             memory.name,
-            tuple(Interface(port.address, port.end) for port in memory.interfaces),
+            tuple(Interface(port.address, port.end) for port in memory.interfaces)
+            or (Interface(int(memory.begin), int(memory.end)),),
             config_address=memory.config_addr if memory.banks > 1 else 0,
             interleaved=memory.interleaved if memory.banks > 1 else True,
             allocation_types=int(memory.allocation_types),
@@ -265,21 +270,47 @@ def _argument_info(system: Autodiscovery) -> str:
     return "\n".join([*lines, "</board>", ""])
 
 
-def compile_file(path: Path, board: BoardDescription, options: Options, engine: Engine) -> Container:
-    """compile_source() of a file; headers beside it, or in a folder of -I, go into the container with it.
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is compiled at once: the text with its headers, the options that it still needs, and the files behind it."""
 
-    Raises CompileError, with the source lines that it is about, or OSError.
-    """
-    folders = [path.resolve().parent]
-    folders += [Path(option[2:]) for option in options.compiler if option.startswith("-I")]
-    kept = Options(tuple(o for o in options.compiler if not o.startswith("-I")), options.noted)
-    text = path.read_text(errors="surrogateescape")
-    files = {path.name: text}
-    source = f'#line 1 "{path.name}"\n' + _with_headers(text, path.name, folders, files, 0)
+    source: str
+    options: Options
+    files: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+def read_unit(paths: Sequence[Path], options: Options) -> Unit:
+    """The sources one after the other, with the headers beside them or in a folder of -I; raises OSError."""
+    included = [Path(option[2:]) for option in options.compiler if option.startswith("-I")]
+    files: dict[str, str] = {}
+    parts = []
+    for path in paths:
+        text = files[path.name] = path.read_text(errors="surrogateescape")
+        folders = [path.resolve().parent, *included]
+        parts.append(f'#line 1 "{path.name}"\n' + _with_headers(text, path.name, folders, files, 0))
+    kept = tuple(option for option in options.compiler if not option.startswith("-I"))
+    return Unit("".join(parts), replace(options, compiler=kept), files)
+
+
+def compile_unit(unit: Unit, board: BoardDescription, engine: Engine) -> Container:
+    """compile_source() with the source lines that errors are about; raises CompileError."""
     try:
-        return compile_source(source, board, kept, engine)
+        return compile_source(unit.source, board, unit.options, engine)
     except CompileError as error:
-        raise CompileError(with_carets(str(error), files)) from None
+        raise CompileError(with_carets(str(error), unit.files)) from None
+
+
+def check_unit(unit: Unit, engine: Engine) -> None:
+    """Compile without linking, for the errors alone; raises CompileError as compile_unit() does."""
+    try:
+        engine.from_source(unit.source).compile(unit.options.text(), {})
+    except BuildFailed as failed:
+        raise CompileError(with_carets(failed.log, unit.files)) from None
+
+
+def compile_file(path: Path, board: BoardDescription, options: Options, engine: Engine) -> Container:
+    """A container from one file; raises CompileError, with the source lines that it is about, or OSError."""
+    return compile_unit(read_unit([path], options), board, engine)
 
 
 def _with_headers(text: str, name: str, folders: list[Path], files: dict[str, str], depth: int) -> str:

@@ -27,6 +27,8 @@ OPTIONS = ".acl.compileoptions"
 SOURCE = ".acl.source"
 BOARD_IMAGE = ".acl.fpga.bin"
 SIMULATOR = ".acl.simulator_object"
+EMULATOR_BOARD = "EmulatorDevice"
+"""The board's name in containers of -march=emulator, which any board loads."""
 EMULATORS = (".acl.emulator_object.linux", ".acl.emulator_object.windows")
 
 MAGIC = b"\x7fELF"

@@ -1,123 +1,257 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart aoc` and `fpgart aocx`: making program containers, and looking into them."""
+"""`aoc`, which makes program containers, and `fpgart aocx`, which looks into them."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
+from fpgart import __version__, config
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import parse
 from fpgart.aocx.checks import check
-from fpgart.aocx.compiler import CompileError, Options, compile_file
+from fpgart.aocx.compiler import CompileError, Options, Unit, check_unit, compile_unit, read_unit
 from fpgart.aocx.container import Container
-from fpgart.aocx.errors import AocxError
+from fpgart.aocx.errors import AocxError, of_file
+from fpgart.aocx.report import as_page
+from fpgart.aocx.steps import EARLY, OBJECT, Step, early, joined, object_of, unit_of
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, Kernel
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import describe, shipped, with_separate_banks
+from fpgart.board.description import BoardDescription
+from fpgart.cli.aoc_options import Answer, CommandLine, Last, UsageError, changes_nothing, read_command_line
+from fpgart.cli.board_packages import BoardPackage, default_board, describe_board, package_of
+from fpgart.cli.sdk import INTEL_VERSION
+from fpgart.config import OptionError
 from fpgart.engine.choice import choose_engine
+from fpgart.engine.interface import Engine
 from fpgart.watch.words import in_words, times
 
-DEFAULT_BOARD = "usm_s10"
-# Options of aoc that say where hardware is made, or how; they change nothing here.
-WITHOUT_VALUE = re.compile(
-    r"-(v|g|g0|c|rtl|S|q|W|Werror|fast-compile|high-effort|profile(=.*)?|ffp-.*|fp-relaxed|fpc"
-    r"|emulator-channel.*|incremental.*|sim.*|march=.*|seed=.*|clock=.*|parallel=.*|time.*|dep-files.*|L.*|bsp-flow=.*"
-    r"|global-ring|global-tree|duplicate-ring|force-single-store-ring|hyper-optimized.*|num-reorder=.*|opt-arg=.*"
-    r"|const-cache-bytes=.*|report-.*)"
-)
+HELP = """\
+aoc -- OpenCL C to containers for the boards of fpgart
 
+  aoc [options] <file>.[cl|aoco|aocr] ...
 
-class UsageError(Exception):
-    """An argument that `aoc` does not take; the sentence says which."""
+One step:     aoc kernel.cl -o kernel.aocx
+Three steps:  aoc -c kernel.cl; aoc -rtl kernel.aoco; aoc kernel.aocr
 
+  -o FILE                       what to write; default: the last source's name, in the working folder
+  -c, -rtl                      stop with objects (.aoco), or with kernels and interfaces known (.aocr)
+  -march=emulator               a container that every board loads
+  -board=NAME, -board-package=FOLDER, -list-boards, -list-board-packages
+  -D NAME[=VALUE], -I FOLDER    for the preprocessor; AOCL_BOARD_<board> is defined
+  -W, -Werror, -cl-...          for the compiler
+  -no-interleaving=MEMORY       separate banks; `default` is the board's first memory, nothing is all of them
+  -report                       also a page of interfaces, channels, memories and loops: <name>/reports/report.html
+  -v, -version, -help
 
-@dataclass
-class CommandLine:
-    """What `fpgart aoc` was asked for."""
-
-    sources: list[Path] = field(default_factory=list)
-    output: Path | None = None
-    board: str = DEFAULT_BOARD
-    compiler: list[str] = field(default_factory=list)
-    noted: list[str] = field(default_factory=list)
-    separate: list[str] = field(default_factory=list)
-    """Memories whose banks shall not be interleaved."""
-    report: bool = False
-
-
-def read_command_line(words: list[str]) -> CommandLine:
-    """Options as `aoc` spells them, with one or two dashes; raises UsageError."""
-    made = CommandLine()
-    rest = iter(words)
-
-    def value(word: str, name: str) -> str:
-        if "=" in word:
-            return word.partition("=")[2]
-        try:
-            return next(rest)
-        except StopIteration:
-            raise UsageError(f"{name} needs a value") from None
-
-    for word in rest:
-        option = word[1:] if word.startswith("--") else word
-        if not word.startswith("-"):
-            made.sources.append(Path(word))
-        elif option == "-o" or option.startswith(("-o=", "-output-report-folder")):
-            made.output = Path(value(word, "-o"))
-        elif option == "-board" or option.startswith("-board="):
-            made.board = value(word, "-board")
-        elif option == "-report":
-            made.report = True
-        elif option[:2] in ("-I", "-D", "-l"):
-            full = word if len(word) > 2 else word + value("", word)
-            (made.noted if option[:2] == "-l" else made.compiler).append(full)
-        elif option == "-no-interleaving" or option.startswith("-no-interleaving="):
-            made.separate.append(option.partition("=")[2] or "all")
-            made.noted.append(option)
-        elif option.startswith("-cl-"):
-            made.compiler.append(option)
-        elif WITHOUT_VALUE.fullmatch(option):
-            made.noted.append(word)
-        else:
-            raise UsageError(f"{word} is no option of aoc")
-    if len(made.sources) != 1:
-        raise UsageError(f"{times(len(made.sources), 'source')} given, one is wanted")
-    return made
+What says how hardware is made (-seed, -fmax, -parallel, -high-effort, -profile, -fp-relaxed, ...) is written down in
+the container and changes nothing.
+"""
 
 
 def compile_command(words: list[str]) -> int:
-    """`fpgart aoc`: exit status 0, or 1 with the compiler's words on stderr."""
+    """`aoc`: exit status 0; 1 with the compiler's words on stderr; 2 for a command line that makes no sense."""
     try:
         asked = read_command_line(words)
-        board = with_separate_banks(describe(asked.board), asked.separate)
-    except (UsageError, BoardSpecError) as error:
-        click.echo(f"fpgart aoc: {error}", err=True)
+        package = package_of(asked.package)
+        if asked.answer is not None or not words:
+            click.echo(answer(asked.answer or Answer.HELP, package), nl=False)
+            return 0
+        job = Job.of(asked, package)
+    except (UsageError, BoardSpecError, OptionError) as error:
+        click.echo(f"aoc: {error}", err=True)
         return 2
-    source = asked.sources[0]
-    for word in asked.noted:
-        if word.startswith("-no-interleaving"):
-            continue
-        click.echo(f"fpgart aoc: note: {word} changes nothing here", err=True)
+    except AocxError as error:
+        click.echo(f"aoc: {error}", err=True)
+        return 1
+    without_effect = changes_nothing(asked)
+    if without_effect:
+        changes = "changes" if len(without_effect) == 1 else "change"
+        click.echo(f"aoc: note: {', '.join(without_effect)} {changes} nothing here", err=True)
     try:
-        options = Options(tuple(asked.compiler), tuple(asked.noted))
-        made = compile_file(source, board, options, choose_engine())
+        job.run()
     except CompileError as error:
         click.echo(str(error).rstrip() or "error: the compiler gave no reason", err=True)
         return 1
-    except (AocxError, OSError) as error:
-        click.echo(f"fpgart aoc: {error}", err=True)
+    except AocxError as error:
+        click.echo(f"aoc: {error}", err=True)
         return 1
-    target = asked.output or source.with_suffix(".aocx")
-    target.write_bytes(made.encode())
-    if asked.report:
-        click.echo(describe_container(made), nl=False)
+    except OSError as error:
+        click.echo(f"aoc: {of_file(error)}", err=True)
+        return 1
     return 0
+
+
+def main() -> None:
+    """Entry point of the program `aoc`."""
+    sys.exit(compile_command(sys.argv[1:]))
+
+
+def answer(question: Answer, package: BoardPackage | None) -> str:
+    """What the questions among the options are answered."""
+    if question is Answer.HELP:
+        return HELP
+    if question is Answer.VERSION:
+        return (
+            f"fpgart {__version__}, in the place of Intel(R) FPGA SDK for OpenCL(TM), 64-Bit Offline Compiler\n"
+            f"Version {INTEL_VERSION} Build 0\n"
+        )
+    if question is Answer.PACKAGES:
+        root = package.root if package else "(the boards that come with fpgart)"
+        return f"Installed board packages:\n  {root}\n"
+    default = default_board(package)
+    names = sorted({*shipped(), *(package.boards if package else ())})
+    lines = ["Board list:"]
+    for name in names:
+        board = describe_board(name, package)
+        lines.append(f"  {name}{' (default)' if name == default else ''}")
+        if package is not None and name in package.boards:
+            lines.append(f"     Board Package: {package.root}")
+        lines.append(f"     Memories:      {', '.join(memory.name for memory in board.memories)}")
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A compilation as it was asked for, and the board that it is for."""
+
+    asked: CommandLine
+    board: BoardDescription
+    separate: tuple[str, ...]
+    inputs: dict[Path, tuple[Container, Step]]
+    """What was read of the inputs that earlier steps made."""
+
+    @classmethod
+    def of(cls, asked: CommandLine, package: BoardPackage | None) -> Job:
+        """Raises UsageError, BoardSpecError, OptionError or AocxError for what cannot be done."""
+        if not asked.sources:
+            raise UsageError("there is nothing to compile: name a .cl, .aoco or .aocr")
+        if asked.last is Last.OBJECT and asked.output and len(asked.sources) > 1:
+            raise UsageError(f"-o {asked.output} is one file, -c makes {len(asked.sources)}, one for each source")
+        inputs = {path: _earlier(path) for path in asked.sources if path.suffix in (".aoco", ".aocr")}
+        _check_inputs(asked, inputs)
+        steps = [step for _, step in inputs.values()]
+        board = _board_for(asked, package, steps)
+        separate = tuple(asked.separate) or (steps[0].separate if steps else ())
+        return cls(asked, with_separate_banks(board, _memories(asked, board, separate)), separate, inputs)
+
+    def run(self) -> None:
+        """Write what was asked for; raises CompileError, AocxError or OSError."""
+        engine = choose_engine()
+        if self.asked.last is Last.OBJECT:
+            for path in self.asked.sources:
+                self._write(self._checked_object(path, engine), self._target(path))
+            return
+        unit = joined([(path.name, self._unit([path])) for path in self.inputs] + self._sources())
+        self._tell(f"compiling for board '{self.board.name}'")
+        made = compile_unit(unit, self.board, engine)
+        target = self._target(self.asked.sources[-1])
+        step = Step(EARLY, self.board.name, unit.options, self.separate)
+        self._write(early(made, step) if self.asked.last is Last.EARLY else made, target)
+        if self.asked.report:
+            self._report(unit, made, target)
+
+    def _sources(self) -> list[tuple[str, Unit]]:
+        """The inputs that are OpenCL C, as one unit: a header with a guard is in it once."""
+        sources = [path for path in self.asked.sources if path not in self.inputs]
+        return [(sources[-1].name, self._unit(sources))] if sources else []
+
+    def _unit(self, paths: list[Path]) -> Unit:
+        found = self.inputs.get(paths[0])
+        return unit_of(*found) if found else read_unit(paths, self.options)
+
+    @property
+    def options(self) -> Options:
+        macro = re.sub(r"\W", "_", self.board.name)
+        compiler = (*self.asked.compiler, f"-DAOCL_BOARD_{macro}=1")
+        return Options(compiler, tuple(self.asked.noted), self.asked.emulator)
+
+    def _checked_object(self, path: Path, engine: Engine) -> Container:
+        unit = self._unit([path])
+        check_unit(unit, engine)
+        return object_of(unit, self.board.name, self.separate)
+
+    def _target(self, source: Path) -> Path:
+        """-o, or else the source's name in the working folder."""
+        return self.asked.output or Path(source.name).with_suffix(self.asked.last.value)
+
+    def _write(self, made: Container, target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(made.encode())
+        self._tell(f"{target} is written, {in_words(target.stat().st_size)}")
+
+    def _report(self, unit: Unit, made: Container, target: Path) -> None:
+        click.echo(describe_container(made), nl=False)
+        page = (self.asked.report_folder or target.with_suffix("")) / "reports" / "report.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        system = parse(made.text(sections.AUTODISCOVERY))
+        page.write_text(as_page(unit.source, unit.options.text(), system, target.name), encoding="utf-8")
+        click.echo(f"aoc: {page} has interfaces, channels, memories and loops", err=True)
+
+    def _tell(self, words: str) -> None:
+        if self.asked.verbose:
+            click.echo(f"aoc: {words}")
+
+
+def _earlier(path: Path) -> tuple[Container, Step]:
+    """What an earlier step wrote; raises AocxError."""
+    try:
+        container = Container.read(path)
+    except OSError as error:
+        raise AocxError(f"{path}: {error.strerror}") from None
+    except AocxError as error:
+        raise AocxError(f"{path}: {error}") from None
+    return container, Step.of(container, str(path))
+
+
+def _check_inputs(asked: CommandLine, inputs: dict[Path, tuple[Container, Step]]) -> None:
+    for path, (_, step) in inputs.items():
+        if step.kind == EARLY and (len(asked.sources) > 1 or asked.last is not Last.IMAGE):
+            raise UsageError(f"{path} is a whole program: all that can be made of it is one .aocx")
+        if step.kind == OBJECT and asked.last is Last.OBJECT:
+            raise UsageError(f"{path} is an object already: -c makes objects of sources")
+
+
+def _memories(asked: CommandLine, board: BoardDescription, separate: tuple[str, ...]) -> list[str]:
+    """What -no-interleaving names, as the board names it; raises UsageError for a memory that it does not have.
+
+    Of a board that takes another's place that cannot be expected; a note says so.
+    """
+    known = [memory.name for memory in board.memories]
+    named = [known[0] if name == "default" and name not in known else name for name in separate]
+    unknown = [name for name in named if name not in (*known, "all")]
+    if unknown:
+        words = f"-no-interleaving={unknown[0]}: board '{board.name}' has {', '.join(known)}"
+        if asked.board in ("", board.name) or "/" in asked.board:
+            raise UsageError(words)
+        click.echo(f"aoc: note: {words}", err=True)
+    return named
+
+
+def _board_for(asked: CommandLine, package: BoardPackage | None, steps: list[Step]) -> BoardDescription:
+    """The board that was named, now or in an earlier step; raises BoardSpecError or UsageError.
+
+    A board that is not here has its place taken by FPGART_BOARD's, if that is set, so that Makefiles for boards of
+    others can be used as they are; and for the emulator by the default board.
+    """
+    otherwise = steps[0].board if steps else default_board(package)
+    try:
+        board = describe_board(asked.board or otherwise, package)
+    except BoardSpecError:
+        if not (asked.emulator or config.BOARD.is_set) or not asked.board or "/" in asked.board:
+            raise
+        board = describe_board(otherwise, package)
+        click.echo(f"aoc: note: board '{asked.board}' is not here; its place is taken by '{board.name}'", err=True)
+    for step in steps:
+        if step.board != board.name:
+            raise UsageError(f"the inputs are compiled for board '{step.board}', not for '{board.name}'")
+    return board
 
 
 def describe_container(container: Container) -> str:
@@ -218,7 +352,10 @@ def check_file(file: Path, board: str) -> None:
     """Say whether a file would be loaded; exit status 1 if not."""
     container = Container.read(file)
     name = board or container.text(sections.BOARD)
+    fitting = f"board '{name}'"
+    if name == sections.EMULATOR_BOARD:
+        name, fitting = shipped()[0], "every board"
     if not board and name not in shipped():
         raise AocxError(f"it is for board '{name}', which does not come with fpgart: give --board")
     system = check(container, describe(name))
-    click.echo(f"{file}: fits board '{name}', {times(len(system.kernels), 'kernel')}")
+    click.echo(f"{file}: fits {fitting}, {times(len(system.kernels), 'kernel')}")

@@ -14,6 +14,7 @@ from fpgart import __version__, config
 from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
+from fpgart.cli.sdk import SdkError
 from fpgart.cli.validation import refuse_wrong_options
 from fpgart.config import OptionError
 from fpgart.watch import report as trace_report
@@ -249,21 +250,65 @@ def replay(folder: Path, engine: str | None, board: str | None, tolerance: float
     sys.exit(status)
 
 
-@cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def aoc(words: tuple[str, ...]) -> None:
-    """Compile OpenCL C into an .aocx for a board.
-
-    fpgart aoc kernel.cl [-o kernel.aocx] [-board=NAME] [-I FOLDER] [-D NAME=VALUE] [-report]
-
-    Options are spelt as aoc spells them; those that only make sense for real hardware are noted and do nothing.
-    """
-    if set(words) & {"-h", "--help", "-help"}:
-        click.echo(click.get_current_context().get_help())
-        return
+    """Compile OpenCL C into an .aocx for a board, as Intel's aoc does (`fpgart aoc -help`)."""
     from fpgart.cli.aoc import compile_command
 
     sys.exit(compile_command(list(words)))
+
+
+@cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def aocl(words: tuple[str, ...]) -> None:
+    """Answer as Intel's aocl does: flags for hosts, boards, containers (`fpgart aocl help`)."""
+    from fpgart.cli.aocl import run as answer
+
+    sys.exit(answer(list(words)))
+
+
+@cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def clocl(words: tuple[str, ...]) -> None:
+    """Compile OpenCL C for a 66AK2x, as TI's clocl does (`fpgart clocl --help`)."""
+    from fpgart.cli.clocl import run as compile_for_dsp
+
+    sys.exit(compile_for_dsp(list(words)))
+
+
+@cli.command()
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
+def sdk(folder: Path | None) -> None:
+    """Lay out an SDK folder (aocl, aoc, headers, libraries, boards); print the lines that a shell needs for it.
+
+    eval "$(fpgart sdk)"; make
+    """
+    from fpgart.cli import sdk as folders
+
+    click.echo(folders.export_lines(folders.lay_out(folder or folders.default_root())), nl=False)
+
+
+@cli.command()
+def cflags() -> None:
+    """Print what hosts are compiled with."""
+    from fpgart.cli import sdk as folders
+
+    click.echo(f"-I{folders.HEADERS}")
+
+
+@cli.command()
+@click.option("--cmake-dir", "place", flag_value="cmake", help="The folder for -Dfpgart_DIR=... instead.")
+@click.option("--pkg-config-dir", "place", flag_value="pkgconfig", help="The folder for PKG_CONFIG_PATH instead.")
+def libs(place: str | None) -> None:
+    """Print what hosts are linked with to have this driver as their OpenCL, without a loader.
+
+    cc host.c $(fpgart cflags) $(fpgart libs)
+    """
+    from fpgart.cli import sdk as folders
+
+    straight = f"-L{registration.PACKAGE} -Wl,-rpath,{registration.PACKAGE} -lalteracl -lfpgart"
+    click.echo({"cmake": folders.CMAKE, "pkgconfig": folders.PKG_CONFIG}.get(place or "", straight))
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
@@ -293,6 +338,7 @@ def main() -> None:
         OptionError,
         registration.RegistrationError,
         running.RunError,
+        SdkError,
         trace_report.TraceError,
         CaptureError,
     ) as error:

@@ -16,6 +16,7 @@ from types import FrameType
 
 from fpgart import config
 from fpgart.cli.registration import PACKAGE, vendor_folder
+from fpgart.cli.sdk import sdk_variables
 
 ONLY = PACKAGE / "libfpgart-only.so"
 YIELD = PACKAGE / "libfpgart-yield.so"
@@ -46,7 +47,13 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
     OCL_ICD_VENDORS speaks to the loaders; libfpgart-only.so hides the folders that a loader bundled
     with a wheel searches besides. libfpgart-yield.so is for hosts written in Python (icd/preload/yield.c).
     """
-    given = {**os.environ, **extra, **for_loaders(), config.RUN: secrets.token_hex(8)}
+    given = {
+        **os.environ,
+        **sdk_variables(extra.get("FPGART_BOARD", "")),
+        **extra,
+        **for_loaders(),
+        config.RUN: secrets.token_hex(8),
+    }
     changed = config.with_absolute_paths(given)
     preloaded = [str(library) for library in (ONLY, YIELD) if library.exists()]
     if preloaded:
@@ -56,9 +63,9 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
     return changed
 
 
-def found(program: str) -> str:
-    """Its path; raises RunError when there is none that can be run."""
-    path = shutil.which(program)
+def found(program: str, variables: dict[str, str]) -> str:
+    """Its path, by the PATH that it will have; raises RunError when there is none that can be run."""
+    path = shutil.which(program, path=variables.get("PATH"))
     if path is not None:
         return path
     if os.path.isdir(program):
@@ -70,9 +77,10 @@ def found(program: str) -> str:
 
 def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:
     """Become `program`; raises RunError when it cannot be started."""
-    path = found(program[0])
+    variables = environment(extra)
+    path = found(program[0], variables)
     try:
-        os.execve(path, list(program), environment(extra))
+        os.execve(path, list(program), variables)
     except OSError as error:
         raise RunError(f"{program[0]}: {error.strerror}") from None
 
@@ -118,7 +126,7 @@ def die_of(number: int) -> None:
 
 def run_and_wait(program: tuple[str, ...], variables: dict[str, str]) -> int:
     """The exit status of `program`, negative for a signal, while signals to this process go to it."""
-    path = found(program[0])
+    path = found(program[0], variables)
     children: list[subprocess.Popen[bytes]] = []
     early: list[int] = []
 

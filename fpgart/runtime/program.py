@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
 from fpgart.aocx.binary import SIGNATURE, ProgramBinary
-from fpgart.aocx.container import BOARD_IMAGE, MAGIC, RANDOM_HASH, Container
+from fpgart.aocx.container import BOARD, BOARD_IMAGE, EMULATOR_BOARD, MAGIC, RANDOM_HASH, Container
 from fpgart.aocx.errors import AocxError
 from fpgart.engine.interface import (
     BuildFailed,
@@ -88,6 +88,8 @@ class Program:
         self._number = next(NUMBERS)
         self._others: dict[Device, Program] = {}
         self._locations: dict[str, tuple[str, ...]] = {}
+        self._memories: frozenset[str] | None = None
+        """Memories that a buffer_location may name; None: any. Others are passed over."""
 
     @staticmethod
     def check_binary(device: Device, data: bytes) -> None:
@@ -162,6 +164,8 @@ class Program:
         binary = ProgramBinary.decode(image)
         program = cls(context, devices, source=binary.payload.decode(errors="surrogateescape"))
         program.interleaving = interleaving
+        if container.text(BOARD) == EMULATOR_BOARD:
+            program._memories = frozenset(memory.name for memory in systems[0].memories)
         program._container = data
         program._image = image
         program._identity = container.text(RANDOM_HASH)
@@ -365,7 +369,11 @@ class Program:
         if self.source is None:
             return self._locations
         options = next((build.options for build in self.builds.values() if build.options), "")
-        return buffer_locations(self.source, options)
+        found = buffer_locations(self.source, options)
+        known = self._memories
+        if known is None:
+            return found
+        return {name: tuple(place if place in known else "" for place in places) for name, places in found.items()}
 
     def engine_kernel(self, name: str) -> EngineKernel:
         """Raises InvalidKernelName for a name that the program does not have."""

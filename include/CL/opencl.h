@@ -6,6 +6,12 @@
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <CL/cl_ext_intelfpga.h>
 #include <CL/cl_gl.h>
+
+/* Hosts of the years when compilers' own headers brought these along call clock_gettime, exit and
+ * their like without them. */
+#include <stdlib.h>
+#include <time.h>
 
 #endif

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of `aoc`: every option of Intel's compiler, and what it means here."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SOURCES = (".cl", ".aoco", ".aocr")
+
+
+class UsageError(Exception):
+    """An argument that `aoc` does not take; the sentence says which."""
+
+
+class Last(enum.Enum):
+    """The last step that is asked for, by the ending of what it writes."""
+
+    OBJECT = ".aoco"
+    EARLY = ".aocr"
+    IMAGE = ".aocx"
+
+
+class Answer(enum.Enum):
+    """A question that `aoc` answers without compiling."""
+
+    HELP = enum.auto()
+    VERSION = enum.auto()
+    BOARDS = enum.auto()
+    PACKAGES = enum.auto()
+
+
+@dataclass
+class CommandLine:
+    """What `aoc` was asked for."""
+
+    sources: list[Path] = field(default_factory=list)
+    output: Path | None = None
+    last: Last = Last.IMAGE
+    answer: Answer | None = None
+    board: str = ""
+    package: Path | None = None
+    emulator: bool = False
+    compiler: list[str] = field(default_factory=list)
+    noted: list[str] = field(default_factory=list)
+    """What is written down in the container and changes nothing."""
+    separate: list[str] = field(default_factory=list)
+    """Memories whose banks shall not be interleaved: names, "default", or "all"."""
+    report: bool = False
+    report_folder: Path | None = None
+    verbose: bool = False
+
+
+Setter = Callable[[CommandLine, str], None]
+
+
+def _set(name: str, value: object) -> Setter:
+    return lambda line, _: setattr(line, name, value)
+
+
+def _take(name: str, kind: Callable[[str], object] = str) -> Setter:
+    return lambda line, text: setattr(line, name, kind(text))
+
+
+def _pass(option: str) -> Setter:
+    return lambda line, text: line.compiler.append(option + text)
+
+
+def _march(line: CommandLine, text: str) -> None:
+    if text not in ("emulator", "simulator"):
+        raise UsageError(f"-march={text}: not one of emulator, simulator")
+    line.emulator = text == "emulator"
+    if not line.emulator:
+        line.noted.append(f"-march={text}")
+
+
+FLAGS: dict[str, Setter] = {
+    "c": _set("last", Last.OBJECT),
+    "rtl": _set("last", Last.EARLY),
+    "report": _set("report", True),
+    "v": _set("verbose", True),
+    "h": _set("answer", Answer.HELP),
+    "help": _set("answer", Answer.HELP),
+    "version": _set("answer", Answer.VERSION),
+    "list-boards": _set("answer", Answer.BOARDS),
+    "list-board-packages": _set("answer", Answer.PACKAGES),
+    "W": _pass("-w"),
+    "w": _pass("-w"),
+    "Werror": _pass("-Werror"),
+}
+VALUES: dict[str, Setter] = {
+    "o": _take("output", Path),
+    "board": _take("board"),
+    "board-package": _take("package", Path),
+    "output-report-folder": _take("report_folder", Path),
+    "march": _march,
+    "D": _pass("-D"),
+    "I": _pass("-I"),
+    "l": lambda line, text: line.noted.append(f"-l{text}"),
+    "L": lambda line, text: line.noted.append(f"-L{text}"),
+}
+FOR_HARDWARE = {
+    "bsp-flow", "clock", "const-cache-bytes", "dep-files", "emulator-channel-depth-model", "fmax", "force-initial-dir",
+    "ghdl-depth", "hash", "llc-arg", "num-reorder", "opt-arg", "parallel", "save-temps-folder", "seed", "sim-acl-arg",
+    "sim-elab-arg", "sim-input-dir", "sysinteg-arg",
+}  # fmt: skip
+"""Options with a value that say how hardware is made."""
+FOR_HARDWARE_ALONE = {
+    "S", "add-qsf", "analyze-area", "clock", "daz", "dep-files", "dot", "duplicate-ring", "ecc", "empty-kernel",
+    "emulator", "estimate-throughput", "fast-compile", "fast-emulator", "force-single-store-ring", "fp-relaxed", "fpc",
+    "g", "g0", "ghdl", "global-ring", "global-tree", "high-effort", "hyper-optimized-handshaking", "incremental",
+    "legacy-emulator", "library-debug", "no-accessor-aliasing", "no-env-check", "parallel", "profile", "q", "quiet",
+    "report-only", "rounding", "save-temps", "shared", "sim-elab-only", "tidy", "time", "time-passes",
+    "use-partial-license",
+}  # fmt: skip
+"""The same without a value, or with one behind `=`."""
+PREFIXES = (
+    "disable-", "dont-error-if-", "enable-", "ffp-", "fp-", "global-", "hyper-optimized", "incremental-",
+    "no-hardware-", "profile-", "report-", "reuse-", "sim-", "time-",
+)  # fmt: skip
+NEEDS_NO_NOTE = {"g", "g0", "q", "quiet", "fast-emulator", "legacy-emulator", "tidy", "time", "save-temps", "hash"}
+
+
+def read_command_line(words: list[str]) -> CommandLine:
+    """Options as `aoc` spells them, with one or two dashes, `-name=value` or `-name value`; raises UsageError."""
+    made = CommandLine()
+    rest = _Words(words)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            made.sources.append(Path(word))
+        else:
+            _read_option(made, word, rest)
+    return made
+
+
+class _Words:
+    """The words of a command line, of which an option may take the next."""
+
+    def __init__(self, words: list[str]) -> None:
+        self._rest = list(words)
+
+    def __iter__(self) -> Iterator[str]:
+        while self._rest:
+            yield self._rest.pop(0)
+
+    def value(self, word: str) -> str:
+        """What follows an option that needs a value."""
+        if not self._rest:
+            raise UsageError(f"{word} needs a value")
+        return self._rest.pop(0)
+
+    def value_unless_source(self) -> str:
+        """The next word, if it is neither an option nor a file to compile; else nothing."""
+        if not self._rest or self._rest[0].startswith("-") or self._rest[0].endswith(SOURCES):
+            return ""
+        return self._rest.pop(0)
+
+
+def _read_option(made: CommandLine, word: str, rest: _Words) -> None:
+    option = word.removeprefix("-").removeprefix("-")
+    name, given, value = option.partition("=")
+    if name == "no-interleaving":
+        memory = value if given else rest.value_unless_source()
+        made.separate.append(memory or "all")
+        made.noted.append(f"-no-interleaving={memory}" if memory else "-no-interleaving")
+    elif name in FLAGS and not given:
+        FLAGS[name](made, "")
+    elif name in VALUES:
+        VALUES[name](made, value if given else rest.value(word))
+    elif name.startswith("cl-"):
+        made.compiler.append(f"-{option}")
+    elif option[:1] in ("D", "I", "L", "l") and not _is_known(name):
+        VALUES[option[0]](made, option[1:])
+    elif name in FOR_HARDWARE_ALONE or name.startswith(PREFIXES):
+        made.noted.append(f"-{option}")
+    elif name in FOR_HARDWARE:
+        made.noted.append(f"-{name}={value if given else rest.value(word)}")
+    else:
+        near = difflib.get_close_matches(name, [*FLAGS, *VALUES, *FOR_HARDWARE, *FOR_HARDWARE_ALONE], 1)
+        raise UsageError(f"{word} is no option of aoc" + (f"; did you mean -{near[0]}?" if near else ""))
+
+
+def _is_known(name: str) -> bool:
+    return name in FLAGS or name in FOR_HARDWARE or name in FOR_HARDWARE_ALONE or name.startswith(PREFIXES)
+
+
+def changes_nothing(made: CommandLine) -> list[str]:
+    """The options that deserve a note: given, kept in the container, and without effect on this board."""
+    return [
+        word
+        for word in made.noted
+        if not word.startswith("-no-interleaving") and word[1:].partition("=")[0] not in NEEDS_NO_NOTE
+    ]
