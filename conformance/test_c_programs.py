@@ -286,14 +286,14 @@ def test_a_host_that_tries_again_gets_right_results_on_a_board_with_faults(
 
 
 @pytest.mark.parametrize(
-    ("board", "banks"), [("a10_ref", "separate"), ("a10_small", "exhaustion"), ("usm_s10", "interleaved")]
+    ("board", "what"), [("a10_ref", "places"), ("a10_small", "exhaustion"), ("usm_s10", "places")]
 )
 def test_banks_and_locations_are_granted_or_refused(
-    build: Build, driver: Path, driver_environment: Environment, board: str, banks: str
+    build: Build, driver: Path, driver_environment: Environment, board: str, what: str
 ) -> None:
     if not is_fpgart(driver):
         pytest.skip("an extension of FPGA boards")
-    run(build("buffer_places"), banks, environment={**driver_environment, "FPGART_BOARD": board})
+    run(build("buffer_places"), what, environment={**driver_environment, "FPGART_BOARD": board})
 
 
 TWICE = """

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 ZERO_PAGE = 1024
 """The first kibibyte of a memory that begins at 0 is never handed out: no buffer has address 0."""
+
+
+def host_memory() -> int:
+    """Bytes of memory of this machine."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 class AllocationType(enum.IntFlag):
@@ -85,8 +91,13 @@ class GlobalMemory:
         return self.end - self.usable_begin
 
     @property
+    def room(self) -> int:
+        """Bytes from `begin` that blocks can be in: of the host's memory, what this machine has of it."""
+        return self.size if self.is_device_private else min(self.size, host_memory())
+
+    @property
     def is_device_private(self) -> bool:
-        """Whether buffers can be here."""
+        """Whether it is the board's own, where buffers are unless a kernel's argument has to be elsewhere."""
         return not self.allocation_types or AllocationType.DEVICE in self.allocation_types
 
     def bank_of(self, address: int) -> int:
