@@ -229,8 +229,14 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_VENDOR_ID: lambda d: info.u32(0x8086 if "Intel" in d.board.vendor else 0x104C),
     cl.CL_DEVICE_MAX_COMPUTE_UNITS: of_board("cores", engine_u32(cl.CL_DEVICE_MAX_COMPUTE_UNITS, 1), info.u32),
     cl.CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: lambda d: info.u32(3),
-    cl.CL_DEVICE_MAX_WORK_ITEM_SIZES: engine_bytes(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES, 24, info.sizes((4096,) * 3)),
-    cl.CL_DEVICE_MAX_WORK_GROUP_SIZE: engine_u64(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096),
+    cl.CL_DEVICE_MAX_WORK_ITEM_SIZES: of_board(
+        "largest_group",
+        engine_bytes(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES, 24, info.sizes((4096,) * 3)),
+        lambda most: info.sizes((most,) * 3),
+    ),
+    cl.CL_DEVICE_MAX_WORK_GROUP_SIZE: of_board(
+        "largest_group", engine_u64(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096), info.u64
+    ),
     cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR: lambda d: info.u32(4),
     cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT: lambda d: info.u32(2),
     cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT: lambda d: info.u32(1),

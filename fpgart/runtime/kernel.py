@@ -34,6 +34,7 @@ from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.programming import load_onto
 from fpgart.runtime.transfers import Migration
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmUse
+from fpgart.runtime.work_groups import for_engine
 
 if TYPE_CHECKING:
     from fpgart.runtime.program import Program
@@ -189,6 +190,8 @@ class Kernel:
             snapshot.append(argument)
         launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
         launch.on_host = on_host
+        if has_local:
+            launch.engine_sizes = for_engine(self, device.platform.engine, launch.sizes)
         if len(self.context.usm):
             launch.usm = self._usm_use(device, snapshot)
         if device.knows_memories:
@@ -248,6 +251,7 @@ class LaunchKernel:
         "cores",
         "device",
         "dimensions",
+        "engine_sizes",
         "has_local",
         "kernel",
         "on_host",
@@ -280,6 +284,8 @@ class LaunchKernel:
         self.places: list[Block] = []
         self.dimensions = dimensions
         self.sizes = sizes
+        self.engine_sizes = sizes
+        """The same with work-groups that the engine takes."""
         self.has_local = has_local
         self.committed = False
         self.stage = Stage.RUN
@@ -506,7 +512,7 @@ class LaunchKernel:
         held = device.scheduler.guards_collector and let_go()  # a kernel may run for long
         try:
             engine_kernel.launch(
-                pack_arguments(packed), self.dimensions, self.sizes, self.has_local, reaches, device.network
+                pack_arguments(packed), self.dimensions, self.engine_sizes, self.has_local, reaches, device.network
             )
         finally:
             if held:
