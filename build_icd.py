@@ -94,7 +94,7 @@ def build_driver(into: Path, work: Path) -> Path:
     generated = work / "entry_points.c"
     generated.write_text(entry_points(api))
     exports = work / "exports.map"
-    exports.write_text("{ global: cl*; local: *; };\n")
+    exports.write_text("{ global: cl*; __malloc_*; __free_*; __is_in_malloced_region; local: *; };\n")
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef(declarations(api))

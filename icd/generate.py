@@ -15,6 +15,7 @@ FREES = {
 }
 """What is noted of calls, also of those that come too late: memory that the host gives back (leaks.c)."""
 REFUSED = {
+    "__is_in_malloced_region": "0",
     "clGetPlatformIDs": "CL_PLATFORM_NOT_FOUND_KHR",
     # A process that ends gives all its memory back.
     "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
@@ -74,6 +75,7 @@ def entry_points(api: Api) -> str:
         "#include <string.h>",
         "#include <CL/cl_ext.h>",
         "#include <CL/cl_ext_intelfpga.h>",
+        "#include <CL/cl_ext_ti.h>",
         "#include <CL/cl_gl.h>",
         "#include <CL/cl_egl.h>",
         "",

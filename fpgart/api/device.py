@@ -253,7 +253,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF: NONE32,
     cl.CL_DEVICE_MAX_CLOCK_FREQUENCY: of_board("clock_mhz", lambda d: info.u32(1000), info.u32),
     cl.CL_DEVICE_ADDRESS_BITS: lambda d: info.u32(64),
-    cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE: lambda d: info.u64(d.max_mem_alloc_size),
+    cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE: lambda d: info.u64(d.board.told_allocation or d.max_mem_alloc_size),
     cl.CL_DEVICE_IMAGE_SUPPORT: lambda d: info.boolean(False),
     cl.CL_DEVICE_MAX_READ_IMAGE_ARGS: NONE32,
     cl.CL_DEVICE_MAX_WRITE_IMAGE_ARGS: NONE32,
@@ -442,6 +442,13 @@ def matching(platform: Platform, device_type: int) -> list[Device]:
     return platform.devices[:1] if device_type & cl.CL_DEVICE_TYPE_DEFAULT else []
 
 
+MOMENTARY = {
+    cl.CL_DEVICE_GLOBAL_MEM_MAX_ALLOC_TI,
+    cl.CL_DEVICE_GLOBAL_EXT1_MEM_MAX_ALLOC_TI,
+    cl.CL_DEVICE_GLOBAL_EXT2_MEM_MAX_ALLOC_TI,
+    cl.CL_DEVICE_MSMC_MEM_MAX_ALLOC_TI,
+}
+"""What changes while the host runs."""
 _ANSWERS: dict[tuple[int, int], bytes] = {}
 
 
@@ -453,7 +460,8 @@ def get_device_info(
     if known is None:
         query = DEVICE_INFO.get(param_name)
         known = query(device) if query is not None else of_extension(device, param_name)
-        _ANSWERS[device.id, param_name] = known
+        if param_name not in MOMENTARY:
+            _ANSWERS[device.id, param_name] = known
     info.write(known, param_value_size, param_value, param_value_size_ret)
 
 

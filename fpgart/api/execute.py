@@ -58,7 +58,7 @@ def check_local(device: Device, kernel: Kernel, sizes: tuple[int, ...], local: t
             raise InvalidWorkGroupSize(
                 f"global size {sizes[index]} is no multiple of local size {size} in dimension {index}"
             )
-    if not fits_engine(device.platform.engine, local):
+    if not fits_engine(device, local):
         check_large_group(device, kernel, local)
     required = kernel.interface.required_work_group_size
     if required != ZEROS and tuple(local) + ONES[len(local) :] != required:

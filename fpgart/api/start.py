@@ -56,6 +56,7 @@ CHAPTERS = (
     "kernel",
     "execute",
     "fpga",
+    "ti",
 )
 
 

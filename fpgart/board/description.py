@@ -134,7 +134,8 @@ class BoardDescription:
 
     `full_duplex`: reads and writes may be under way at once. `text` is the file it was read from. `cores`: how many
     tasks can run at once, 0 for no limit. `largest_group`: the work-items of a group that its compiler takes, 0 where
-    there is none but the engine's. `local_memory` in bytes and `clock_mhz` are 0 where nothing is said of them.
+    there is none but the engine's. `told_allocation`: bytes of the largest buffer as hosts are told, 0 where it is the
+    largest there can be. `local_memory` in bytes and `clock_mhz` are 0 where nothing is said of them.
     """
 
     name: str
@@ -144,6 +145,7 @@ class BoardDescription:
     unified_memory: bool = False
     cores: int = 0
     largest_group: int = 0
+    told_allocation: int = 0
     local_memory: int = 0
     clock_mhz: int = 0
     text: str = field(default="", repr=False, compare=False)

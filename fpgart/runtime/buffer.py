@@ -95,7 +95,7 @@ class Buffer:
             self.host_ptr = host_ptr
             self.on_host = True
             self.svm = context_svm_base(context, host_ptr) is not None
-            self.stays_on_host = self.svm or context.unified_memory
+            self.stays_on_host = self.svm or context.unified_memory or context.platform.malloced.holds(host_ptr)
         for listener in NOTICES.buffer_created:
             listener(self)
 

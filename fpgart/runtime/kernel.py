@@ -191,7 +191,7 @@ class Kernel:
         launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
         launch.on_host = on_host
         if has_local:
-            launch.engine_sizes = for_engine(self, device.platform.engine, launch.sizes)
+            launch.engine_sizes = for_engine(self, device, launch.sizes)
         if len(self.context.usm):
             launch.usm = self._usm_use(device, snapshot)
         if device.knows_memories:

@@ -55,7 +55,6 @@ def engine_limit(kernel: Kernel) -> int:
     return int(COUNT.unpack(answer)[0]) if len(answer) == COUNT.size else NO_LIMIT
 
 
-@lru_cache(maxsize=4)
 def engine_limits(engine: Engine) -> tuple[int, tuple[int, ...]]:
     """Work-items of the largest group of the engine's device, and by dimension its largest local size."""
     most = engine.device_info(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE)
@@ -66,22 +65,22 @@ def engine_limits(engine: Engine) -> tuple[int, tuple[int, ...]]:
     )
 
 
-def fits_engine(engine: Engine, local: tuple[int, ...]) -> bool:
-    """Whether the engine's device takes groups of a size."""
-    most, limits = engine_limits(engine)
+def fits_engine(device: Device, local: tuple[int, ...]) -> bool:
+    """Whether the engine takes groups of a size."""
+    most, limits = device.platform.group_limits
     return prod(local) <= most and all(map(int.__le__, local, limits))
 
 
-def for_engine(kernel: Kernel, engine: Engine, sizes: bytes) -> bytes:
+def for_engine(kernel: Kernel, device: Device, sizes: bytes) -> bytes:
     """The offset, global and local size of a launch with groups that the engine takes."""
     numbers = SIZES9.unpack(sizes)
     local = numbers[6:]
-    if fits_engine(engine, local):
+    if fits_engine(device, local):
         return sizes
     most = engine_limit(kernel)
     if most == NO_LIMIT:  # a Python model
         return sizes
-    return SIZES9.pack(*numbers[:6], *smaller_group(local, most, engine_limits(engine)[1]))
+    return SIZES9.pack(*numbers[:6], *smaller_group(local, most, device.platform.group_limits[1]))
 
 
 @lru_cache(maxsize=256)

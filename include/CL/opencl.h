@@ -6,6 +6,8 @@
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <CL/cl_ext_intelfpga.h>
+#include <CL/cl_ext_ti.h>
 #include <CL/cl_gl.h>
 
 #endif
