@@ -17,6 +17,7 @@ help:
 	@echo "make test     all tests, Python and conformance"
 	@echo "make lint     format, types, layers"
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
+	@echo "              with FPGA_HOSTS=folder also public hosts for boards (clients/fpga_hosts.py)"
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"

@@ -102,7 +102,10 @@ def check_flags(flags: int, known: int = KNOWN_FLAGS) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Where a buffer shall be: index of a memory (None: anywhere), bank from 1 (0: any)."""
+    """Where a buffer shall be: index of a memory (None: anywhere), bank from 1 (0: any).
+
+    The bank is a hint, for memories whose banks are separate when the buffer is placed.
+    """
 
     location: int | None = None
     bank: int = 0
@@ -129,8 +132,6 @@ def placement_wish(context: Context, properties: tuple[int, ...], flags: int) ->
             raise InvalidProperty(f"{name:#x} is no property for a buffer")
     if location is not None and not any(device.holds_buffers(location) for device in context.devices):
         raise InvalidValue(f"buffer location {location} is no memory for buffers of any device of the context")
-    if bank and not any(device.memories.banks_can_be_chosen(location) for device in context.devices):
-        raise InvalidValue(f"bank {bank} cannot be chosen: the memory interleaves its banks")
     return Wish(location, bank)
 
 

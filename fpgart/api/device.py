@@ -231,8 +231,14 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_VENDOR_ID: lambda d: info.u32(0x8086 if "Intel" in d.board.vendor else 0x104C),
     cl.CL_DEVICE_MAX_COMPUTE_UNITS: of_board("cores", engine_u32(cl.CL_DEVICE_MAX_COMPUTE_UNITS, 1), info.u32),
     cl.CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: lambda d: info.u32(3),
-    cl.CL_DEVICE_MAX_WORK_ITEM_SIZES: engine_bytes(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES, 24, info.sizes((4096,) * 3)),
-    cl.CL_DEVICE_MAX_WORK_GROUP_SIZE: engine_u64(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096),
+    cl.CL_DEVICE_MAX_WORK_ITEM_SIZES: of_board(
+        "largest_group",
+        engine_bytes(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES, 24, info.sizes((4096,) * 3)),
+        lambda most: info.sizes((most,) * 3),
+    ),
+    cl.CL_DEVICE_MAX_WORK_GROUP_SIZE: of_board(
+        "largest_group", engine_u64(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096), info.u64
+    ),
     cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR: lambda d: info.u32(4),
     cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT: lambda d: info.u32(2),
     cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT: lambda d: info.u32(1),
@@ -249,7 +255,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF: NONE32,
     cl.CL_DEVICE_MAX_CLOCK_FREQUENCY: of_board("clock_mhz", lambda d: info.u32(1000), info.u32),
     cl.CL_DEVICE_ADDRESS_BITS: lambda d: info.u32(64),
-    cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE: lambda d: info.u64(d.max_mem_alloc_size),
+    cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE: lambda d: info.u64(d.board.told_allocation or d.max_mem_alloc_size),
     cl.CL_DEVICE_IMAGE_SUPPORT: lambda d: info.boolean(False),
     cl.CL_DEVICE_MAX_READ_IMAGE_ARGS: NONE32,
     cl.CL_DEVICE_MAX_WRITE_IMAGE_ARGS: NONE32,
@@ -439,6 +445,13 @@ def matching(platform: Platform, device_type: int) -> list[Device]:
     return platform.devices[:1] if device_type & cl.CL_DEVICE_TYPE_DEFAULT else []
 
 
+MOMENTARY = {
+    cl.CL_DEVICE_GLOBAL_MEM_MAX_ALLOC_TI,
+    cl.CL_DEVICE_GLOBAL_EXT1_MEM_MAX_ALLOC_TI,
+    cl.CL_DEVICE_GLOBAL_EXT2_MEM_MAX_ALLOC_TI,
+    cl.CL_DEVICE_MSMC_MEM_MAX_ALLOC_TI,
+}
+"""What changes while the host runs."""
 _ANSWERS: dict[tuple[int, int], bytes] = {}
 
 
@@ -450,7 +463,8 @@ def get_device_info(
     if known is None:
         query = DEVICE_INFO.get(param_name)
         known = query(device) if query is not None else of_extension(device, param_name)
-        _ANSWERS[device.id, param_name] = known
+        if param_name not in MOMENTARY:
+            _ANSWERS[device.id, param_name] = known
     info.write(known, param_value_size, param_value, param_value_size_ret)
 
 

@@ -90,6 +90,7 @@ class Program:
         self._locations: dict[str, tuple[str, ...]] = {}
         self._memories: frozenset[str] | None = None
         """Memories that a buffer_location may name; None: any. Others are passed over."""
+        self._parts: tuple[str | None, ...] = ()
 
     @staticmethod
     def check_binary(device: Device, data: bytes) -> None:
@@ -313,6 +314,7 @@ class Program:
     def adopt(self, made: BuiltProgram, options: str, log: str, kind: int, parts: list[Program]) -> None:
         """Take over what linking made of `parts`."""
         self._made = made
+        self._parts = tuple(part.listing for part in parts)
         for part in parts:
             self._locations |= part.locations()
             self._known |= part.known()
@@ -363,6 +365,13 @@ class Program:
 
             self._known = spirv.interfaces(self.il)
         return self._known
+
+    @property
+    def listing(self) -> str | None:
+        """All the OpenCL C that it is made of; None where some of it is not known."""
+        if self.source is not None:
+            return self.source
+        return "\n".join(part or "" for part in self._parts) if self._parts and None not in self._parts else None
 
     def locations(self) -> dict[str, tuple[str, ...]]:
         """By kernel, the buffer_location of each argument, where the source or what was linked has any."""
