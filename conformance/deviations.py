@@ -16,3 +16,6 @@ POCL = {
     "TestKernels::test_wrong_arguments_are_refused[1-3-\\x00\\x00\\x00\\x00--51]": "takes values that are too short",
     "TestKernels::test_a_clone_has_the_arguments_and_then_its_own": "asks for a clone's arguments again",
 }
+
+# Suite and test of OpenCL-CTS that fail here although the engine passes them: why.
+CTS: dict[str, str] = {}
