@@ -8,13 +8,14 @@ STAMP = $(VENV)/.installed
 SOURCES = $(wildcard icd/*.c icd/*.h icd/*.py include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench clients soak coverage clean help
+.PHONY: build demo test lint format bench clients cts soak coverage clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
 	@echo "make test     all tests, Python and conformance"
 	@echo "make lint     format, types, layers"
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
+	@echo "make cts CTS=folder  Khronos' conformance tests, sources or built, on the board and on the bare engine; hours"
 	@echo "make soak     random calls from eight threads for ten minutes, every byte checked"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
@@ -62,6 +63,10 @@ soak: build
 
 clients: build
 	$(BIN)/python clients/run.py
+
+cts: build
+	test -n "$(CTS)" || { echo "make cts CTS=folder: the folder of OpenCL-CTS, sources or what was built of them" >&2; exit 1; }
+	$(BIN)/python conformance/cts.py $(CTS) $(CTS_OPTIONS)
 
 coverage: build
 	$(BIN)/pytest tests --cov=fpgart --cov-report=term-missing:skip-covered

@@ -155,9 +155,8 @@ def build(sources: Path, into: Path, suites: list[str], headers: Path, spirv_hea
         [cmake, "--build", str(into), "--parallel", jobs, "--target", *targets],
     ):
         if subprocess.run(command).returncode:
-            raise Unusable(
-                f"{' '.join(command[:2])} failed; newer headers of OpenCL and SPIR-V may help: --headers, --spirv-headers"
-            )
+            newer = "newer headers of OpenCL and SPIR-V may help: --headers, --spirv-headers"
+            raise Unusable(f"{' '.join(command[:2])} failed; {newer}")
 
 
 def loader_folders() -> Iterator[str]:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import opencl_api as cl
 import pytest
@@ -470,6 +472,13 @@ class TestPrograms:
         assert set(host.cl.text("clGetProgramInfo", program, cl.CL_PROGRAM_KERNEL_NAMES).split(";")) == {"a", "b"}
         assert host.cl.number("clGetProgramInfo", program, cl.CL_PROGRAM_NUM_KERNELS) == 2
 
+    def test_a_device_without_intermediate_languages_has_no_specialization_constants(self, host: Host) -> None:
+        if host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_IL_VERSION):
+            pytest.skip("the device takes an intermediate language")
+        value = struct.pack("i", 7)
+        status = cl.CL_INVALID_OPERATION
+        fails(host, status, "clSetProgramSpecializationConstant", host.program(INTS), 0, 4, value)
+
     def test_binaries_work_again(self, host: Host) -> None:
         program = host.program(INTS)
         size = host.cl.number("clGetProgramInfo", program, cl.CL_PROGRAM_BINARY_SIZES)
@@ -682,25 +691,47 @@ class TestExecution:
         assert host.ints(buffer, 1) == [20]
 
 
+@contextmanager
+def coarse_grained(host: Host, size: int) -> Iterator[int]:
+    """An SVM allocation; skips on devices that have none."""
+    capabilities = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_SVM_CAPABILITIES)
+    if not capabilities & 1:
+        pytest.skip("the device has no coarse-grained SVM")
+    allocate = host.cl.library.clSVMAlloc
+    allocate.restype = ctypes.c_void_p
+    pointer = allocate(ctypes.c_void_p(host.context), ctypes.c_uint64(1), ctypes.c_size_t(size), 0)
+    assert pointer
+    yield pointer
+    host.finish()
+    host.cl.library.clSVMFree(ctypes.c_void_p(host.context), ctypes.c_void_p(pointer))
+
+
 class TestSharedVirtualMemory:
     """5.6"""
 
+    def test_a_buffer_over_an_allocation_ends_within_it(self, host: Host) -> None:
+        with coarse_grained(host, 400) as pointer:
+            whole = host.buffer(400, cl.CL_MEM_USE_HOST_PTR, ctypes.c_void_p(pointer))
+            host.cl.check("clReleaseMemObject", whole)
+            with pytest.raises(Failed) as caught:
+                host.buffer(401, cl.CL_MEM_USE_HOST_PTR, ctypes.c_void_p(pointer))
+            assert caught.value.status == cl.CL_INVALID_BUFFER_SIZE
+
+    def test_the_list_of_a_kernels_allocations_can_be_empty(self, host: Host) -> None:
+        with coarse_grained(host, 400) as pointer:
+            kernel = host.kernel(INTS, "add", None, struct.pack("i", 5))
+            query = cl.CL_KERNEL_EXEC_INFO_SVM_PTRS
+            host.cl.check("clSetKernelExecInfo", kernel, query, 8, handles(pointer))
+            host.cl.check("clSetKernelExecInfo", kernel, query, 0, None)
+
     def test_a_kernel_works_in_place(self, host: Host) -> None:
-        capabilities = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_SVM_CAPABILITIES)
-        if not capabilities & 1:
-            pytest.skip("the device has no coarse-grained SVM")
-        allocate = host.cl.library.clSVMAlloc
-        allocate.restype = ctypes.c_void_p
-        pointer = allocate(ctypes.c_void_p(host.context), ctypes.c_uint64(1), ctypes.c_size_t(400), 0)
-        assert pointer
-        kernel = host.kernel(INTS, "add", None, struct.pack("i", 5))
-        host.cl.check("clSetKernelArgSVMPointer", kernel, 0, pointer)
-        host.cl.check("clEnqueueSVMMap", host.queue, 1, 2, pointer, 400, 0, None, None)
-        ctypes.memset(pointer, 0, 400)
-        host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
-        host.launch(kernel, 100)
-        host.cl.check("clEnqueueSVMMap", host.queue, 1, 1, pointer, 400, 0, None, None)
-        assert ctypes.string_at(pointer, 400) == struct.pack("100i", *[5] * 100)
-        host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
-        host.finish()
-        host.cl.library.clSVMFree(ctypes.c_void_p(host.context), ctypes.c_void_p(pointer))
+        with coarse_grained(host, 400) as pointer:
+            kernel = host.kernel(INTS, "add", None, struct.pack("i", 5))
+            host.cl.check("clSetKernelArgSVMPointer", kernel, 0, pointer)
+            host.cl.check("clEnqueueSVMMap", host.queue, 1, 2, pointer, 400, 0, None, None)
+            ctypes.memset(pointer, 0, 400)
+            host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
+            host.launch(kernel, 100)
+            host.cl.check("clEnqueueSVMMap", host.queue, 1, 1, pointer, 400, 0, None, None)
+            assert ctypes.string_at(pointer, 400) == struct.pack("100i", *[5] * 100)
+            host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 
 import opencl_api as cl
 import pytest
@@ -246,6 +247,10 @@ class TestDeviceQueries:
     def test_the_language_string_begins_as_specified(self, host: Host) -> None:
         assert ask(host, "OPENCL_C_VERSION").startswith(b"OpenCL C ")
 
+    def test_the_conformance_version_is_a_date_and_a_number(self, host: Host) -> None:
+        version = host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED)
+        assert re.fullmatch(r"v\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])-\d{2}", version)
+
     @pytest.mark.parametrize("name", IN_EVERY_DEVICE)
     def test_extensions_that_became_core_are_still_named(self, host: Host, name: str) -> None:
         assert name in ask(host, "EXTENSIONS")[:-1].decode().split()
@@ -299,6 +304,25 @@ class TestDeviceLists:
         for time in times:
             host.cl.check("clGetHostTimer", host.device, time)
         assert [time[0] for time in times] == sorted(time[0] for time in times)
+
+    @pytest.mark.parametrize("given", ["a queue of the host", "NULL"])
+    def test_a_device_without_queues_of_its_own_has_no_default_one(self, host: Host, given: str) -> None:
+        if number(host, "DEVICE_ENQUEUE_CAPABILITIES"):
+            pytest.skip("this device has queues of its own")
+        queue = None if given == "NULL" else host.queue
+        fails(host, cl.CL_INVALID_OPERATION, "clSetDefaultDeviceCommandQueue", host.context, host.device, queue)
+
+    def test_pipes_that_the_device_lacks_cannot_be_made(self, host: Host) -> None:
+        if number(host, "PIPE_SUPPORT"):
+            pytest.skip("this device has pipes")
+        with pytest.raises(Failed) as caught:
+            host.cl.make("clCreatePipe", host.context, cl.CL_MEM_HOST_NO_ACCESS, 16, 8, None)
+        assert caught.value.status == cl.CL_INVALID_OPERATION
+
+    def test_a_buffer_of_the_largest_constant_size_can_be_made(self, host: Host) -> None:
+        largest = number(host, "MAX_CONSTANT_BUFFER_SIZE")
+        assert host.buffer(largest, cl.CL_MEM_READ_ONLY)
+        assert largest < 1 << 31  # hosts keep it in an int
 
     def test_images_that_the_device_lacks_cannot_be_made(self, host: Host) -> None:
         if number(host, "IMAGE_SUPPORT"):

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from fpgart.board.first_fit import round_up
 from fpgart.notices import NOTICES
 from fpgart.runtime.context import Context
 
-PAGE = 4096
 LARGEST_ALIGNMENT = 128
 
 
@@ -15,7 +13,7 @@ def allocate(context: Context, size: int, alignment: int) -> int:
     """Address of `size` bytes; 0 when there is no memory."""
     address = context.devices[0].mmd.host_alloc(size, alignment or LARGEST_ALIGNMENT)
     if address:
-        context.svm[address] = round_up(size, PAGE)
+        context.svm[address] = size
         for listener in NOTICES.svm_allocated:
             listener(address, size)
     return address
