@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""conformance/cts.py: what it makes of tests that pass, fail, hang, die or leave themselves out; on suites of our own."""
+"""conformance/cts.py: what it makes of tests that pass, fail, hang, die or leave themselves out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 RUNNER = Path(__file__).resolve().parent.parent / "conformance" / "cts.py"
 
-# As the suites' programs: lists its tests, or runs one and writes its result; `here` says what on fpgart, `engine` what on the engine.
+# As a suite's program: lists its tests, or runs one and writes its result, `here` on fpgart, `engine` on the engine.
 SUITE = """#!{python}
 import json, os, sys, time
 from pathlib import Path
