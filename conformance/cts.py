@@ -19,8 +19,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -245,13 +245,14 @@ def judged(test: Test, status: int, report: Path, output: Path) -> Result:
 def compared(
     programs: dict[str, Path], tests: list[Test], runners: dict[str, Runner], jobs: int
 ) -> Iterator[tuple[Test, dict[str, Result]]]:
-    """The results of each test, driver by driver, in the tests' order."""
+    """The results of each test, driver by driver, as they come."""
 
-    def both(test: Test) -> dict[str, Result]:
-        return {driver: runner.run(programs[test.suite], test) for driver, runner in runners.items()}
+    def both(test: Test) -> tuple[Test, dict[str, Result]]:
+        return test, {driver: runner.run(programs[test.suite], test) for driver, runner in runners.items()}
 
     with ThreadPoolExecutor(jobs) as pool:
-        yield from zip(tests, pool.map(both, tests), strict=True)
+        for done in as_completed([pool.submit(both, test) for test in tests]):
+            yield done.result()
 
 
 # What is told
@@ -283,14 +284,11 @@ def tell_lost(rows: dict[str, Row], results: dict[Test, dict[str, Result]]) -> N
             print(f"    left out on fpgart only: {suite}: {', '.join(test.name for test in row.left_out)}")
 
 
-def as_json(results: dict[Test, dict[str, Result]]) -> str:
-    return json.dumps(
-        {
-            str(test): {driver: {"outcome": r.outcome, "words": r.words} for driver, r in each.items()}
-            for test, each in results.items()
-        },
-        indent=1,
-    )
+def note(file: Path, test: Test, results: dict[str, Result]) -> None:
+    """Append a line, so that an interrupted run keeps what it found."""
+    with file.open("a") as lines:
+        told = {driver: asdict(result) for driver, result in results.items()}
+        lines.write(json.dumps({"test": str(test), **told}) + "\n")
 
 
 def chosen_tests(found: dict[str, Path], patterns: list[str]) -> list[Test]:
@@ -303,7 +301,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("folder", type=Path, help="sources of OpenCL-CTS, or what was built of them")
     parser.add_argument("--suite", action="append", choices=SUITES, metavar="NAME", help=f"of {', '.join(SUITES)}")
     parser.add_argument("--test", action="append", default=[], metavar="PATTERN", help="only tests of such names")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every test's outcome and last words here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="append a line for each test: outcomes and words")
     parser.add_argument("--patience", type=float, default=PATIENCE_S, metavar="SECONDS", help="for one test")
     parser.add_argument("--jobs", type=int, default=1, help="tests at the same time")
     parser.add_argument("--build-folder", type=Path, help="where sources are built (default: build/ in the folder)")
@@ -337,7 +335,7 @@ def main() -> int:
     found = found_programs(options)
     tests = chosen_tests(found, options.test)
     results: dict[Test, dict[str, Result]] = {}
-    rows: dict[str, Row] = {}
+    rows = {suite: Row() for suite in found}
     with tempfile.TemporaryDirectory(prefix="fpgart-cts-") as work:
         folder = Path(work)
         libraries = {FPGART: ROOT / "fpgart" / "libfpgart.so", engine: engine_library}
@@ -348,11 +346,11 @@ def main() -> int:
         runners[FPGART].environment["FPGART_ENGINE"] = str(engine_library)
         for number, (test, outcome) in enumerate(compared(found, tests, runners, options.jobs), 1):
             results[test] = outcome
-            rows.setdefault(test.suite, Row()).add(test, outcome[FPGART], outcome[engine])
+            if options.json:
+                note(options.json, test, outcome)
+            rows[test.suite].add(test, outcome[FPGART], outcome[engine])
             words = ", ".join(f"{driver} {result.outcome}" for driver, result in outcome.items())
             print(f"[{number}/{len(tests)}] {test}: {words}", flush=True)
-    if options.json:
-        options.json.write_text(as_json(results))
     tell_lost(rows, results)
     print(table(rows, engine))
     return int(any(undeclared(row.lost) for row in rows.values()))

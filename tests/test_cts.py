@@ -100,10 +100,10 @@ def test_a_test_that_hangs_twice_has_failed(tmp_path: Path) -> None:
 def test_the_outcomes_of_chosen_tests_go_into_a_file(tmp_path: Path) -> None:
     built(tmp_path, {"one": both("pass"), "two": both("pass"), "three": both("fail")})
     run(tmp_path, "--test", "t*", "--json", str(tmp_path / "all.json"))
-    outcomes = json.loads((tmp_path / "all.json").read_text())
-    assert {test: each["fpgart"]["outcome"] for test, each in outcomes.items()} == {
-        "api/two": "pass",
-        "api/three": "fail",
+    outcomes = [json.loads(line) for line in (tmp_path / "all.json").read_text().splitlines()]
+    assert {(each["test"], each["fpgart"]["outcome"]) for each in outcomes} == {
+        ("api/two", "pass"),
+        ("api/three", "fail"),
     }
 
 
