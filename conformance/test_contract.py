@@ -526,6 +526,22 @@ class TestPrograms:
         fails(host, -59, "clBuildProgram", program, 0, None, None, None, None)
         host.cl.check("clReleaseKernel", kernel)
 
+    def test_a_program_whose_kernels_are_gone_is_built_again_with_other_options(self, host: Host) -> None:
+        source = """kernel void k(global int *x) { x[0] = VALUE; }
+        #if VALUE == 2
+        kernel void two() {}
+        #endif"""
+        program = host.cl.make("clCreateProgramWithSource", host.context, 1, strings(source), None)
+        buffer = host.buffer(4)
+        for value, names in ((1, {"k"}), (2, {"k", "two"})):
+            host.cl.check("clBuildProgram", program, 0, None, f"-DVALUE={value}".encode(), None, None)
+            assert set(host.cl.text("clGetProgramInfo", program, cl.CL_PROGRAM_KERNEL_NAMES).split(";")) == names
+            kernel = host.cl.make("clCreateKernel", program, b"k")
+            host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+            host.launch(kernel, 1)
+            assert host.ints(buffer, 1) == [value]
+            host.cl.check("clReleaseKernel", kernel)
+
 
 ARG_INFO = "kernel void k(global const int *restrict a, float b, local char *c, constant uint4 *d) {}"
 ARGUMENTS = [
