@@ -17,6 +17,7 @@ POCL = {
         "looks at the program first: CL_INVALID_PROGRAM"
     ),
     "TestKernels::test_wrong_arguments_are_refused[1-3-\\x00\\x00\\x00\\x00--51]": "takes values that are too short",
+    "TestKernels::test_the_required_work_group_size_is_taken_where_none_is_given": "refuses the launch",
     "TestKernels::test_a_clone_has_the_arguments_and_then_its_own": "asks for a clone's arguments again",
 }
 

@@ -599,6 +599,14 @@ class TestKernels:
         host.cl.check(*enqueue, handles(4, 2), 0, None, None)
         assert host.ints(buffer, 1) == [1]
 
+    def test_the_required_work_group_size_is_taken_where_none_is_given(self, host: Host) -> None:
+        source = """kernel __attribute__((reqd_work_group_size(4, 2, 1))) void k(global int *x) {
+            x[0] = get_local_size(0) * 10 + get_local_size(1);
+        }"""
+        buffer = host.buffer(4)
+        host.launch(host.kernel(source, "k", buffer), 8, 8)
+        assert host.ints(buffer, 1) == [42]
+
     @pytest.mark.parametrize(("index", "size", "value", "status"), WRONG_ARGUMENTS)
     def test_wrong_arguments_are_refused(self, host: Host, index: int, size: int, value: object, status: int) -> None:
         fails(host, status, "clSetKernelArg", host.kernel(INTS, "add"), index, size, value)
