@@ -30,6 +30,7 @@ from fpgart.engine.choice import candidates
 
 ROOT = Path(__file__).resolve().parent.parent
 FPGART = "fpgart"
+BOARD = "FPGART_BOARD"
 PATIENCE_S = 120
 TRIES = 2
 """How often a test is begun that does not end in time."""
@@ -183,7 +184,8 @@ def registered_alone(library: Path, folder: Path) -> dict[str, str]:
     """The environment in which the system's loader finds one driver."""
     folder.mkdir(parents=True)
     (folder / "only.icd").write_text(f"{library}\n")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART", "CL_"))}
+    foreign = ("OCL_ICD", "FPGART", "CL_")
+    kept = {name: value for name, value in os.environ.items() if name == BOARD or not name.startswith(foreign)}
     return {
         **kept,
         "OCL_ICD_VENDORS": f"{folder}/",
