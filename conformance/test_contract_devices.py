@@ -226,6 +226,21 @@ class TestDeviceQueries:
         features = name_versions(ask(host, "OPENCL_C_FEATURES"))
         assert (feature in features) == bool(number(host, query))
 
+    @pytest.mark.parametrize(("macro", "query"), [("__IMAGE_SUPPORT__", "IMAGE_SUPPORT"), *FEATURES])
+    def test_the_compiler_knows_the_features_of_the_device(self, host: Host, macro: str, query: str) -> None:
+        source = f"""kernel void k(global int *x) {{
+        #ifdef {macro}
+            x[0] = 1;
+        #else
+            x[0] = 0;
+        #endif
+        }}"""
+        buffer = host.buffer(4)
+        kernel = host.cl.make("clCreateKernel", host.program(source, "-cl-std=CL3.0"), b"k")
+        host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+        host.launch(kernel, 1)
+        assert host.ints(buffer, 1) == [int(number(host, query) > 0)]
+
     def test_the_largest_allocation_is_a_quarter_of_memory_or_1_gib(self, host: Host) -> None:
         assert number(host, "MAX_MEM_ALLOC_SIZE") >= min(1 << 30, number(host, "GLOBAL_MEM_SIZE") // 4)
 

@@ -14,6 +14,7 @@ from fpgart.api.entry import entry
 from fpgart.api.handles import find
 from fpgart.api.platform import PROFILE
 from fpgart.board.description import AllocationType, GlobalMemory
+from fpgart.engine.features import FEATURES_NOT_OFFERED
 from fpgart.errors import (
     DeviceNotFound,
     InvalidDevice,
@@ -79,13 +80,6 @@ OF_THE_ENGINE = {
     "cl_intel_subgroups_char",
     "cl_intel_subgroups_long",
     "cl_intel_subgroups_short",
-}
-FEATURES_NOT_OFFERED = {
-    "__opencl_c_images",
-    "__opencl_c_3d_image_writes",
-    "__opencl_c_read_write_images",
-    "__opencl_c_pipes",
-    "__opencl_c_device_enqueue",
 }
 
 
