@@ -680,6 +680,16 @@ class TestExecution:
         host.launch(host.kernel(INTS, "count", buffer), 1000)
         assert host.ints(buffer, 1) == [1000]
 
+    def test_integers_are_divided_by_zero_without_an_exception(self, host: Host) -> None:
+        source = """kernel void k(global int *x, int by) {
+            size_t i = get_global_id(0);
+            x[i] = i ? x[i] / 5 : x[i] / by;
+        }"""
+        buffer = host.buffer(16)
+        host.write(buffer, struct.pack("4i", 5, 10, 15, 20))
+        host.launch(host.kernel(source, "k", buffer, struct.pack("i", 0)), 4)
+        assert host.ints(buffer, 4)[1:] == [2, 3, 4]
+
     def test_a_task_is_one_work_item(self, host: Host) -> None:
         buffer = host.buffer(4)
         host.write(buffer, bytes(4))
