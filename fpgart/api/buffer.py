@@ -135,6 +135,14 @@ def placement_wish(context: Context, properties: tuple[int, ...], flags: int) ->
     return Wish(location, bank)
 
 
+def check_within_svm(context: Context, flags: int, size: int, host_ptr: int) -> None:
+    """Raises InvalidBufferSize for a buffer made over an SVM allocation that ends before it."""
+    allocation = context.svm.find(host_ptr) if flags & cl.CL_MEM_USE_HOST_PTR else None
+    if allocation is not None and host_ptr + size > allocation.end:
+        room = allocation.end - host_ptr
+        raise InvalidBufferSize(f"{size} bytes asked for, the SVM allocation has {room} from host_ptr on")
+
+
 def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properties: tuple[int, ...] | None) -> Buffer:
     on_chip = flags & cl.CL_MEM_USE_MSMC_TI
     if on_chip and not any(memory.on_chip for device in context.devices for memory in device.board.memories):
@@ -149,6 +157,7 @@ def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properti
         raise InvalidHostPtr(
             "host_ptr is given without a flag that uses it" if host_ptr else "the flags need a host_ptr, it is NULL"
         )
+    check_within_svm(context, flags, size, host_ptr)
     buffer = Buffer(
         context,
         flags if flags & ACCESS else flags | cl.CL_MEM_READ_WRITE,

@@ -13,6 +13,7 @@ from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
 from fpgart.board.description import AllocationType, GlobalMemory
+from fpgart.engine.features import FEATURES_NOT_OFFERED
 from fpgart.errors import (
     DeviceNotFound,
     InvalidDevice,
@@ -33,6 +34,9 @@ KNOWN_TYPES = (
     | cl.CL_DEVICE_TYPE_CUSTOM
 )
 MIB = 1 << 20
+NO_CONFORMANCE = "v0000-01-01-00"
+"""No version of the conformance tests was passed officially; hosts read the query as vYYYY-MM-DD-XX."""
+LARGEST_CONSTANT = 1 << 30  # bytes that are promised for __constant buffers; hosts keep the number in an int
 CACHE_SIZE = 32768  # of __constant memory, unless the compiler is told otherwise
 CACHE_LINE = 64
 
@@ -76,13 +80,6 @@ OF_THE_ENGINE = {
     "cl_intel_subgroups_char",
     "cl_intel_subgroups_long",
     "cl_intel_subgroups_short",
-}
-FEATURES_NOT_OFFERED = {
-    "__opencl_c_images",
-    "__opencl_c_3d_image_writes",
-    "__opencl_c_read_write_images",
-    "__opencl_c_pipes",
-    "__opencl_c_device_enqueue",
 }
 
 
@@ -285,7 +282,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE: lambda d: info.u32(CACHE_LINE),
     cl.CL_DEVICE_GLOBAL_MEM_CACHE_SIZE: lambda d: info.u64(CACHE_SIZE),
     cl.CL_DEVICE_GLOBAL_MEM_SIZE: lambda d: info.u64(d.board.global_size),
-    cl.CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE: lambda d: info.u64(d.max_mem_alloc_size),
+    cl.CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE: lambda d: info.u64(min(d.max_mem_alloc_size, LARGEST_CONSTANT)),
     cl.CL_DEVICE_MAX_CONSTANT_ARGS: lambda d: info.u32(8),
     cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE: engine_u64(cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, 0),
     cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE: engine_u64(cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, 0),
@@ -359,7 +356,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES: NONE64,
     cl.CL_DEVICE_PIPE_SUPPORT: lambda d: info.boolean(False),
     cl.CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: lambda d: info.u64(1),
-    cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: lambda d: info.string(""),
+    cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: lambda d: info.string(NO_CONFORMANCE),
     cl.CL_DEVICE_UUID_KHR: uuid,
     cl.CL_DRIVER_UUID_KHR: lambda d: hashlib.sha256(f"fpgart {VERSION}".encode()).digest()[:16],
     cl.CL_DEVICE_LUID_VALID_KHR: lambda d: info.boolean(False),
@@ -493,11 +490,10 @@ def get_host_timer(device: Device, host_timestamp: Any) -> None:
 
 @entry("clSetDefaultDeviceCommandQueue")
 def set_default_device_command_queue(context: int, device: int, command_queue: int) -> None:
+    """Whatever the queue, NULL too: it cannot be one on the device."""
     from fpgart.runtime.context import Context
-    from fpgart.runtime.queue import CommandQueue
 
     owner = find(context, Context)
     if find(device, Device) not in owner.devices:
         raise InvalidDevice("the device is not of this context")
-    find(command_queue, CommandQueue)
     raise InvalidOperation("boards have no queues on the device")

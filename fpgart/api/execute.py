@@ -79,6 +79,12 @@ def check_large_group(device: Device, kernel: Kernel, local: tuple[int, ...]) ->
     raise InvalidWorkGroupSize(f"{prod(local)} work-items per group, kernel '{kernel.name}' can have {most}: {reason}")
 
 
+def required_size(kernel: Kernel, work_dim: int) -> tuple[int, ...]:
+    """The work-group size that the kernel was compiled for; () where it takes any."""
+    required = kernel.interface.required_work_group_size
+    return required[:work_dim] if required != ZEROS else ()
+
+
 @entry("clEnqueueNDRangeKernel")
 def enqueue_nd_range_kernel(
     command_queue: CommandQueue,
@@ -101,9 +107,8 @@ def enqueue_nd_range_kernel(
     for index in range(work_dim):
         if offset[index] and offset[index] + sizes[index] > SIZE_MAX:
             raise InvalidGlobalOffset(f"offset {offset[index]} and size {sizes[index]} exceed a size_t")
-    local: tuple[int, ...] = ()
-    if local_work_size:
-        local = tuple(ffi.unpack(local_work_size, work_dim))
+    local = tuple(ffi.unpack(local_work_size, work_dim)) if local_work_size else required_size(kernel, work_dim)
+    if local:
         check_local(command_queue.device, kernel, sizes, local)
     if 0 in sizes:  # since OpenCL 2.1 nothing to do is done at once
         return command_queue.enqueue(

@@ -216,6 +216,8 @@ def set_kernel_arg_svm_pointer(kernel: Kernel, arg_index: int, arg_value: int) -
 
 @entry("clSetKernelExecInfo")
 def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int, param_value: int) -> None:
+    if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS and not param_value and not param_value_size:
+        return  # the empty list; kernels reach all SVM of the context in any case
     if not param_value:
         raise InvalidValue("no value is given")
     if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS:

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "calls.h"
 #include "environment.h"
+#include "signals.h"
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -136,6 +137,7 @@ static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
         place = (int32_t)i;
         status = set_argument(driver, (cl_kernel)kernel, i, &argument[i], image);
     }
+    signals_kernel_begins();
     if (status == CL_SUCCESS) {
         place = -1;
         status = driver->clEnqueueNDRangeKernel((cl_command_queue)queue, (cl_kernel)kernel,
@@ -148,6 +150,7 @@ static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
         place = -2;
         status = driver->clFinish((cl_command_queue)queue);
     }
+    signals_kernel_ends();
     return (int64_t)((uint64_t)(uint32_t)place << 32 | (uint32_t)status);
 }
 

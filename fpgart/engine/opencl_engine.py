@@ -23,6 +23,7 @@ from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.driver import Driver, keeping_signal_handlers
+from fpgart.engine.features import without_features
 from fpgart.engine.interface import (
     ArgumentInterface,
     BuildFailed,
@@ -125,7 +126,7 @@ class OpenCLEngine:
         return self._from_source(source, self.driver.on_caller, lowered)
 
     def _from_source(self, source: str, driver: Driver, lowered: Lowered | None = None) -> Program:
-        text = (lowered.source if lowered else source).encode(errors="surrogateescape")
+        text = without_features(lowered.source if lowered else source).encode(errors="surrogateescape")
         texts = ffi.new("char *[]", [c_text := ffi.new("char[]", text)])
         made = driver.create("clCreateProgramWithSource", driver.context, 1, texts, ffi.NULL)
         del c_text

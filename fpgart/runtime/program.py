@@ -219,8 +219,9 @@ class Program:
         return bool(self.il) or any(option in ("-cl-std=CL2.0", "-cl-std=CL3.0") for option in options)
 
     def specialize(self, id: int, value: bytes) -> None:
-        """Set a specialisation constant for the next build; raises the engine's error."""
+        """Set a specialisation constant for the builds from now on; raises the engine's error."""
         self._program().specialize(id, value)
+        self._constants[id] = value
 
     def build(self, devices: list[Device], options: str) -> None:
         """Compile and link for `devices`; raises CLError, the log has the compiler's words.
@@ -322,9 +323,15 @@ class Program:
             self.builds[device] = Build(cl.CL_BUILD_SUCCESS, options, log, kind)
 
     def _program(self, *, fresh: bool = False) -> BuiltProgram:
-        if self._made is None:
+        """What the engine has of this program.
+
+        `fresh`, to build it: not what the engine has made kernels of, which it would not build again.
+        """
+        if self._made is None or (fresh and self._interfaces and (self.il or self.source is not None)):
             engine = self.context.platform.engine
             self._made = engine.from_il(self.il) if self.il else engine.from_source(self.source or "")
+            for id, value in self._constants.items():
+                self._made.specialize(id, value)
         return self._made
 
     @property
