@@ -7,6 +7,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 C_FILES = icd/*.c icd/*.h icd/preload/*.c icd/host/*.c conformance/c/*.c conformance/c/*.h examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
 SOURCES = $(wildcard icd/*.c icd/host/*.c icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
+ENGINE = $(VENV)/.engine
 
 .DEFAULT_GOAL := build
 .PHONY: build demo test lint format bench clients soak coverage clean help
@@ -16,7 +17,7 @@ help:
 	@echo "make test     all tests, Python and conformance"
 	@echo "make lint     format, types, layers"
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
-	@echo "make soak     random calls from eight threads for ten minutes, every byte checked"
+	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
 	@echo "make help     this"
@@ -32,7 +33,11 @@ $(STAMP): pyproject.toml scripts/system-packages
 fpgart/libfpgart.so: $(STAMP) $(SOURCES)
 	$(BIN)/python build_icd.py
 
-build: fpgart/libfpgart.so
+# Without an engine all is built all the same; what to install is said each time.
+$(ENGINE): $(STAMP) scripts/engine-package | fpgart/libfpgart.so
+	if scripts/engine-package $(BIN)/python; then touch $@; fi
+
+build: fpgart/libfpgart.so $(ENGINE)
 
 demo: build
 	$(BIN)/python examples/demo.py
@@ -57,9 +62,13 @@ format: build
 bench: build
 	$(BIN)/python benchmarks/run.py
 
+SECONDS ?= 300
 soak: build
-	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --usm --after-release --threads 8 --seconds 300
-	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds 300
+	$(CC) -O1 -Iinclude conformance/c/soak.c -o $(VENV)/soak -lOpenCL -lpthread
+	$(BIN)/fpgart run --board usm_s10 -- $(VENV)/soak $(SECONDS)
+	$(BIN)/fpgart run --board hetero -- $(VENV)/soak $(SECONDS) 2 8
+	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --usm --after-release --threads 8 --seconds $(SECONDS)
+	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds $(SECONDS)
 
 clients: build
 	$(BIN)/python clients/run.py

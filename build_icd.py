@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 ICD = ROOT / "icd"
 INCLUDE = ROOT / "include"
-sys.path.insert(0, str(ICD))
+sys.path[:0] = [str(ICD), str(ROOT)]
 
 WARNINGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter"]
 
@@ -86,17 +86,41 @@ def link_options() -> list[str]:
     return [f"-Wl,-rpath,{library}:$ORIGIN/../../..:$ORIGIN/../../../../lib"]
 
 
+def quoted(*words: str) -> str:
+    """C strings, divided by commas."""
+    return ", ".join(f'"{word}"' for word in words)
+
+
+def option_names() -> list[tuple[str, str]]:
+    """Macros for the options that C code reads before an interpreter has started (icd/lobby.c)."""
+    from fpgart import config
+
+    from fpgart.board.keystone import partition
+
+    numbers = (config.SIMULATOR_DEVICES, config.EMULATOR_DEVICES, config.CPU_EMULATE_DEVICES)
+    return [
+        ("FPGART_PERSONALITY", quoted(config.PLATFORM.name)),
+        ("FPGART_DEVICE_NUMBERS_ARE_OF", quoted("intel", "any", "emulator")),
+        ("FPGART_TI_BOARDS", quoted(*partition.shipped())),
+        ("FPGART_BOARDS", quoted(config.BOARD.name)),
+        ("FPGART_OFFLINE_DEVICE", quoted(config.OFFLINE_DEVICE.name)),
+        ("FPGART_DEVICE_NUMBERS", quoted(*(option.name for option in numbers))),
+    ]
+
+
 def build_driver(into: Path, work: Path) -> Path:
     """Compile libfpgart.so into the folder `into`."""
     from cffi import FFI
-    from generate import declarations, entry_points, implemented_in_python
+    from generate import declarations, entry_points, implemented_in_python, platform_words
     from prototypes import read_api
 
     api = read_api(INCLUDE, compiler())
     generated = work / "entry_points.c"
     generated.write_text(entry_points(api))
+    said = work / "platform_words.c"
+    said.write_text(platform_words())
     exports = work / "exports.map"
-    exports.write_text("{ global: cl*; local: *; };\n")
+    exports.write_text("{ global: cl*; fpgart_control*; local: *; };\n")
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef(declarations(api))
@@ -105,9 +129,9 @@ def build_driver(into: Path, work: Path) -> Path:
     ffi.set_source(
         "_fpgart_icd",
         '#include "icd.h"\nint fpgart_start_embedding(void) { return cffi_start_python(); }\n',
-        sources=[str(generated), *map(str, sorted(ICD.glob("*.c")))],
+        sources=[str(generated), str(said), *map(str, sorted(ICD.glob("*.c")))],
         include_dirs=[str(ICD), str(INCLUDE)],
-        define_macros=[*OPENCL_3, ("FPGART_SITE", f'"{sysconfig.get_paths()["platlib"]}"')],
+        define_macros=[*OPENCL_3, ("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"])), *option_names()],
         extra_compile_args=WARNINGS,
         extra_link_args=[
             f"-Wl,--version-script={exports}",
@@ -131,6 +155,7 @@ def build_native(into: Path, work: Path) -> Path:
         "check/faults.c",
         "engine/calls.c",
         "engine/channels.c",
+        "engine/environment.c",
         "engine/signals.c",
     )
     sources = [ROOT / "fpgart" / part for part in parts]
@@ -140,7 +165,7 @@ def build_native(into: Path, work: Path) -> Path:
     ffi.set_source(
         "_native",
         "".join(f'#include "{source.with_suffix(".h").name}"\n' for source in sources),
-        sources=[str(source) for source in sources],
+        sources=[*map(str, sources), str(ROOT / "fpgart/check/code.c")],
         include_dirs=[str(INCLUDE), *(str(source.parent) for source in sources)],
         define_macros=OPENCL_3,
         extra_compile_args=WARNINGS,
@@ -148,16 +173,6 @@ def build_native(into: Path, work: Path) -> Path:
     )
     made = Path(ffi.compile(tmpdir=str(work), verbose=False))
     return Path(shutil.copy2(made, into / made.name))
-
-
-def build_collector(into: Path) -> Path:
-    """Compile fpgart/_collector, an extension module without cffi."""
-    made = into / f"_collector{sysconfig.get_config_var('EXT_SUFFIX')}"
-    include = f"-I{sysconfig.get_path('include')}"
-    source = ROOT / "fpgart/runtime/collector.c"
-    command = [compiler(), "-shared", "-fPIC", "-O2", *WARNINGS, include, "-o", made, source]
-    subprocess.run(command, check=True)
-    return made
 
 
 def build_preload(into: Path, name: str) -> Path:
@@ -193,7 +208,7 @@ def build(into: Path) -> list[Path]:
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fpgart-build-") as work:
         try:
-            made = [build_driver(into, Path(work)), build_native(into, Path(work)), build_collector(into)]
+            made = [build_driver(into, Path(work)), build_native(into, Path(work))]
             made += [build_preload(into, name) for name in ("only", "yield")]
             made.append(build_host_library(into, Path(work)))
         except subprocess.CalledProcessError as error:

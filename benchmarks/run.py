@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from fpgart.engine.choice import candidates
+from fpgart.cli.information import serving_engines
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -91,9 +91,9 @@ class Driver:
 
 def drivers() -> list[Driver]:
     """fpgart first, then its engine, then the others."""
-    engines = [Driver(name, path) for name, path in candidates("auto")]
+    engines = [Driver(name, path) for name, path in serving_engines()]
     if not engines:
-        sys.exit("no engine is installed: there is nothing to compare with")
+        sys.exit("no engine works here: there is nothing to compare with")
     names: dict[str, int] = {}
     unique = []
     for engine in engines:

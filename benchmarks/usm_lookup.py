@@ -11,7 +11,8 @@ import sys
 from time import perf_counter
 from typing import Any
 
-from fpgart.runtime.usm import Kind, UsmAllocation, UsmRegistry
+from fpgart.runtime.registry import AddressRegistry
+from fpgart.runtime.usm import Kind, UsmAllocation
 
 STEP, SIZE = 4096, 3000
 ROUNDS = 200_000
@@ -20,7 +21,7 @@ ROUNDS = 200_000
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     chance = random.Random(1)
-    registry = UsmRegistry()
+    registry = AddressRegistry[UsmAllocation]()
     nobody: Any = None
     for index in range(count):
         registry.add(UsmAllocation(Kind.HOST, None, SIZE, 0, 0, index * STEP, nobody))

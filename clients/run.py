@@ -23,11 +23,12 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 from fpgart.cli import running
-from fpgart.engine.choice import candidates
+from fpgart.cli.information import serving_engines
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 1800
@@ -55,11 +56,12 @@ Environment = dict[str, str]
 Function = Callable[[Environment, Path], Outcome]
 
 
+@cache
 def first_engine() -> tuple[str, Path]:
     """Name and file of the driver that fpgart would choose; raises Missing."""
-    found = candidates("auto")
+    found = serving_engines()
     if not found:
-        raise Missing("no engine is installed: kernels could not run")
+        raise Missing("no engine works here: kernels could not run")
     return found[0]
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import deviations
 
+FOLDER = Path(__file__).resolve().parent
+BUILD = "from opencl_api import Host, Loader; Host(Loader()).program('kernel void nothing(void) {}')"
 DEBIAN_POCL = ("/usr/lib/x86_64-linux-gnu/libpocl.so.2", "/usr/lib/aarch64-linux-gnu/libpocl.so.2")
 
 
@@ -34,8 +39,24 @@ def package_folders(*names: str) -> list[Path]:
     return [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
 
 
+def seen_alone(library: Path, vendors: Path) -> dict[str, str]:
+    """The environment in which loaders find this one driver, which is written into the folder `vendors`."""
+    (vendors / "only.icd").write_text(f"{library}\n")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OCL_ICD")}
+    return {**inherited, "OCL_ICD_VENDORS": str(vendors)}
+
+
+def builds_kernels(library: Path) -> bool:
+    """Whether the driver's compiler serves this machine: an older LLVM refuses a processor that it does not know."""
+    with tempfile.TemporaryDirectory() as vendors:
+        environment = seen_alone(library, Path(vendors))
+        probe = [sys.executable, "-c", BUILD]
+        return not subprocess.run(probe, env=environment, cwd=FOLDER, capture_output=True, timeout=120).returncode
+
+
+@cache
 def find_driver(name: str) -> Path | None:
-    """The shared library that `--driver` names."""
+    """The shared library that `--driver` names; of PoCLs the first that builds a kernel here."""
     if name == "fpgart":
         root = Path(__file__).resolve().parent.parent / "fpgart"
         candidates = [folder / "libfpgart.so" for folder in (root, *package_folders("fpgart"))]
@@ -45,7 +66,8 @@ def find_driver(name: str) -> Path | None:
         candidates += map(Path, DEBIAN_POCL)
     else:
         candidates = [Path(name)]
-    return next((path.resolve() for path in candidates if path.is_file()), None)
+    there = [path.resolve() for path in candidates if path.is_file()]
+    return next((path for path in there if name != "pocl" or builds_kernels(path)), None)
 
 
 @pytest.fixture(scope="session")
@@ -54,17 +76,14 @@ def driver_library(pytestconfig: pytest.Config) -> str:
     name = str(pytestconfig.getoption("--driver"))
     library = find_driver(name)
     if library is None:
-        pytest.exit(f"--driver {name}: there is no such driver here", returncode=4)
+        pytest.exit(f"--driver {name}: there is no such driver here, or none that builds a kernel", returncode=4)
     return str(library)
 
 
 @pytest.fixture(scope="session")
 def driver_environment(driver_library: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """For subprocesses: loaders find this one driver."""
-    vendors = tmp_path_factory.mktemp("vendors")
-    (vendors / "only.icd").write_text(f"{driver_library}\n")
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OCL_ICD")}
-    return {**inherited, "OCL_ICD_VENDORS": str(vendors)}
+    return seen_alone(Path(driver_library), tmp_path_factory.mktemp("vendors"))
 
 
 def plain_name(item: pytest.Item) -> str:

@@ -65,6 +65,10 @@ class Player:
     def step(self) -> None:
         self.random.choice(self.moves)()
 
+    def noise(self, size: int) -> bytes:
+        """Bytes that one number decides, so that a failure can shrink to it."""
+        return random.Random(self.random.getrandbits(16)).randbytes(size)
+
     def pick(self) -> Model | None:
         return self.random.choice(self.buffers) if self.buffers else None
 
@@ -80,7 +84,7 @@ class Player:
 
     def create(self) -> None:
         if len(self.buffers) < 12:
-            data = self.random.randbytes(SIZE)
+            data = self.noise(SIZE)
             buffer = self.host.buffer(SIZE, 1 | cl.CL_MEM_COPY_HOST_PTR, data)
             self.buffers.append(Model(buffer, bytearray(data)))
 
@@ -101,7 +105,7 @@ class Player:
         model, (offset, size) = self.pick(), self.part()
         if model is None or model.maps:
             return
-        data, queue = self.random.randbytes(size), self.queue()
+        data, queue = self.noise(size), self.queue()
         kept = ctypes.create_string_buffer(data.ljust(SIZE, b"\0"), SIZE)  # one type of array for all sizes
         blocking = self.random.randrange(2)
         self.cl.check("clEnqueueWriteBuffer", queue, model.handle, blocking, offset, size, kept, 0, None, None)
@@ -113,7 +117,7 @@ class Player:
         model = self.pick()
         if model is None or model.maps:
             return
-        pattern = self.random.randbytes(self.random.choice([1, 2, 4, 8, 16]))
+        pattern = self.noise(self.random.choice([1, 2, 4, 8, 16]))
         arguments = (self.queue(), model.handle, pattern, len(pattern), 0, SIZE, 0, None, None)
         self.cl.check("clEnqueueFillBuffer", *arguments)
         model.data[:] = pattern * (SIZE // len(pattern))
@@ -164,7 +168,7 @@ class Player:
         if model is None or model.maps:
             return
         made = self.cl.make("clCreateSubBuffer", model.handle, 1, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(1024, 512))
-        data = self.random.randbytes(512)
+        data = self.noise(512)
         self.cl.check("clEnqueueWriteBuffer", self.queue(), made, 1, 0, 512, data, 0, None, None)
         self.cl.check("clReleaseMemObject", made)
         model.data[1024:1536] = data
@@ -184,7 +188,7 @@ class Player:
         if model is None or not model.maps:
             return
         pointer, offset, size = model.maps.pop()
-        data = self.random.randbytes(size)
+        data = self.noise(size)
         ctypes.memmove(pointer, data, size)
         self.cl.check("clEnqueueUnmapMemObject", self.queue(), model.handle, pointer, 0, None, None)
         model.data[offset : offset + size] = data
@@ -239,7 +243,7 @@ class UsmPlayer(Player):
         pointer = self.extension(name, self.host.context, *owner, None, SIZE, 0, nothing, returns=ctypes.c_void_p)
         if not pointer:
             raise AssertionError(f"{name} gave nothing")
-        made = Allocation(pointer, bytearray(self.random.randbytes(SIZE)))
+        made = Allocation(pointer, bytearray(self.noise(SIZE)))
         self.transfer(pointer, ctypes.create_string_buffer(bytes(made.data), SIZE), SIZE)
         self.allocations.append(made)
 
@@ -262,7 +266,7 @@ class UsmPlayer(Player):
     def usm_fill(self) -> None:
         allocation = self.allocation()
         if allocation is not None:
-            pattern = self.random.randbytes(self.random.choice([1, 2, 4, 8, 16, 32, 64, 128]))
+            pattern = self.noise(self.random.choice([1, 2, 4, 8, 16, 32, 64, 128]))
             arguments = (allocation.pointer, pattern, len(pattern), SIZE, 0, None, None)
             self.extension("clEnqueueMemFillINTEL", self.queue(), *arguments)
             allocation.data[:] = pattern * (SIZE // len(pattern))

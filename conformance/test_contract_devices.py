@@ -9,6 +9,8 @@ import opencl_api as cl
 import pytest
 from opencl_api import Failed, Host, fails, handles, name_versions
 
+CL_DEVICE_SPIR_VERSIONS = 0x40E0
+
 
 def words(text: str) -> list[str]:
     return text.split()
@@ -299,6 +301,11 @@ class TestDeviceLists:
         for time in times:
             host.cl.check("clGetHostTimer", host.device, time)
         assert [time[0] for time in times] == sorted(time[0] for time in times)
+
+    def test_a_device_with_spir_tells_its_versions(self, host: Host) -> None:
+        if "cl_khr_spir" not in host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS).split():
+            pytest.skip("this device has no SPIR")
+        host.cl.text("clGetDeviceInfo", host.device, CL_DEVICE_SPIR_VERSIONS)
 
     def test_images_that_the_device_lacks_cannot_be_made(self, host: Host) -> None:
         if number(host, "IMAGE_SUPPORT"):

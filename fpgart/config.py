@@ -5,42 +5,95 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from typing import Generic, NamedTuple, TypeVar
 
+from fpgart.personality import ALIASES, PERSONALITIES
+
 T = TypeVar("T")
+PREFIX = "FPGART_"
+RUN = "FPGART_RUN"
+"""Set by `fpgart run`: tells the programs of one run from those of others."""
+OWN_NAMES = frozenset({RUN, "FPGART_ONLY"})
+"""Variables that `fpgart run` sets for the driver and its libraries; they are no options."""
+STDERR = "stderr"
 
 
 class OptionError(Exception):
     """A value that an option does not take; the sentence lists those that it does."""
 
 
-class Option(Generic[T]):
-    """One environment variable: name, how it is read, default, and a sentence for the docs."""
+class Holds(Enum):
+    """What an option's text may name of the file system."""
 
-    def __init__(self, name: str, read: Callable[[str], T], default: T, sentence: str) -> None:
+    NOTHING = "nothing"
+    FILE = "a file that is written"
+    FILE_OR_STDERR = "a file that is written, or stderr"
+    FOLDER = "a folder that is written to"
+    NAMES = "names, divided by commas, of which those with a / or an ending of a file's are paths"
+
+
+PATH_ENDINGS = (".xml", ".py")
+
+
+def is_path(name: str) -> bool:
+    """Whether a name of a board, an engine or a module is a path."""
+    return "/" in name or name.endswith(PATH_ENDINGS)
+
+
+def absolute(text: str, holds: Holds, folder: str) -> str:
+    """An option's text with all relative paths seen from `folder`."""
+    if holds is Holds.NOTHING or (holds is Holds.FILE_OR_STDERR and text == STDERR):
+        return text
+    if holds is not Holds.NAMES:
+        return os.path.join(folder, text)
+    return ",".join(_absolute_name(name.strip(), folder) for name in text.split(","))
+
+
+def _absolute_name(name: str, folder: str) -> str:
+    """`+` stands before a board that is there besides others."""
+    plus = "+" if name.startswith("+") else ""
+    path = name.removeprefix(plus)
+    return plus + os.path.join(folder, path) if is_path(path) else name
+
+
+class Option(Generic[T]):
+    """One environment variable: name, how it is read, default, a sentence for the docs, and what paths it holds."""
+
+    folder = ""
+    """Where relative paths begin; "": the working directory at the time of their use."""
+
+    def __init__(
+        self, name: str, read: Callable[[str], T], default: T, sentence: str, holds: Holds = Holds.NOTHING
+    ) -> None:
         self.name = name
         self.read = read
         self.default = default
         self.sentence = sentence
+        self.holds = holds
         self._value: T | None = None
         OPTIONS[name] = self  # type: ignore[assignment]
 
     @property
+    def text(self) -> str:
+        """As the environment has it; "" where it is not set."""
+        return os.environ.get(self.name, "")
+
+    @property
     def is_set(self) -> bool:
-        return bool(os.environ.get(self.name))
+        return bool(self.text)
 
     @property
     def value(self) -> T:
         """The value in force, read once; raises OptionError for a value that makes no sense."""
         if self._value is None:
-            text = os.environ.get(self.name, "")
-            self._value = self.default if not text else self._checked(text)
+            self._value = self._checked(self.text) if self.is_set else self.default
         return self._value
 
     def _checked(self, text: str) -> T:
         try:
-            return self.read(text)
+            return self.read(absolute(text, self.holds, self.folder))
         except ValueError as error:
             raise OptionError(f"{self.name}={text}: {error}") from None
 
@@ -50,6 +103,43 @@ class Option(Generic[T]):
 
 
 OPTIONS: dict[str, Option[object]] = {}
+
+
+def stay_in(folder: str) -> None:
+    """Relative paths begin in `folder` from now on, wherever the process goes later."""
+    Option.folder = folder
+
+
+def working_folder() -> str:
+    """Where the process is; "" where that folder is gone."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def with_absolute_paths(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment with the options' relative paths seen from where this process is."""
+    changed, folder = dict(variables), working_folder()
+    for option in OPTIONS.values():
+        text = changed.get(option.name)
+        if text:
+            changed[option.name] = absolute(text, option.holds, folder)
+    return changed
+
+
+def misspelt(names: Iterable[str]) -> list[str]:
+    """A sentence for each name of a variable that looks like an option and is none."""
+    from difflib import get_close_matches  # hardly ever needed
+
+    known = [name.removeprefix(PREFIX) for name in OPTIONS if name.startswith(PREFIX)]
+    sentences = []
+    for name in names:
+        if name.startswith(PREFIX) and name not in OPTIONS and name not in OWN_NAMES:
+            near = get_close_matches(name.removeprefix(PREFIX), known, 1)
+            advice = f"is {PREFIX}{near[0]} meant?" if near else "`fpgart info` lists those that there are"
+            sentences.append(f"{name} is no option: {advice}")
+    return sentences
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
@@ -69,7 +159,10 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
     if not 0 <= value < 1e6:
         raise ValueError("a number of seconds from 0 is wanted")
     return value
@@ -118,7 +211,7 @@ def presence(text: str) -> bool:
 
 
 def count(text: str) -> int:
-    value = int(text)
+    value = number(text)
     if not 1 <= value <= 128:
         raise ValueError("a number from 1 to 128 is wanted")
     return value
@@ -159,26 +252,44 @@ def checks(text: str) -> tuple[str, ...]:
     return tuple(name for name in CHECKS if name in found)
 
 
-PLATFORMS = ("fpgart", "intel-fpga-sdk", "intel-fpga-emulator", "ti")
+PLATFORMS = ("auto", *PERSONALITIES)
+
+
+def platform(text: str) -> str:
+    """One of PLATFORMS, or an earlier name of one."""
+    return one_of(*PLATFORMS)(ALIASES.get(text, text))
+
 
 BOARD: Option[tuple[str, ...]] = Option(
     "FPGART_BOARD",
     names,
     ("usm_s10",),
     "Boards, one per device: names, or paths of board_spec.xml files, divided by commas.",
+    holds=Holds.NAMES,
 )
 ENGINE = Option(
     "FPGART_ENGINE",
     str,
     "auto",
     "What executes kernels: auto, pocl, intel, oclgrind, none, or the path of a driver's .so.",
+    holds=Holds.NAMES,
 )
 PLATFORM = Option(
-    "FPGART_PLATFORM", one_of(*PLATFORMS), "fpgart", f"Whose platform strings hosts see: {', '.join(PLATFORMS)}."
+    "FPGART_PLATFORM",
+    platform,
+    "auto",
+    f"Whose platform hosts see: {', '.join(PLATFORMS)}. auto follows the board: any (all names of Intel's and "
+    "Altera's platforms in one) or ti.",
 )
-LOG = Option("FPGART_LOG", str, "", "Where errors are told in words: stderr, or a file's path.")
+LOG = Option(
+    "FPGART_LOG", str, "", "Where errors are told in words: stderr, or a file's path.", holds=Holds.FILE_OR_STDERR
+)
 SUMMARY = Option(
-    "FPGART_SUMMARY", str, "", "Where to print what moved when the process ends: stderr, or a file's path."
+    "FPGART_SUMMARY",
+    str,
+    "",
+    "Where to print what moved when the process ends: stderr, or a file's path.",
+    holds=Holds.FILE_OR_STDERR,
 )
 EXIT_TIMEOUT = Option(
     "FPGART_EXIT_TIMEOUT", seconds, 5.0, "Seconds that the end of the process waits for work in flight."
@@ -188,6 +299,7 @@ TRACE = Option(
     str,
     "",
     "File for a trace of calls, transfers and memory; Perfetto opens it. %p stands for the number of the process.",
+    holds=Holds.FILE,
 )
 FAULTS = Option(
     "FPGART_FAULTS",
@@ -207,21 +319,27 @@ LEAKS = Option(
 WATCHDOG = Option(
     "FPGART_WATCHDOG", seconds, 0.0, "Seconds without any movement after which it is told who waits for whom; 0: never."
 )
-CAPTURE = Option("FPGART_CAPTURE", str, "", "Folder for captured launches, which `fpgart replay` runs again.")
+CAPTURE = Option(
+    "FPGART_CAPTURE", str, "", "Folder for captured launches, which `fpgart replay` runs again.", holds=Holds.FOLDER
+)
 CAPTURE_KERNELS: Option[tuple[Launches, ...]] = Option(
     "FPGART_CAPTURE_KERNELS",
     launches,
     (Launches("*", 1, 1),),
     "Which launches to capture: names of kernels (with * and ?), each with or without :n or :n-m, divided by commas.",
 )
-USE_FILE = Option("FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.")
+USE_FILE = Option(
+    "FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.", holds=Holds.FILE
+)
 CHECK: Option[tuple[str, ...]] = Option(
     "FPGART_CHECK",
     checks,
     (),
     f"Which mistakes to look for: {', '.join(CHECKS)}, divided by commas; all stands for all but kernels.",
 )
-FINDINGS = Option("FPGART_FINDINGS", str, "", "File that gets a line of JSON for each finding of FPGART_CHECK.")
+FINDINGS = Option(
+    "FPGART_FINDINGS", str, "", "File that gets a line of JSON for each finding of FPGART_CHECK.", holds=Holds.FILE
+)
 WARM_MEMORY = Option(
     "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."
 )
@@ -238,7 +356,11 @@ USM_POINTERS = Option(
     "Pointers to device memory: mapped (kernels can follow those that are stored in memory) or encoded, as on a board.",
 )
 MODELS: Option[tuple[str, ...]] = Option(
-    "FPGART_MODELS", names, (), "Modules, or paths of .py files, with Python models of kernels, divided by commas."
+    "FPGART_MODELS",
+    names,
+    (),
+    "Modules, or paths of .py files, with Python models of kernels, divided by commas.",
+    holds=Holds.NAMES,
 )
 PROGRAM_SECONDS = Option(
     "FPGART_PROGRAM_SECONDS", seconds, 0.0, "Seconds that programming a board takes, as it does on real ones."
@@ -281,7 +403,11 @@ CPU_EMULATE_DEVICES = Option(
     "CL_CONFIG_CPU_EMULATE_DEVICES", count, 0, "The same, as hosts of the newer emulator say it."
 )
 OFFLINE_DEVICE = Option(
-    "CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA", str, "", "A board instead of those of FPGART_BOARD, or (+NAME) besides them."
+    "CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA",
+    str,
+    "",
+    "A board instead of those of FPGART_BOARD, or (+NAME) besides them.",
+    holds=Holds.NAMES,
 )
 SIMULATOR_DEVICES = Option(
     "CL_CONTEXT_MPSIM_DEVICE_INTELFPGA",

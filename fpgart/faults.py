@@ -12,38 +12,89 @@ docs/faults.md describes the language. Faults that are added before the driver i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fpgart.board.fault_rules import FaultSyntaxError
-from fpgart.board.faults import FAULTS, Fault
+from fpgart import control
+from fpgart.board import faults as board_faults
+from fpgart.board.fault_rules import FaultSyntaxError, Rule, parse
+from fpgart.board.faults import FAULTS
 
 __all__ = ["Fault", "FaultSyntaxError", "active", "add", "clear", "injected", "injecting", "remove"]
 
 
+class Fault:
+    """A rule in force. `seen`: the calls that it is about, so far; `injected`: those of them that it changed."""
+
+    def __init__(
+        self, rule: Rule, *, here: board_faults.Fault | None = None, number: int | None = None, seed: int = 0
+    ) -> None:
+        """Either `here`, in this interpreter, with what it draws lots from, or the driver's by its `number`."""
+        self.rule = rule
+        self.here = here
+        self.number = number
+        self.seed = seed
+
+    def __repr__(self) -> str:
+        return f"<Fault {self.rule.text!r}: {self.injected} of {self.seen}>"
+
+    @property
+    def seen(self) -> int:
+        return self._counts()[0]
+
+    @property
+    def injected(self) -> int:
+        return self._counts()[1]
+
+    def _counts(self) -> tuple[int, int]:
+        if self.here is not None:
+            return self.here.seen, self.here.injected
+        seen, injected = control.ask("fault_counts", self.number)
+        return int(seen), int(injected)
+
+
+_here: dict[board_faults.Fault, Fault] = {}
+_in_driver: dict[int, Fault] = {}
+"""Each fault is one object here, whoever asks for it."""
+
+
 def add(text: str) -> tuple[Fault, ...]:
     """Put faults in force besides those that are; one for each clause. Raises FaultSyntaxError."""
-    return FAULTS.add(text)
+    if control.is_running():
+        rules = parse(text).rules
+        numbers = control.ask("add_faults", text)
+        return tuple(_known(number, rule) for number, rule in zip(numbers, rules, strict=True))
+    seed = parse(text).seed
+    return tuple(_waiting(fault, seed) for fault in FAULTS.add(text))
 
 
 def remove(*faults: Fault) -> None:
     """Put some out of force. Delays and hangs under way end at once."""
-    FAULTS.remove(faults)
+    numbers = [fault.number for fault in faults if fault.number is not None]
+    if numbers:
+        control.ask("remove_faults", numbers)
+    FAULTS.remove(tuple(fault.here for fault in faults if fault.here is not None))
 
 
 def clear() -> None:
     """Put all out of force, FPGART_FAULTS' as well, and count anew."""
+    if control.is_running():
+        control.ask("clear_faults")
     FAULTS.clear()
 
 
 def active() -> tuple[Fault, ...]:
     """Those in force."""
-    return FAULTS.active
+    here = tuple(map(_waiting, FAULTS.active))
+    if not control.is_running():
+        return here
+    return here + tuple(_known(number, parse(text).rules[0]) for number, text in control.ask("active_faults"))
 
 
 def injected() -> int:
     """How many faults there were since the last clear()."""
-    return FAULTS.injected
+    return FAULTS.injected + (int(control.ask("injected")) if control.is_running() else 0)
 
 
 @contextmanager
@@ -54,3 +105,21 @@ def injecting(text: str) -> Iterator[tuple[Fault, ...]]:
         yield faults
     finally:
         remove(*faults)
+
+
+def hand_over(request: bytes) -> bytes:
+    """Called by the driver as it starts: those that waited for it, as texts. It numbers them from 0."""
+    waiting = [_waiting(fault) for fault in FAULTS.active]
+    FAULTS.clear()
+    for number, fault in enumerate(waiting):
+        fault.here, fault.number = None, number
+        _in_driver[number] = fault
+    return json.dumps([f"{fault.rule.text}; seed={fault.seed}" for fault in waiting]).encode()
+
+
+def _waiting(fault: board_faults.Fault, seed: int = 0) -> Fault:
+    return _here.setdefault(fault, Fault(fault.rule, here=fault, seed=seed))
+
+
+def _known(number: int, rule: Rule) -> Fault:
+    return _in_driver.setdefault(number, Fault(rule, number=number))

@@ -9,23 +9,40 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import suppress
 
 from fpgart import config
 from fpgart.errors import CLError
 
+_lost: set[str] = set()
+"""Files that could not be written, each complained of once."""
+
 
 def _write(text: str) -> None:
-    """One write per message, so that threads do not mix their lines."""
+    """One write per message, so that threads do not mix their lines.
+
+    Raises nothing: a log that cannot be written, on a full disk say, must not fail what it is about.
+    """
     target = config.LOG.value
     data = "".join(f"fpgart: {line}\n" for line in text.splitlines()).encode(errors="replace")
     if target and target != "stderr":
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            os.write(descriptor, data)
-        finally:
-            os.close(descriptor)
-    else:
+            _append(target, data)
+            return
+        except OSError as error:
+            if target not in _lost:
+                _lost.add(target)
+                data = f"fpgart: FPGART_LOG={target} cannot be written: {error.strerror}\n".encode() + data
+    with suppress(OSError):  # stderr is closed or full: there is nobody left to tell
         os.write(2, data)
+
+
+def _append(path: str, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
 
 
 def error(failure: CLError, call: str = "") -> None:

@@ -6,13 +6,17 @@ Each notice is a tuple of functions, empty when nobody listens, so that telling 
     for listener in NOTICES.block_reserved:
         listener(block)
 
-A listener may be called on any thread, and must not call back into the runtime.
+A listener may be called on any thread, and must not call back into the runtime. One that raises is logged and called
+no more: a watcher that fails must not take a command with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
+
+from fpgart import log
 
 Listener = Callable[..., None]
 
@@ -118,12 +122,24 @@ class Notices:
         for name in self.__slots__:
             method = getattr(watcher, name, None)
             if method is not None:
-                setattr(self, name, (*getattr(self, name), method))
+                setattr(self, name, (*getattr(self, name), self._guarded(name, watcher, method)))
 
     def silence(self, watcher: Any) -> None:
         """Call it no more."""
         for name in self.__slots__:
-            setattr(self, name, tuple(m for m in getattr(self, name) if getattr(m, "__self__", None) is not watcher))
+            setattr(self, name, tuple(each for each in getattr(self, name) if each.watcher is not watcher))
+
+    def _guarded(self, name: str, watcher: Any, method: Listener) -> Listener:
+        @wraps(method)
+        def call(*arguments: Any) -> None:
+            try:
+                method(*arguments)
+            except BaseException:
+                setattr(self, name, tuple(each for each in getattr(self, name) if each is not call))
+                log.bug(f"{type(watcher).__name__} failed to take note of {name} and hears of it no more")
+
+        call.watcher = watcher  # type: ignore[attr-defined]
+        return call
 
 
 NOTICES = Notices()

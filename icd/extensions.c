@@ -2,21 +2,38 @@
  *
  * The two doors of cl_khr_icd. clIcdGetPlatformIDsKHR is plain C because an interpreter that does
  * not start must end in CL_PLATFORM_NOT_FOUND_KHR: the embedding itself would answer 0, which is
- * success. */
+ * success. In a host written in Python nothing starts there (lobby.c). */
 #include "icd.h"
 
 #include <CL/cl_ext.h>
+
+static cl_int no_platform(cl_uint *num_platforms)
+{
+    if (num_platforms != NULL)
+        *num_platforms = 0;
+    return CL_PLATFORM_NOT_FOUND_KHR;
+}
+
+static cl_int say_platform(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
+{
+    if ((platforms != NULL && num_entries == 0) || (platforms == NULL && num_platforms == NULL))
+        return CL_INVALID_VALUE;
+    if (platforms != NULL)
+        platforms[0] = (cl_platform_id)fpgart_platform();
+    if (num_platforms != NULL)
+        *num_platforms = 1;
+    return CL_SUCCESS;
+}
 
 CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint num_entries,
                                                        cl_platform_id *platforms,
                                                        cl_uint *num_platforms)
 {
-    if (!fpgart_enter()) {
-        if (num_platforms != NULL)
-            *num_platforms = 0;
-        return CL_PLATFORM_NOT_FOUND_KHR;
-    }
-    return clGetPlatformIDs(num_entries, platforms, num_platforms);
+    if (!fpgart_in_python_host())
+        return clGetPlatformIDs(num_entries, platforms, num_platforms);
+    if (!fpgart_right_python() || fpgart_state >= FPGART_FAILED || fpgart_platform() == 0)
+        return no_platform(num_platforms);
+    return say_platform(num_entries, platforms, num_platforms);
 }
 
 CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddress(const char *func_name)

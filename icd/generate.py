@@ -16,10 +16,14 @@ FREES = {
 """What is noted of calls, also of those that come too late: memory that the host gives back (leaks.c)."""
 REFUSED = {
     "clGetPlatformIDs": "CL_PLATFORM_NOT_FOUND_KHR",
+    # The driver has waited for what ran before it closed; destructors of the host's wait once more.
+    "clWaitForEvents": "fpgart_all_ended(num_events, event_list) ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     # A process that ends gives all its memory back.
     "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     "clMemBlockingFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
 }
+IN_THE_LOBBY = {"clGetPlatformInfo": "fpgart_lobby_platform_info", "clGetDeviceIDs": "fpgart_lobby_device_count"}
+"""What answers some calls of hosts in Python without the interpreter: loaders make them under a lock of theirs."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -33,7 +37,10 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_host_retained(uintptr_t handle);")
     lines.append("    void fpgart_host_released(uintptr_t handle);")
     lines.append("    void fpgart_reap(void);")
-    lines.append("    void fpgart_shut_down(void);")
+    lines.append("    int fpgart_busy(void);")
+    lines.append("    char *fpgart_control_request(const char *request, size_t length);")
+    lines.append("    int fpgart_settle(void);")
+    lines.append("    int fpgart_shut_down(void);")
     lines.append("}")
     lines.append(
         """
@@ -46,12 +53,28 @@ uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
 const char *fpgart_library_directory(void);
 int fpgart_owns_interpreter(void);
+uintptr_t fpgart_platform(void);
+void fpgart_count_devices(cl_uint count);
 void fpgart_refuse(const char *reason);
 void fpgart_close(void);
 void fpgart_close_at_exit(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
+char *fpgart_text(const char *words);
+size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
+int fpgart_is_guest(void);
+char *fpgart_ask_host(const char *module, const char *function, const char *request, size_t length,
+                      size_t *answer_length);
+int fpgart_host_imported(const char *module);
+void fpgart_answer_read(char *answer);
+void fpgart_call_about_object(uintptr_t function, uintptr_t object, uintptr_t data);
+void fpgart_call_about_event(uintptr_t function, uintptr_t event, cl_int status, uintptr_t data);
+void fpgart_call_to_free(uintptr_t function, uintptr_t queue, cl_uint count, uintptr_t *pointers, uintptr_t data);
+void fpgart_call_about_error(uintptr_t function, const char *words, uintptr_t data);
+void fpgart_call_about_exception(uintptr_t function, cl_uint kind, uintptr_t data);
+void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t object, const char *type,
+                                   cl_uint references);
 void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
                            const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of, const char *file);
 """
@@ -118,6 +141,26 @@ def entry_points(api: Api) -> str:
     return "\n".join(lines) + "\n"
 
 
+def platform_words() -> str:
+    """The C file of what the platform says of itself before Python has started, from fpgart/personality.py."""
+    from fpgart.personality import ALIASES, ICD_SUFFIX, PERSONALITIES, PLATFORM_EXTENSIONS, PROFILE
+
+    lines = [
+        "/* Made by build_icd.py from fpgart/personality.py. */",
+        '#include "icd.h"',
+        f'const char fpgart_profile[] = "{PROFILE}";',
+        f'const char fpgart_platform_extensions[] = "{" ".join(PLATFORM_EXTENSIONS)}";',
+        f'const char fpgart_icd_suffix[] = "{ICD_SUFFIX}";',
+        "const struct fpgart_personality fpgart_personalities[] = {",
+    ]
+    keys = {**{key: key for key in PERSONALITIES}, **ALIASES}
+    for key, of in keys.items():
+        personality = PERSONALITIES[of]
+        words = ", ".join(f'"{word}"' for word in (key, personality.name, personality.vendor, personality.version))
+        lines.append(f"    {{{words}}},")
+    return "\n".join([*lines, "    {NULL, NULL, NULL, NULL},", "};"]) + "\n"
+
+
 def reference_count(function: Prototype) -> list[str]:
     verb = "retain" if function.name.startswith("clRetain") else "release"
     noun = function.name[len("clRetain") if verb == "retain" else len("clRelease") :]
@@ -150,7 +193,7 @@ def forwarded(function: Prototype) -> list[str]:
             arguments.append(p.name)
     call = f"py_{name}({', '.join(arguments)})"
     lines += [f"CL_API_ENTRY {function.declaration}", "{"]
-    lines.append("    struct fpgart_aside aside;")
+    lines.append("    struct fpgart_visit visit;")
     if any(p.name == "errcode_ret" for p in function.parameters):
         declared, refused = "uintptr_t result = 0", f"({function.returns})0"
         lines += ["    cl_int status = CL_OUT_OF_RESOURCES;"]
@@ -161,17 +204,20 @@ def forwarded(function: Prototype) -> list[str]:
     else:
         declared = "cl_int result"
         refused = REFUSED.get(name, "CL_OUT_OF_RESOURCES")
+    if name in IN_THE_LOBBY:
+        words = ", ".join(p.name for p in function.parameters)
+        lines += ["    cl_int known;", f"    if ({IN_THE_LOBBY[name]}({words}, &known))", "        return known;"]
     if name in FREES:
         lines.append(f"    {FREES[name]}")
-    lines.append("    if (!fpgart_enter()) {")
+    lines.append("    if (!fpgart_enter(&visit)) {")
     if name == "clGetPlatformIDs":
         lines += ["        if (num_platforms != NULL)", "            *num_platforms = 0;"]
     if "result = 0" in declared:
         lines += ["        if (errcode_ret != NULL)", "            *errcode_ret = status;"]
-    lines += [f"        return {refused};".replace(" ;", ";"), "    }", "    fpgart_put_aside(&aside);"]
+    lines += [f"        return {refused};".replace(" ;", ";"), "    }"]
     lines += [
         f"    {declared.split(' = ')[0]} = {call};" if declared else f"    {call};",
-        "    fpgart_put_back(&aside);",
+        "    fpgart_leave(&visit);",
     ]
     if "result = 0" in declared:
         lines += ["    if (errcode_ret != NULL)", "        *errcode_ret = status;"]

@@ -131,9 +131,10 @@ static void *reap(void *nothing)
         while (released_first == released_count)
             pthread_cond_wait(&released_more, &released_lock);
         pthread_mutex_unlock(&released_lock);
-        if (!fpgart_running())
+        struct fpgart_visit visit;
+        if (!fpgart_enter(&visit))
             return NULL;
-        fpgart_reap();
+        fpgart_leave(&visit); /* entering has seen to them */
     }
 }
 
@@ -208,8 +209,11 @@ cl_int fpgart_retain(const void *handle, int kind, cl_int invalid)
     struct handle *slot = find((uintptr_t)handle);
     if (slot == NULL || atomic_load(&slot->kind) != kind)
         return invalid;
-    if (atomic_fetch_add(&slot->references, 1) == 0 && fpgart_running())
+    struct fpgart_visit visit;
+    if (atomic_fetch_add(&slot->references, 1) == 0 && fpgart_running() && fpgart_enter(&visit)) {
         fpgart_host_retained((uintptr_t)handle);
+        fpgart_leave(&visit);
+    }
     return CL_SUCCESS;
 }
 
@@ -226,13 +230,14 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
             return invalid;
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
     if (references == 1 && fpgart_running()) {
-        struct fpgart_aside aside;
-        if (nobody_watches(kind) && fpgart_interpreter_may_be_busy() &&
+        struct fpgart_visit visit;
+        if (nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter() &&
             release_later((uintptr_t)handle))
             return CL_SUCCESS;
-        fpgart_put_aside(&aside);
-        fpgart_host_released((uintptr_t)handle);
-        fpgart_put_back(&aside);
+        if (fpgart_enter(&visit)) {
+            fpgart_host_released((uintptr_t)handle);
+            fpgart_leave(&visit);
+        }
     }
     return CL_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of the interpreter inside a host process: starting it (or joining the one that is
- * there), refusing politely when that cannot work, fork, exit. */
+ * The life of the interpreter inside a host process: starting it (beside the host's, if there is
+ * one), refusing politely when that cannot work, fork, exit. */
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,34 +150,44 @@ static void add_search_directory(const char *directory)
     Py_XDECREF(entry);
 }
 
-/* Ours come last, so that a host written in Python keeps what it chose. */
-static void add_search_directories(void)
+static void package_directory(char packages[PATH_MAX])
+{
+    snprintf(packages, PATH_MAX, "%s", library_directory);
+    cut_last_component(packages);
+}
+
+static int ends_with(const char *name, const char *end)
+{
+    size_t length = strlen(name), wanted = strlen(end);
+    return length >= wanted && strcmp(name + length - wanted, end) == 0;
+}
+
+/* Where the host's packages are installed: cffi may be there, and engines that come as wheels. */
+static void add_packages_of_host(PyObject *path)
+{
+    Py_ssize_t count = path != NULL && PyList_Check(path) ? PyList_GET_SIZE(path) : 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *entry = PyList_GET_ITEM(path, i);
+        const char *name = PyUnicode_Check(entry) ? PyUnicode_AsUTF8(entry) : NULL;
+        if (name == NULL)
+            PyErr_Clear();
+        else if (ends_with(name, "/site-packages") || ends_with(name, "/dist-packages"))
+            add_search_directory(name);
+    }
+}
+
+void fpgart_add_search_directories(void *host_path)
 {
     char packages[PATH_MAX];
-    snprintf(packages, sizeof packages, "%s", library_directory);
-    cut_last_component(packages);
-    PyGILState_STATE gil = PyGILState_Ensure();
+    package_directory(packages);
     add_search_directory(packages);
     if (access(FPGART_SITE, R_OK) == 0)
         add_search_directory(FPGART_SITE);
-    PyGILState_Release(gil);
-}
-
-void fpgart_put_aside(struct fpgart_aside *aside)
-{
-    aside->held = !owns_interpreter && PyGILState_Check();
-    if (aside->held)
-        PyErr_Fetch((PyObject **)&aside->type, (PyObject **)&aside->value,
-                    (PyObject **)&aside->traceback);
-}
-
-void fpgart_put_back(struct fpgart_aside *aside)
-{
-    if (aside->held)
-        PyErr_Restore(aside->type, aside->value, aside->traceback);
+    add_packages_of_host(host_path);
 }
 
 static int refused;
+static int settled; /* nothing was left under way at the end */
 
 void fpgart_refuse(const char *reason)
 {
@@ -193,39 +204,110 @@ void fpgart_close(void)
 {
     if (fpgart_state != FPGART_RUNNING)
         return;
-    fpgart_shut_down();
+    settled = fpgart_shut_down();
     fpgart_state = FPGART_CLOSED;
 }
 
-static void start(void)
+int fpgart_right_python(void)
 {
-    find_library_directory();
+    static atomic_int told;
     const char *version = Py_GetVersion();
     size_t series = strlen(PYTHON_SERIES);
-    if (strncmp(version, PYTHON_SERIES, series) != 0 ||
-        (version[series] >= '0' && version[series] <= '9')) {
+    if (strncmp(version, PYTHON_SERIES, series) == 0 &&
+        !(version[series] >= '0' && version[series] <= '9'))
+        return 1;
+    if (!atomic_exchange(&told, 1))
         fpgart_complain("no platform: built for Python " PYTHON_SERIES
                         ", but this process runs Python %.*s; use a Python " PYTHON_SERIES
                         " host or install fpgart for that one",
                         (int)strcspn(version, " "), version);
-        fpgart_state = FPGART_FAILED;
-        return;
+    return 0;
+}
+
+/* Called by Python's atexit of the host. */
+static PyObject *host_ends(PyObject *module, PyObject *nothing)
+{
+    (void)module, (void)nothing;
+    struct fpgart_visit visit;
+    if (fpgart_running() && fpgart_go_in(&visit)) {
+        settled = fpgart_settle();
+        fpgart_go_out(&visit);
     }
-    if (!Py_IsInitialized() && !start_own_interpreter()) {
-        fpgart_state = FPGART_FAILED;
-        return;
+    Py_RETURN_NONE;
+}
+
+static int tell_when_host_ends(void)
+{
+    static PyMethodDef definition = {"fpgart_settle", host_ends, METH_NOARGS, NULL};
+    PyObject *function = PyCFunction_New(&definition, NULL);
+    PyObject *module = PyImport_ImportModule("atexit");
+    PyObject *done = NULL;
+    if (function != NULL && module != NULL)
+        done = PyObject_CallMethod(module, "register", "O", function);
+    if (done == NULL)
+        PyErr_Clear();
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
+static int move_in(void)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *type, *value, *traceback; /* the host may call with an exception on its way */
+    PyErr_Fetch(&type, &value, &traceback);
+    int done = fpgart_become_guest() && tell_when_host_ends();
+    PyErr_Restore(type, value, traceback);
+    PyGILState_Release(gil);
+    if (!done)
+        fpgart_complain("no platform: Python " PYTHON_SERIES
+                        " gave the driver no interpreter of its own");
+    return done;
+}
+
+static int start_embedding(void)
+{
+    struct fpgart_visit visit;
+    if (!fpgart_go_in(&visit))
+        return 0;
+    if (!fpgart_is_guest()) {
+        PyGILState_STATE gil = PyGILState_Ensure();
+        fpgart_add_search_directories(NULL);
+        PyGILState_Release(gil);
     }
-    add_search_directories();
     if (fpgart_start_embedding() != 0)
         fpgart_refuse("the driver's Python side did not start");
-    if (refused) {
+    fpgart_go_out(&visit);
+    return !refused;
+}
+
+static void start(void)
+{
+    fpgart_state = FPGART_STARTING;
+    find_library_directory();
+    if (!fpgart_right_python() || !(Py_IsInitialized() ? move_in() : start_own_interpreter()) ||
+        !start_embedding()) {
         fpgart_state = FPGART_FAILED;
         return;
     }
     pthread_atfork(NULL, NULL, after_fork_in_child);
     fpgart_state = FPGART_RUNNING;
+    fpgart_guest_runs();
     /* A host written in Python ends through Python's atexit, registered there. */
     fpgart_close_at_exit();
+}
+
+/* Who waits for another thread to start the driver does not keep the host's interpreter, which that
+ * thread needs. */
+static void start_once(void)
+{
+    PyThreadState *host = NULL;
+    if (Py_IsInitialized() && fpgart_holds_interpreter())
+        host = PyEval_SaveThread();
+    pthread_once(&once, start);
+    if (host != NULL)
+        PyEval_RestoreThread(host);
 }
 
 /* Handlers run last in, first out, and the engine's driver and its compiler register theirs while
@@ -252,22 +334,33 @@ int fpgart_ending(void)
     return fpgart_state == FPGART_CLOSED || (fpgart_state == FPGART_RUNNING && !fpgart_running());
 }
 
-int fpgart_interpreter_may_be_busy(void)
+int fpgart_all_ended(cl_uint count, const cl_event *events)
 {
-    return !owns_interpreter && !PyGILState_Check();
+    for (cl_uint i = 0; i < count; i++)
+        if (events == NULL || fpgart_handle_kind((uintptr_t)events[i]) != FPGART_EVENT)
+            return 0;
+    return settled && fpgart_ending();
 }
 
-int fpgart_enter(void)
+int fpgart_in_python_host(void)
 {
-    if (fpgart_state == FPGART_NOT_STARTED)
-        pthread_once(&once, start);
-    if (!fpgart_running())
+    return !owns_interpreter && Py_IsInitialized();
+}
+
+int fpgart_enter(struct fpgart_visit *visit)
+{
+    if (fpgart_state == FPGART_NOT_STARTED || fpgart_state == FPGART_STARTING)
+        start_once();
+    if (!fpgart_running() || !fpgart_go_in(visit))
         return 0;
-    if (fpgart_any_released()) {
-        struct fpgart_aside aside;
-        fpgart_put_aside(&aside);
+    if (fpgart_any_released())
         fpgart_reap();
-        fpgart_put_back(&aside);
-    }
     return 1;
+}
+
+void fpgart_leave(const struct fpgart_visit *visit)
+{
+    fpgart_go_out(visit);
+    if (fpgart_is_guest())
+        fpgart_wake_ushers();
 }

@@ -1,13 +1,21 @@
-"""Fixtures for boards."""
+"""Fixtures for boards; and every trace that a test leaves is read by all forms of `fpgart report`."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from machine import Machine, machine_of
+
+from fpgart.watch import report
+
+TRACE_BEGIN = b'[\n{"name": "begin"'
+SHAPES: set[frozenset[object]] = set()
+"""Of the traces whose pages were made: a page takes a third of a second, words take a millisecond."""
 
 
 @pytest.fixture
@@ -20,3 +28,57 @@ def boards() -> Iterator[Callable[..., Machine]]:
             return open_machines.enter_context(made)
 
         yield make
+
+
+def traces(folder: Path) -> Iterator[Path]:
+    """The traces below a folder."""
+    for file in folder.rglob("*.json"):
+        if file.is_file():
+            with file.open("rb") as opened:
+                if opened.read(len(TRACE_BEGIN)) == TRACE_BEGIN:
+                    yield file
+
+
+def shape(events: list[report.Args]) -> frozenset[object]:
+    """Which kinds of events there are, with what they say."""
+    return frozenset(
+        (e.get("cat"), e["ph"], e["name"] if e.get("cat") == "device" else "", frozenset(e.get("args", ())))
+        for e in events
+    )
+
+
+def report_in_all_forms(file: Path) -> None:
+    """Whatever is raised here is a fault of the report."""
+    from rich.console import Console
+
+    from fpgart.cli.tables import show
+
+    try:
+        events = report.ordered(file)
+    except report.TraceError:  # a test of damaged traces
+        return
+    found = report.of(events)
+    report.as_text(found)
+    report.as_json(found)
+    show(found, Console(file=io.StringIO()))
+    kinds = shape(events)
+    if kinds not in SHAPES:
+        SHAPES.add(kinds)
+        pytest.importorskip("bokeh")
+        from fpgart.watch.page import as_html
+
+        as_html(found, events, file.name)
+
+
+@pytest.fixture(autouse=True)
+def every_trace_is_reported(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The traces that a test has left in its folders can be shown in words, as JSON, as tables and as a page."""
+    folders: list[Path] = []
+    if "tmp_path" in request.fixturenames:
+        folders.append(request.getfixturevalue("tmp_path"))
+    if "pytester" in request.fixturenames:
+        folders.append(request.getfixturevalue("pytester").path)
+    yield
+    for folder in folders:
+        for file in traces(folder):
+            report_in_all_forms(file)

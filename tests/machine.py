@@ -18,12 +18,13 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine.interface import ArgumentInterface, KernelInterface, Reach
 from fpgart.notices import NOTICES
+from fpgart.personality import Personality
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event
 from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.platform import Board, Identity, Platform
+from fpgart.runtime.platform import Board, Platform
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.scheduler import Scheduler
@@ -121,7 +122,7 @@ class Machine:
         described = [describe(board) if isinstance(board, str) else board for board in boards]
         self.scheduler = ModelScheduler() if modelled else Scheduler()
         self.platform = Platform(
-            Identity("test", "test", "OpenCL 3.0 test"),
+            Personality("test", "test", "OpenCL 3.0 test"),
             [Board(SimulatedBoard(board), board.memory_system(), simulator) for board in described],
             None,
             self.scheduler,

@@ -11,8 +11,9 @@ from machine import Machine
 from fpgart import opencl as cl
 from fpgart.errors import InvalidBinary, InvalidKernelArgs
 from fpgart.runtime.buffer import CHUNK
-from fpgart.runtime.device import Direction
+from fpgart.runtime.event import Operation
 from fpgart.runtime.kernel import LaunchKernel
+from fpgart.runtime.occupancy import Claim, Direction
 from fpgart.runtime.transfers import (
     Box,
     CopyBuffer,
@@ -20,7 +21,10 @@ from fpgart.runtime.transfers import (
     MapBuffer,
     MigrateToDevice,
     MigrateToHost,
+    Migration,
+    ReadBuffer,
     UnmapBuffer,
+    WriteBuffer,
     WriteRect,
 )
 
@@ -382,9 +386,7 @@ class Busy:
         self.buffer = machine.buffer(4096)
         machine.bind(self.buffer)
 
-    def operation(self, kind: str) -> object:
-        from fpgart.runtime.transfers import Migration, ReadBuffer, WriteBuffer
-
+    def operation(self, kind: str) -> Operation:
         device = self.machine.device
         if kind == "write":
             return WriteBuffer(device, self.buffer, 0, 1, 0)
@@ -416,14 +418,53 @@ def test_operations_exclude_each_other_as_the_conflict_matrix_says(
     machine.run(machine.kernel(increment, source="loaded"))
     busy = Busy(machine)
     first, second = busy.operation(running), busy.operation(wanted)
-    assert first.claim()  # type: ignore[attr-defined]
-    conflicts = wanted in CONFLICTS[running][machine.device.full_duplex]
-    assert second.claim() is not conflicts  # type: ignore[attr-defined]
-    first.release(None)  # type: ignore[attr-defined]
+    assert first.claim() is Claim.TAKEN
+    conflicts = wanted in CONFLICTS[running][machine.device.occupancy.full_duplex]
+    assert (second.claim() is Claim.TAKEN) is not conflicts
+    first.release(None)
     if conflicts:
-        assert second.claim()  # type: ignore[attr-defined]
-    second.release(None)  # type: ignore[attr-defined]
-    assert machine.device.moving is Direction.NONE
+        assert second.claim() is Claim.TAKEN
+    second.release(None)
+    assert machine.device.occupancy.moving is Direction.NONE
+
+
+def test_a_transfer_does_not_pass_programming_that_waits_for_transfers_alone(boards: Boards) -> None:
+    machine = boards("hetero")
+    machine.run(machine.kernel(increment, source="loaded"))
+    busy = Busy(machine)
+    under_way, programming, younger = busy.operation("write"), busy.operation("program"), busy.operation("read")
+    assert under_way.claim() is Claim.TAKEN
+    assert programming.claim() is Claim.WAITS
+    assert younger.claim() is Claim.WAITS, "on this full-duplex board only the waiting launch is in its way"
+    under_way.release(None)
+    assert programming.claim() is Claim.TAKEN
+    programming.release(None)
+    assert younger.claim() is Claim.TAKEN
+
+
+def test_a_transfer_passes_programming_that_waits_for_a_kernel(boards: Boards) -> None:
+    """The kernel may be waiting for that transfer."""
+    machine = boards("usm_s10")
+    machine.run(machine.kernel(increment, source="loaded"))
+    busy = Busy(machine)
+    assert busy.operation("kernel").claim() is Claim.TAKEN
+    assert busy.operation("program").claim() is Claim.WAITS
+    assert busy.operation("write").claim() is Claim.TAKEN
+
+
+def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: Boards) -> None:
+    machine = boards("hetero")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    kernel = machine.kernel(increment, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    running = kernel.launch(machine.device, 1, (0,) * 3 + (1,) * 6, True)
+    moving = Migration(machine.device, [(buffer, buffer.reserve(machine.device, 1))], "test")
+    assert running.claim() is Claim.TAKEN
+    assert moving.claim() is Claim.YIELDS
+    running.release(None)
+    assert moving.claim() is Claim.TAKEN
 
 
 # The invocation image

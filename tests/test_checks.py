@@ -35,9 +35,9 @@ def head(name: str) -> dict[str, str]:
     return dict(HEAD.findall((PROGRAMS / f"{name}.c").read_text()))
 
 
-def compile_program(source: Path, target: Path) -> None:
+def compile_program(source: Path, target: Path, *options: str) -> None:
     includes = ["-I", str(ROOT / "include"), "-I", str(ROOT / "conformance" / "c")]
-    command = [os.environ.get("CC", "cc"), "-std=c11", "-O1", "-g", *WARNINGS, *includes]
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-O1", "-g", *WARNINGS, *includes, *options]
     subprocess.run([*command, str(source), "-o", str(target), "-lOpenCL", "-lm", "-lpthread"], check=True)
 
 
@@ -157,6 +157,41 @@ def test_a_segmentation_fault_of_the_hosts_own_still_ends_it() -> None:
     )
     pytest.importorskip("pyopencl")
     assert run("--check", "all", "--", sys.executable, "-c", host).returncode == -signal.SIGSEGV
+
+
+SMALL_STACK_HOST = """
+#include "check.h"
+#include <signal.h>
+#include <sys/mman.h>
+__attribute__((noinline)) void touch(volatile cl_int *memory)
+{
+    memory[3] = 1;
+}
+int main(int argc, char **argv)
+{
+    enum { ROOM = 8192, PAGE = 4096 };
+    begin(argc, argv, "kernel void k(global int *x) { *x = 1; }");
+    find_usm(&host);
+    char *area = mmap(NULL, ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t stack = {.ss_sp = area + PAGE, .ss_size = ROOM};
+    must(mprotect(area + PAGE, ROOM, PROT_READ | PROT_WRITE), "mprotect");
+    must(sigaltstack(&stack, NULL), "sigaltstack");
+    cl_int *memory = device_memory(SIZE);
+    touch(memory);
+    must(mem_free(host.context, memory), "clMemFreeINTEL");
+    puts("went on");
+    return 0;
+}
+"""
+
+
+def test_a_finding_needs_little_of_a_small_signal_stack_and_names_the_function(tmp_path: Path) -> None:
+    source, host = tmp_path / "host.c", tmp_path / "host"
+    source.write_text(SMALL_STACK_HOST)
+    compile_program(source, host, "-I", str(PROGRAMS), "-rdynamic", "-D_GNU_SOURCE")
+    result = run("--check", "usm", "--", host)
+    assert "went on" in result.stdout, result.stderr
+    assert re.search(r"misused by the host \(host\+0x[0-9a-f]+, touch\)", result.stderr), result.stderr
 
 
 def test_a_sigsegv_handler_of_the_host_turns_protection_off(tmp_path: Path) -> None:

@@ -784,7 +784,12 @@ def test_traces_and_summaries_show_what_was_injected(tmp_path: Path) -> None:
 def test_what_makes_no_sense_is_told_once(way: str) -> None:
     words = ["--faults", "wriet:fail"] if way == "option" else []
     program = ["env", "FPGART_FAULTS=wriet:fail"] if way == "variable" else []
-    body = "import pyopencl\nfor _ in range(2):\n    try: pyopencl.get_platforms()\n    except pyopencl.Error: pass"
+    body = """
+import pyopencl
+for _ in range(2):
+    try: pyopencl.get_platforms()[0].get_devices()
+    except pyopencl.Error: pass
+"""
     result = command("run", *words, "--", *program, sys.executable, "-c", body)
     lines = result.stderr.splitlines()
     assert len(lines) == 1

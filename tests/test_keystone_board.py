@@ -218,7 +218,12 @@ def test_programs_lie_in_the_fixed_heap_while_somebody_has_them(boards: Boards) 
     assert machine.device.mmd.traffic["program"].calls == 2
     assert device.memories.free_bytes(FIXED) == free - 2 * KIB  # type: ignore[attr-defined]
     del first, second, kernel
-    wait_until(lambda: device.loaded == {})  # the thread that ran the last launch may still hold it
+
+    def forgotten() -> bool:
+        machine.context.reap()
+        return device.loaded == {}
+
+    wait_until(forgotten)  # the thread that ran the last launch may still hold it
     assert device.memories.free_bytes(FIXED) == free  # type: ignore[attr-defined]
 
 

@@ -132,22 +132,23 @@ def test_objects_that_are_released_without_a_further_call_go_all_the_same(locks:
     program = (
         HOST
         + """
-import gc, time
-from fpgart.runtime.queue import CommandQueue
-alive = lambda: sum(type(item) is CommandQueue for item in gc.get_objects())
-queue = host.new_queue()
-before = alive()
+import time
+gone = []
+context = loader.make("clCreateContext", None, 1, handles(host.device), None, None)
+queue = loader.make("clCreateCommandQueueWithProperties", context, host.device, None)
+told = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: gone.append(1))
+loader.check("clSetContextDestructorCallback", context, told, None)
+loader.check("clReleaseContext", context)  # the queue needs it still
+assert not gone
 assert call(0, "clReleaseCommandQueue", queue) == 0
 deadline = time.monotonic() + 30
-while alive() == before and time.monotonic() < deadline:
+while not gone and time.monotonic() < deadline:
     time.sleep(0.01)
-print(before - alive())
+print(gone)
 """
     )
-    environment = {**running.environment({}), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", HEAD + program, str(locks)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
-    assert result.stdout.strip() == "1", result.stderr
+    result = run(program, locks, preload=False)
+    assert result.stdout.strip() == "[1]", result.stderr
 
 
 def test_exit_handlers_that_were_there_before_the_driver_still_reach_it() -> None:
@@ -230,3 +231,279 @@ def test_the_collector_may_destroy_objects_of_the_host_anywhere_in_the_driver(tm
     variables = {"FPGART_TRACE": str(tmp_path / "trace.json")} if traced else {}
     result = run(DESTRUCTORS, **variables)
     assert (result.stdout.strip(), result.stderr) == ("150", "")
+
+
+def run_on_board(program: str, *words: object, preload: bool = True, **variables: str) -> list[str]:
+    """What a pyopencl program prints, line by line, on a board; it has ended well, without a word on stderr."""
+    pytest.importorskip("pyopencl")
+    environment = running.environment(variables)
+    if not preload:
+        environment["LD_PRELOAD"] = os.environ.get("LD_PRELOAD", "")
+    command = [sys.executable, "-W", "ignore", "-c", PYOPENCL + program, *map(str, words)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
+    assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
+    return result.stdout.splitlines()
+
+
+PYOPENCL = """
+import faulthandler, gc, os, signal, sys, threading, time
+faulthandler.dump_traceback_later(50, exit=True)  # where it hangs
+import numpy as np, pyopencl as cl
+def set_up():
+    global context, queue, buffer, kernel
+    context = cl.create_some_context(interactive=False)
+    queue = cl.CommandQueue(context)
+    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096)
+    source = '''kernel void k(global uint *x, uint rounds)
+    { for (uint i = 0; i < rounds; i++) x[get_global_id(0)] = x[get_global_id(0)] * 3 + 1; }'''
+    kernel = cl.Program(context, source).build(cache_dir=False).k
+"""
+
+
+@pytest.mark.parametrize("preload", [True, False], ids=["fpgart run", "alone"])
+def test_the_first_calls_may_come_from_several_threads(preload: bool) -> None:
+    """A loader looks for its drivers while it holds a lock for which other threads wait with the interpreter's."""
+    program = """
+barrier, found = threading.Barrier(3), []
+def first():
+    barrier.wait()
+    found.append(len(cl.get_platforms()[0].get_devices()))
+threads = [threading.Thread(target=first) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(*found)
+"""
+    for _ in range(5):
+        assert run_on_board(program, preload=preload) == ["1 1 1"]
+
+
+KEYSTONE = ROOT / "fpgart" / "board" / "keystone" / "boards" / "k2h.xml"
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"FPGART_BOARD": "k2h"},
+        {"FPGART_BOARD": f" {KEYSTONE} , a10_ref"},
+        {"FPGART_BOARD": "a10_ref,k2h"},
+        {"FPGART_BOARD": "a10_ref", "CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA": "k2h"},
+        {"FPGART_PLATFORM": "fpgart"},
+        {"FPGART_PLATFORM": "intel-fpga-emulator"},
+        {"CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA": "3"},
+        {"CL_CONTEXT_MPSIM_DEVICE_INTELFPGA": "1"},
+        {"CL_CONFIG_CPU_EMULATE_DEVICES": "2"},
+    ],
+    ids=lambda variables: " ".join(variables.values()).replace(str(KEYSTONE), "file") or "nothing set",
+)
+def test_what_is_said_before_the_start_is_what_is_said_after_it(variables: dict[str, str]) -> None:
+    program = """
+platform = cl.get_platforms()[0]
+library = next(line.split()[-1] for line in open("/proc/self/maps") if "libfpgart.so" in line)
+import ctypes
+runs = ctypes.CDLL(library).fpgart_control_runs
+def said():
+    count = ctypes.c_uint()
+    status = ctypes.CDLL(library).clGetDeviceIDs(
+        ctypes.c_void_p(platform.int_ptr), ctypes.c_ulong(0xFFFFFFFF), 0, None, ctypes.byref(count))
+    words = [platform.name, platform.vendor, platform.version, platform.profile, platform.extensions]
+    return [*words, status, count.value]
+before = said()
+print(runs())
+devices = platform.get_devices()
+print(runs(), said() == before, len(devices) == before[-1])
+"""
+    assert run_on_board(program, **variables) == ["0", "1 True True"]
+
+
+SIGNALS = """
+set_up()
+class Timeout(Exception): pass
+def handler(*_): raise Timeout
+signal.signal(signal.SIGALRM, handler)
+user = cl.UserEvent(context)
+rounds = np.uint32(1)
+kernel(queue, (1,), None, buffer, rounds); queue.finish()
+begin = time.monotonic()
+try:
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    if sys.argv[1] == "event":
+        threading.Timer(0.5, lambda: user.set_status(0)).start()
+        waited = cl.enqueue_marker(queue, [user])
+        waited.wait()
+    elif sys.argv[1] == "kernel":
+        waited = kernel(queue, (1,), None, buffer, np.uint32(40_000_000))
+        queue.finish()
+    else:
+        waited, data = None, np.zeros(64, np.uint8)
+        while time.monotonic() < begin + 30:
+            cl.enqueue_copy(queue, data, buffer)
+    time.sleep(5)  # the handler's exception comes at the latest here
+    print("no exception")
+except Timeout:
+    print("timeout", waited is None or waited.command_execution_status == 0)
+kernel(queue, (1,), None, buffer, rounds); queue.finish()
+print("still works")
+"""
+
+
+@pytest.mark.parametrize("mode", ["event", "kernel", "transfers"])
+def test_what_a_signal_handler_raises_arrives_in_the_hosts_code_and_the_command_completes(mode: str) -> None:
+    assert run_on_board(SIGNALS, mode) == ["timeout True", "still works"]
+
+
+def test_a_storm_of_signals_loses_none_and_hurts_nothing() -> None:
+    """Signals of a kind that are pending at once are one; the last one is always handled."""
+    program = """
+set_up()
+handled, last = [0], []
+def count(*_): handled[0] += 1
+signal.signal(signal.SIGUSR1, count)
+signal.signal(signal.SIGUSR2, lambda *_: last.append(1))
+SENDER = '''
+import os, signal, sys
+for _ in range(100_000):
+    os.kill(int(sys.argv[1]), signal.SIGUSR1)
+'''
+import subprocess
+sender = subprocess.Popen([sys.executable, "-c", SENDER, str(os.getpid())])
+rounds = 0
+while sender.poll() is None or rounds < 20:
+    data = np.arange(16, dtype=np.uint32) + rounds
+    mine = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=data)
+    kernel(queue, (16,), None, mine, np.uint32(1))
+    result = np.empty_like(data)
+    cl.enqueue_copy(queue, result, mine, is_blocking=False)
+    queue.finish()
+    assert (result == data * 3 + 1).all(), (rounds, data, result)
+    rounds += 1
+os.kill(os.getpid(), signal.SIGUSR2)
+print(0 < handled[0] <= 100_000, last)
+"""
+    assert run_on_board(program) == ["True [1]"]
+
+
+def test_the_hosts_collector_is_the_hosts() -> None:
+    program = """
+set_up()
+big, target = cl.Buffer(context, cl.mem_flags.READ_WRITE, 1 << 20), np.zeros(1 << 20, np.uint8)
+ended = []
+def copy():
+    while not ended: cl.enqueue_copy(queue, target, big)
+thread = threading.Thread(target=copy)
+thread.start()
+seen_off = seen_on = 0
+for _ in range(300):
+    seen_off += not gc.isenabled()
+    gc.disable(); time.sleep(0.0005)
+    seen_on += gc.isenabled()
+    gc.enable(); time.sleep(0.0005)
+ended.append(1)
+thread.join()
+print(seen_off, seen_on)
+"""
+    assert run_on_board(program) == ["0 0"]
+
+
+def test_the_hosts_modules_and_paths_stay_as_they_were() -> None:
+    program = """
+paths = list(sys.path)
+set_up()
+kernel(queue, (1,), None, buffer, np.uint32(1)); queue.finish()
+print(sys.path == paths, [name for name in sys.modules if name.partition(".")[0] in ("fpgart", "_fpgart_icd")])
+"""
+    assert run_on_board(program) == ["True []"]
+
+
+def test_reference_cycles_of_pyopencl_are_destroyed_while_the_driver_works() -> None:
+    """Their destructors wait for events, unmap and release."""
+    program = """
+set_up()
+gc.set_threshold(5)
+flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+for turn in range(60):
+    data = np.full(256, turn, np.uint32)
+    mine = cl.Buffer(context, flags, hostbuf=data)
+    event = cl.enqueue_copy(queue, np.empty_like(data), mine, is_blocking=False)  # waits when it is destroyed
+    mapped, mapping = cl.enqueue_map_buffer(queue, mine, cl.map_flags.READ, 0, (256,), np.uint32)
+    assert (mapped == turn).all()
+    cycle = [mine, event, mapped, mapping]
+    cycle.append(cycle)
+    del mine, event, mapped, mapping, cycle
+    kernel(queue, (16,), None, buffer, np.uint32(1)); queue.finish()
+gc.collect()
+queue.finish()
+print("done")
+"""
+    assert run_on_board(program) == ["done"]
+
+
+def test_a_host_that_computes_does_not_keep_the_driver_from_its_work() -> None:
+    """All interpreters of a process share one lock; the host's does not notice by itself that the driver waits."""
+    program = """
+set_up()
+told = []
+for _ in range(5):
+    kernel(queue, (16,), None, buffer, np.uint32(1000))
+event = kernel(queue, (16,), None, buffer, np.uint32(1000))
+event.set_callback(cl.command_execution_status.COMPLETE, lambda status: told.append(status))
+queue.flush()
+end = time.monotonic() + 20
+while not told and time.monotonic() < end:
+    pass  # no call of OpenCL
+print(told)
+"""
+    assert run_on_board(program) == ["[0]"]
+
+
+def test_callbacks_in_python_may_call_back_from_the_drivers_threads() -> None:
+    program = """
+set_up()
+told, done = [], threading.Semaphore(0)
+def second(status):
+    told.append((status, platform().name, threading.current_thread() is threading.main_thread()))
+    done.release()
+def first(status):
+    event = cl.enqueue_marker(queue)
+    event.set_callback(cl.command_execution_status.COMPLETE, second)
+    told.append(queue.context.devices == context.devices)
+    queue.flush()
+    done.release()
+platform = lambda: cl.get_platforms()[0]
+user = cl.UserEvent(context)
+event = cl.enqueue_marker(queue, [user])
+event.set_callback(cl.command_execution_status.COMPLETE, first)
+threading.Thread(target=lambda: user.set_status(0)).start()
+for _ in range(2): done.acquire(timeout=30)
+print(*sorted(map(str, told)))
+"""
+    said = run_on_board(program)
+    assert said == ["(0, 'fpgart', False) True"]
+
+
+def test_a_host_ends_in_silence_when_destructors_wait_for_what_has_ended() -> None:
+    program = """
+set_up()
+data = np.zeros(64, np.uint8)
+event = cl.enqueue_copy(queue, data, buffer, is_blocking=False)
+queue.finish()
+print("end")
+"""
+    assert run_on_board(program) == ["end"]
+
+
+def test_threads_that_end_leave_no_state_behind() -> None:
+    program = """
+set_up()
+import resource
+def grown(threads):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(threads):
+        thread = threading.Thread(target=lambda: kernel(queue, (1,), None, buffer, np.uint32(1)).wait())
+        thread.start()
+        thread.join()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+grown(1000)
+print(grown(3000) < 1024)  # KiB
+"""
+    assert run_on_board(program) == ["True"]

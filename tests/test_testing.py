@@ -50,6 +50,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.delenv("FPGART_BOARD", raising=False)
+    monkeypatch.setenv("FPGART_PLATFORM", "fpgart")  # devices are then called as their boards are
     return pytester
 
 
@@ -688,3 +689,22 @@ def test_the_example_project_passes(project: pytest.Pytester, monkeypatch: pytes
     shutil.copytree(ROOT / "examples" / "testing-a-host", project.path, dirs_exist_ok=True)
     monkeypatch.setenv("CFLAGS", f"-Wall -Wextra -Werror -I{shlex.quote(str(ROOT / 'include'))}")
     run(project, board="").assert_outcomes(passed=17, warnings=0)
+
+
+def test_the_ini_file_may_name_the_platform(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nfpgart_board = hetero\nfpgart_platform = emulator")
+    project.makepyfile(
+        """
+        def test_it(fpga):
+            assert fpga.platform.name == "Intel(R) FPGA Emulation Platform for OpenCL(TM)"
+        """
+    )
+    run(project, board="").assert_outcomes(passed=1)
+
+
+def test_options_that_make_no_sense_end_the_session(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FPGART_WATCHDOG", "soon")
+    project.makepyfile("def test_it(fpga): pass")
+    result = run(project)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*FPGART_WATCHDOG=soon: a number of seconds from 0 is wanted*"])

@@ -16,7 +16,8 @@ from fpgart.board.device_address import DeviceAddress
 from fpgart.errors import InvalidOperation, InvalidValue, OutOfResources
 from fpgart.runtime import usm
 from fpgart.runtime.device import Device
-from fpgart.runtime.usm import Kind, Place, UsmAllocation, UsmCopy, UsmRegistry
+from fpgart.runtime.registry import AddressRegistry
+from fpgart.runtime.usm import Kind, Place, UsmAllocation, UsmCopy
 
 Boards = Callable[..., Machine]
 PAGE = 4096
@@ -49,7 +50,7 @@ def copy(machine: Machine, target: int, source: int, size: int, device: int = 0)
     st.lists(st.integers(0, 2100), min_size=1, max_size=30),
 )
 def test_any_pointer_is_found_in_its_allocation(blocks: list[tuple[int, int]], pointers: list[int]) -> None:
-    registry, made = UsmRegistry(), {}
+    registry, made = AddressRegistry[UsmAllocation](), {}
     for begin, size in blocks:
         if all(begin * 10 + size <= b or b + s <= begin * 10 for b, s in made.items()):
             made[begin * 10] = size

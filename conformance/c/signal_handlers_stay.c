@@ -2,7 +2,7 @@
  *
  * What belongs to the host process is as it was after the driver was loaded and used: the
  * dispositions of all signals, the signal mask, the locale, the floating-point rounding, the
- * working folder, umask.
+ * working folder, umask, the environment.
  *
  *     signal_handlers_stay [default | own]
  *
@@ -25,11 +25,20 @@ struct state {
     int rounding;
     char folder[4096];
     mode_t umask;
+    char environment[1 << 16];
 };
 
 static void mine(int number)
 {
     (void)number;
+}
+
+static void look_at_environment(char *text, size_t size)
+{
+    size_t length = 0;
+    for (char **each = environ; *each != NULL; each++)
+        if (length + strlen(*each) + 1 < size)
+            length += (size_t)snprintf(text + length, size - length, "%s\n", *each);
 }
 
 static void look(struct state *state)
@@ -44,6 +53,7 @@ static void look(struct state *state)
     must_be(getcwd(state->folder, sizeof state->folder) != NULL, "there is a working folder");
     state->umask = umask(0);
     umask(state->umask);
+    look_at_environment(state->environment, sizeof state->environment);
 }
 
 static bool same(const struct state *before, const struct state *after)
@@ -60,7 +70,7 @@ static bool same(const struct state *before, const struct state *after)
         equal = equal && sigismember(&before->mask, i) == sigismember(&after->mask, i);
     return equal && strcmp(before->locale, after->locale) == 0 &&
            before->rounding == after->rounding && strcmp(before->folder, after->folder) == 0 &&
-           before->umask == after->umask;
+           before->umask == after->umask && strcmp(before->environment, after->environment) == 0;
 }
 
 int main(int count, char **arguments)

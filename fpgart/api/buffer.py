@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from _fpgart_icd import ffi
+from _fpgart_icd import ffi, lib
 
 from fpgart import opencl as cl
 from fpgart.api import info
@@ -63,6 +63,7 @@ KNOWN_FLAGS = ACCESS | HOST_ACCESS | HOST_POINTERS | CHANNELS | HETEROGENEOUS
 NOT_FOR_HOST_READS = cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_NO_ACCESS
 NOT_FOR_HOST_WRITES = cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_NO_ACCESS
 MAP_FLAGS = cl.CL_MAP_READ | cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
+PROPERTIES = (cl.CL_MEM_CHANNEL_INTEL, cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL)
 BASE_ALIGNMENT = 1024
 LARGEST_PATTERN = 128
 
@@ -173,7 +174,7 @@ def create_buffer(context: Context, flags: int, size: int, host_ptr: int) -> Buf
 
 @entry("clCreateBufferWithProperties", "clCreateBufferWithPropertiesINTEL")
 def create_buffer_with_properties(context: Context, properties: Any, flags: int, size: int, host_ptr: int) -> Buffer:
-    return make_buffer(context, flags, size, host_ptr, (property_pairs(properties) or (0,)) if properties else None)
+    return make_buffer(context, flags, size, host_ptr, property_pairs(properties, PROPERTIES) if properties else None)
 
 
 @entry("clCreateSubBuffer")
@@ -219,9 +220,8 @@ def get_mem_object_info(
 def set_mem_object_destructor_callback(memobj: Buffer, pfn_notify: int, user_data: int) -> None:
     if not pfn_notify:
         raise InvalidValue("no callback is given")
-    function = cast("void(*)(uintptr_t, void *)", pfn_notify)
-    data, handle = cast("void *", user_data), memobj.handle
-    memobj.when_destroyed(lambda: function(handle, data))
+    handle = memobj.handle
+    memobj.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))
 
 
 # What the transfers have in common
@@ -553,7 +553,8 @@ def enqueue_unmap_mem_object(
     block = memobj.mapped_block(mapped_ptr)
     operation: Operation
     if block is not None:
-        operation = HostWork(command_queue.device, partial(memobj.leave_mapping, block))
+        leave = partial(memobj.leave_mapping, block)
+        operation = HostWork(command_queue.device, leave, instead=leave)
     else:
         operation = UnmapBuffer(command_queue.device, memobj, mapped_ptr, region)
     return command_queue.enqueue(cl.CL_COMMAND_UNMAP_MEM_OBJECT, operation, wait_list)
@@ -567,7 +568,7 @@ def enqueue_migrate_mem_objects(
         raise InvalidValue("no memory objects are given")
     if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):
         raise InvalidValue(f"{flags:#x} are no flags for migrating")
-    buffers = [find(handle, Buffer) for handle in ffi.unpack(mem_objects, num_mem_objects)]
+    buffers = [find(mem_objects[index], Buffer) for index in range(num_mem_objects)]
     for buffer in buffers:
         check_context(command_queue, buffer)
     device = command_queue.device

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
-from _fpgart_icd import ffi
+from _fpgart_icd import lib
 
 from fpgart import config
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.device import KNOWN_TYPES, device_list, matching
-from fpgart.api.entry import cast, entry, string_at
+from fpgart.api.entry import entry, string_at
 from fpgart.api.handles import find, references
 from fpgart.api.platform import the_platform
 from fpgart.errors import (
@@ -36,19 +37,33 @@ CONTEXT_INFO: dict[int, info.Query[Context]] = {
 }
 
 
-def property_pairs(properties: Any) -> tuple[int, ...]:
-    """A zero-terminated list with its terminator; empty for NULL."""
+def property_pairs(properties: Any, known: Collection[int]) -> tuple[int, ...]:
+    """A zero-terminated list with its terminator; empty for NULL.
+
+    A name that is not `known` ends it, with the value 0: what follows may be no list at all, and is not read.
+    """
     if not properties:
         return ()
     found: list[int] = []
-    while properties[len(found)]:
-        found += (int(properties[len(found)]), int(properties[len(found) + 1]))
+    while name := int(properties[len(found)]):
+        if name not in known:
+            found += (name, 0)
+            break
+        found += (name, int(properties[len(found) + 1]))
     return (*found, 0)
+
+
+CONTEXT_PROPERTIES = (
+    cl.CL_CONTEXT_PLATFORM,
+    cl.CL_CONTEXT_INTEROP_USER_SYNC,
+    cl.CL_CONTEXT_COMPILER_MODE_INTELFPGA,
+    cl.CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA,
+)
 
 
 def context_properties(properties: Any) -> tuple[int, ...]:
     """Raises InvalidPlatform, InvalidProperty."""
-    found = property_pairs(properties)
+    found = property_pairs(properties, CONTEXT_PROPERTIES)
     names = found[0:-1:2]
     for name, value in zip(names, found[1::2], strict=False):
         if names.count(name) > 1:
@@ -86,7 +101,7 @@ def given_mode(properties: tuple[int, ...]) -> int:
 
 def is_locked(device: Device, mode: int) -> bool:
     """Whether a living context has the device for modes of the other kind: its own kernels, or binaries."""
-    return any((context.compiler_mode == PRELOADED) != (mode == PRELOADED) for context in list(device.contexts))
+    return any((context.compiler_mode == PRELOADED) != (mode == PRELOADED) for context in device.contexts.all())
 
 
 def made_context(devices: list[Device], properties: tuple[int, ...], mode: int, notify: Notify | None) -> Context:
@@ -102,12 +117,9 @@ def notifier(pfn_notify: int, user_data: int) -> Notify | None:
     """The host's error callback, told in words."""
     if not pfn_notify:
         return None
-    function = cast("void(*)(char *, void *, size_t, void *)", pfn_notify)
-    data = cast("void *", user_data)
 
     def notify(error: CLError) -> None:
-        words = ffi.new("char[]", f"{error.name}: {error}".encode(errors="replace"))
-        function(words, ffi.NULL, 0, data)
+        lib.fpgart_call_about_error(pfn_notify, f"{error.name}: {error}".encode(errors="replace"), user_data)
 
     return notify
 
@@ -162,9 +174,8 @@ def get_context_info(
 def set_context_destructor_callback(context: Context, pfn_notify: int, user_data: int) -> None:
     if not pfn_notify:
         raise InvalidValue("no callback is given")
-    function = cast("void(*)(uintptr_t, void *)", pfn_notify)
-    data, handle = cast("void *", user_data), context.handle
-    context.when_destroyed(lambda: function(handle, data))
+    handle = context.handle
+    context.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))
 
 
 @entry("clTerminateContextKHR")

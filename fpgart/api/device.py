@@ -12,7 +12,6 @@ from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
-from fpgart.api.platform import PROFILE
 from fpgart.board.description import AllocationType, GlobalMemory
 from fpgart.errors import (
     DeviceNotFound,
@@ -21,6 +20,7 @@ from fpgart.errors import (
     InvalidOperation,
     InvalidValue,
 )
+from fpgart.personality import PROFILE
 from fpgart.runtime.device import Device
 from fpgart.runtime.platform import Platform
 
@@ -116,7 +116,8 @@ def extensions(device: Device) -> dict[str, int]:
     found = {name: info.version(1, 0) for name in of_engine if name in OF_THE_ENGINE}
     if not il_version(device):
         found.pop("cl_khr_il_program", None)
-    return OF_THE_DRIVER | of_board | found
+    of_personality = {name: info.version(1, 0) for name in device.platform.personality.extensions}
+    return OF_THE_DRIVER | of_board | of_personality | found
 
 
 def il_version(device: Device) -> str:
@@ -157,16 +158,17 @@ def uuid(device: Device) -> bytes:
     return hashlib.sha256(f"fpgart {device.board.name} {device.id}".encode()).digest()[:16]
 
 
-def driver_version() -> str:
+def driver_version(device: Device) -> str:
     """With the engine that was asked for: hosts that keep binaries by driver do not mix those of two engines."""
     from fpgart.engine.choice import wanted_engine  # not needed to start
 
     engine = wanted_engine().rpartition("/")[2]
-    return VERSION if engine == "auto" else f"{VERSION} ({engine})"
+    version = device.platform.personality.driver or VERSION
+    return version if engine == "auto" else f"{version} ({engine})"
 
 
 def device_name(device: Device) -> str:
-    return f"{device.platform.identity.device_prefix}{device.board.name}"
+    return device.platform.personality.name_of_device(device.board.name, device.id)
 
 
 FP_SINGLE = cl.CL_FP_ROUND_TO_NEAREST | cl.CL_FP_INF_NAN
@@ -309,10 +311,10 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: lambda d: b"",
     cl.CL_DEVICE_PLATFORM: lambda d: info.handle(d.platform),
     cl.CL_DEVICE_NAME: lambda d: info.string(device_name(d)),
-    cl.CL_DEVICE_VENDOR: lambda d: info.string(d.board.vendor),
-    cl.CL_DRIVER_VERSION: lambda d: info.string(driver_version()),
+    cl.CL_DEVICE_VENDOR: lambda d: info.string(d.platform.personality.device_vendor or d.board.vendor),
+    cl.CL_DRIVER_VERSION: lambda d: info.string(driver_version(d)),
     cl.CL_DEVICE_PROFILE: lambda d: info.string(PROFILE),
-    cl.CL_DEVICE_VERSION: lambda d: info.string("OpenCL 3.0 fpgart"),
+    cl.CL_DEVICE_VERSION: lambda d: info.string(d.platform.personality.version),
     cl.CL_DEVICE_NUMERIC_VERSION: lambda d: info.u32(info.version(3, 0)),
     cl.CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR: lambda d: info.u32(info.version(1, 2)),
     cl.CL_DEVICE_OPENCL_C_VERSION: lambda d: info.string(opencl_c_version(d)),
@@ -376,6 +378,7 @@ OF_EXTENSIONS = {
     cl.CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
     cl.CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
     cl.CL_DEVICE_SUB_GROUP_SIZES_INTEL: "cl_intel_required_subgroup_size",
+    cl.CL_DEVICE_SPIR_VERSIONS: "cl_khr_spir",
 }
 
 

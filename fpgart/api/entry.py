@@ -184,7 +184,8 @@ def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, 
     if bool(count) != bool(events):
         raise errors.InvalidEventWaitList(f"{count} events are promised, the list is {'given' if events else 'NULL'}")
     found = []
-    for handle in ffi.unpack(events, count):
+    for index in range(count):  # one by one: nothing is read behind the first that is no event
+        handle = events[index]
         try:
             event = HELD.get(handle) or find(handle, Event)
         except errors.InvalidEvent as error:
@@ -222,6 +223,11 @@ def cast(pointer: str, address: int) -> Any:
 def string_at(address: int) -> str:
     """The C string at an address of the host."""
     return bytes(ffi.string(ffi.cast("char *", address))).decode(errors="surrogateescape")
+
+
+def text_at(address: int, most: int) -> str:
+    """As string_at(), of a string that also ends after `most` bytes."""
+    return bytes(ffi.string(ffi.cast("char *", address), most)).decode(errors="surrogateescape")
 
 
 def bytes_at(address: int, size: int) -> bytes:

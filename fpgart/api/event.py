@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from _fpgart_icd import lib
+
 from fpgart import opencl as cl
 from fpgart.api import info
-from fpgart.api.entry import cast, entry, wait_list
+from fpgart.api.entry import entry, wait_list
 from fpgart.api.handles import references
 from fpgart.errors import (
     ExecStatusErrorForEventsInWaitList,
@@ -104,12 +106,10 @@ def get_event_profiling_info(
 def set_event_callback(event: Event, command_exec_callback_type: int, pfn_notify: int, user_data: int) -> None:
     if not pfn_notify:
         raise InvalidValue("no callback is given")
-    function = cast("void(*)(uintptr_t, int, void *)", pfn_notify)
-    data = cast("void *", user_data)
 
     def call_back(reached: Event, status: int) -> None:
         if status <= COMPLETE:
             observed(reached)
-        function(reached.handle, status, data)
+        lib.fpgart_call_about_event(pfn_notify, reached.handle, status, user_data)
 
     event.when(command_exec_callback_type, call_back)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from _fpgart_icd import ffi, lib
+from _fpgart_icd import lib
 
 from fpgart.api.device import device_list
-from fpgart.api.entry import Pointer, cast, entry, string_at
+from fpgart.api.entry import Pointer, entry, string_at
 from fpgart.api.handles import HELD, find
 from fpgart.api.platform import the_platform
 from fpgart.errors import InvalidDevice, InvalidEvent, InvalidOperation, InvalidValue, OutOfResources
@@ -53,10 +53,8 @@ def track_live_objects(platform: int) -> None:
 def report_live_objects(platform: int, report_fn: int, user_data: int) -> None:
     if HELD.get(platform).__class__ is not Platform or not report_fn:
         return
-    report = cast("void(*)(void *, uintptr_t, char *, unsigned)", report_fn)
-    data = cast("void *", user_data)
     for handle, name, references in live_objects():
-        report(data, handle, ffi.new("char[]", name.encode()), references)
+        lib.fpgart_call_about_live_object(report_fn, user_data, handle, name.encode(), references)
 
 
 @entry("clGetBoardExtensionFunctionAddressIntelFPGA")
@@ -76,10 +74,10 @@ def set_device_exception_callback(
         raise InvalidValue(f"{listen_mask:#x} has bits that are no exceptions")
     if not pfn_exception_notify:
         raise InvalidValue("no callback is given")
-    function = cast("void(*)(unsigned, void *, size_t, void *)", pfn_exception_notify)
-    data = cast("void *", user_data)
     for device in device_list(num_devices, devices, the_platform().devices, optional=False):
-        device.when_exception(listen_mask, lambda kind: function(kind, ffi.NULL, 0, data))
+        device.when_exception(
+            listen_mask, lambda kind: lib.fpgart_call_about_exception(pfn_exception_notify, kind, user_data)
+        )
 
 
 @entry("clReconfigurePLLIntelFPGA")

@@ -64,6 +64,12 @@ def publish(item: Any) -> int:
     return handle
 
 
+def adopt(item: Any, handle: int) -> None:
+    """`item` is what a handle stands for that C has made already, which the host holds."""
+    item.handle = handle
+    HELD[handle] = item
+
+
 def find(handle: int, kind: type[T]) -> T:
     """The object behind a handle; raises CL_INVALID_<kind> for anything else."""
     item = HELD.get(handle)

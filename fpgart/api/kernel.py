@@ -10,6 +10,8 @@ from typing import Any
 from _fpgart_icd import lib
 
 from fpgart import opencl as cl
+from fpgart._native import ffi as native_ffi
+from fpgart._native import lib as native
 from fpgart.api import info
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
@@ -186,9 +188,18 @@ def set_by_value(kernel: Kernel, index: int, size: int, value: int) -> None:
         raise InvalidArgValue(f"{kernel.describe(index)} is passed by value, its value must not be NULL")
     if type_name == "sampler_t":
         raise InvalidSampler("boards have no samplers")
-    if not 0 < size <= 1 << 16:
-        raise InvalidArgSize(f"{kernel.describe(index)} does not have {size} bytes")
-    kernel.set_value(index, bytes_at(value, size))
+    kernel.check_value_size(index, size)
+    kernel.keep_value(
+        index, bytes_at(value, size) if size_of_type(type_name) else structure_at(kernel, index, value, size)
+    )
+
+
+def structure_at(kernel: Kernel, index: int, address: int, size: int) -> bytes:
+    """A value whose size the engine may not know. Raises InvalidArgSize where the host's memory ends before."""
+    data = native_ffi.new("char[]", size)
+    if not native.copy_if_readable(int(native_ffi.cast("uintptr_t", data)), address, size):
+        raise InvalidArgSize(f"{kernel.describe(index)} does not have {size} bytes: the host's memory ends before")
+    return bytes(native_ffi.buffer(data))
 
 
 @entry("clSetKernelArgSVMPointer")
@@ -223,10 +234,12 @@ def usm_pointers(kernel: Kernel, size: int, value: int) -> list[int]:
     """A list of pointers into allocations; raises InvalidValue for others."""
     if not size or size % 8:
         raise InvalidValue(f"{size} bytes are no list of pointers")
-    pointers = list(unpack(f"{size // 8}Q", bytes_at(value, size)))
-    for pointer in pointers:
+    pointers = []
+    for place in range(value, value + size, 8):  # one by one: nothing is read behind the first that is none
+        pointer = int(lib.fpgart_load(place, 8))
         if kernel.context.usm.find(pointer) is None:
             raise InvalidValue(f"{pointer:#x} is in no USM allocation of the kernel's context")
+        pointers.append(pointer)
     return pointers
 
 
@@ -331,10 +344,11 @@ def get_kernel_sub_group_info(
         raise InvalidValue(f"{param_name:#x} is no query for sub-groups")
     if not unpack("I", chosen.platform.engine.device_info(cl.CL_DEVICE_MAX_NUM_SUB_GROUPS) or bytes(4))[0]:
         raise InvalidOperation("the device has no sub-groups")
-    if input_value_size % 8 or (input_value_size and not input_value):
-        raise InvalidValue(f"{input_value_size} bytes are no list of sizes")
+    if input_value_size not in (0, 8, 16, 24) or (input_value_size and not input_value):
+        raise InvalidValue(f"{input_value_size} bytes are no list of up to 3 sizes")
     sizes = unpack(f"{input_value_size // 8}Q", bytes_at(input_value, input_value_size)) if input_value_size else ()
-    length = param_value_size if param_value and param_name == cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT else 8
+    listed = param_value and param_name == cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT
+    length = min(param_value_size, 24) if listed else 8
     data = kernel.engine_kernel.sub_group_info(param_name, sizes, length)
     info.write(data, param_value_size, param_value, param_value_size_ret)
 

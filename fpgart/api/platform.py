@@ -8,34 +8,38 @@ from typing import Any
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.entry import entry
-from fpgart.api.handles import HELD
 from fpgart.errors import InvalidValue
+from fpgart.personality import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
 from fpgart.runtime.platform import Platform
 
-PROFILE = "FULL_PROFILE"
-EXTENSIONS = {
-    "cl_khr_icd": info.version(1, 0),
-    "cl_khr_extended_versioning": info.version(1, 0),
-}
+EXTENSIONS = {name: info.version(1, 0) for name in PLATFORM_EXTENSIONS}
 
 PLATFORM_INFO: dict[int, info.Query[Platform]] = {
     cl.CL_PLATFORM_PROFILE: lambda p: info.string(PROFILE),
-    cl.CL_PLATFORM_VERSION: lambda p: info.string(p.identity.version),
+    cl.CL_PLATFORM_VERSION: lambda p: info.string(p.personality.version),
     cl.CL_PLATFORM_NUMERIC_VERSION: lambda p: info.u32(info.version(3, 0)),
-    cl.CL_PLATFORM_NAME: lambda p: info.string(p.identity.name),
-    cl.CL_PLATFORM_VENDOR: lambda p: info.string(p.identity.vendor),
+    cl.CL_PLATFORM_NAME: lambda p: info.string(p.personality.name),
+    cl.CL_PLATFORM_VENDOR: lambda p: info.string(p.personality.vendor),
     cl.CL_PLATFORM_EXTENSIONS: lambda p: info.string(" ".join(EXTENSIONS)),
     cl.CL_PLATFORM_EXTENSIONS_WITH_VERSION: lambda p: b"".join(
         info.name_version(name, number) for name, number in EXTENSIONS.items()
     ),
     cl.CL_PLATFORM_HOST_TIMER_RESOLUTION: lambda p: info.u64(1),
-    cl.CL_PLATFORM_ICD_SUFFIX_KHR: lambda p: info.string("FPGART"),
+    cl.CL_PLATFORM_ICD_SUFFIX_KHR: lambda p: info.string(ICD_SUFFIX),
 }
+
+
+_platforms: list[Platform] = []
+
+
+def adopt(platform: Platform) -> None:
+    """Have hosts find a platform; there is one in a process."""
+    _platforms[:] = [platform]
 
 
 def the_platform() -> Platform:
     """The one platform of this process."""
-    return next(item for item in HELD.values() if item.__class__ is Platform)
+    return _platforms[0]
 
 
 @entry("clGetPlatformIDs")

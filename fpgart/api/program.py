@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from _fpgart_icd import ffi
+from _fpgart_icd import ffi, lib
 
 from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.device import device_list
-from fpgart.api.entry import bytes_at, cast, entry, string_at
+from fpgart.api.entry import bytes_at, cast, entry, string_at, text_at
 from fpgart.api.handles import find, references
 from fpgart.errors import (
     CLError,
@@ -69,9 +69,7 @@ def create_program_with_source(context: Context, count: int, strings: Any, lengt
         if not text:
             raise InvalidValue(f"source string {index} is NULL")
         length = int(lengths[index]) if lengths else 0
-        parts.append(
-            bytes_at(text, length).decode(errors="surrogateescape").split("\0")[0] if length else string_at(text)
-        )
+        parts.append(text_at(text, length) if length else string_at(text))
     return Program(context, context.devices, source="".join(parts))
 
 
@@ -90,9 +88,10 @@ def create_program_with_il(context: Context, il: int, length: int) -> Program:
 def create_program_with_binary(
     context: Context, num_devices: int, device_ids: Any, lengths: Any, binaries: Any, binary_status: Any
 ) -> Program:
-    devices = device_list(num_devices, device_ids, context.devices, optional=False)
+    device_list(num_devices, device_ids, context.devices, optional=False)
     if not num_devices:
         raise InvalidValue("no devices are given")
+    devices = [find(int(device_ids[index]), Device) for index in range(num_devices)]
     if not lengths or not binaries:
         raise InvalidValue("no binaries are given")
     failure: CLError | None = None
@@ -148,12 +147,16 @@ def set_program_release_callback(program: Program, pfn_notify: int, user_data: i
     raise InvalidOperation("the device has no program-scope constructors or destructors")
 
 
+SCALARS = (1, 2, 4, 8)
+"""Bytes that a specialisation constant may have."""
+
+
 @entry("clSetProgramSpecializationConstant")
 def set_program_specialization_constant(program: Program, spec_id: int, spec_size: int, spec_value: int) -> None:
     if not program.il:
         raise InvalidProgram("only programs from intermediate language have specialisation constants")
-    if not spec_value or not spec_size:
-        raise InvalidValue("no value is given")
+    if not spec_value or spec_size not in SCALARS:
+        raise InvalidValue(f"a specialisation constant is a scalar, which {spec_size} bytes are not, or it is NULL")
     program.specialize(spec_id, bytes_at(spec_value, spec_size))
 
 
@@ -168,8 +171,6 @@ def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[
             raise InvalidValue("user_data is given without pfn_notify")
         work()
         return
-    function = cast("void(*)(uintptr_t, void *)", pfn_notify)
-    data = cast("void *", user_data)
 
     def build() -> None:
         try:
@@ -179,7 +180,7 @@ def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[
             program.context.notify(error)
         except BaseException:
             log.bug("a build failed")
-        function(program.handle, data)
+        lib.fpgart_call_about_object(pfn_notify, program.handle, user_data)
 
     threading.Thread(target=build, name="fpgart build", daemon=True).start()
 
@@ -255,8 +256,7 @@ def link_program(
     if pfn_notify:
         from fpgart.api.handles import publish
 
-        handle = publish(made)
-        cast("void(*)(uintptr_t, void *)", pfn_notify)(handle, cast("void *", user_data))
+        lib.fpgart_call_about_object(pfn_notify, publish(made), user_data)
     return made
 
 

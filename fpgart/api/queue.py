@@ -62,7 +62,7 @@ def create_command_queue(context: Context, device: Device, properties: int) -> C
 @entry("clCreateCommandQueueWithProperties", "clCreateCommandQueueWithPropertiesKHR")
 def create_command_queue_with_properties(context: Context, device: Device, properties: Any) -> CommandQueue:
     check_device(context, device)
-    found = property_pairs(properties)
+    found = property_pairs(properties, (cl.CL_QUEUE_PROPERTIES, cl.CL_QUEUE_SIZE))
     wanted = 0
     for name, value in zip(found[0:-1:2], found[1::2], strict=False):
         if name == cl.CL_QUEUE_PROPERTIES:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 from collections.abc import Callable
@@ -11,15 +10,18 @@ from typing import TYPE_CHECKING
 
 from _fpgart_icd import ffi, lib
 
-from fpgart import config, locks, log
-from fpgart.api import handles
+from fpgart import config, log
+from fpgart.api import control, handles
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
+from fpgart.api.host import ask_host
+from fpgart.api.options import settle_options
 from fpgart.api.watching import start_watchers
-from fpgart.board.catalogue import chosen_boards
+from fpgart.board.catalogue import chosen_boards, chosen_personality
 from fpgart.board.simulated_board import SimulatedBoard
+from fpgart.engine import models
 from fpgart.notices import NOTICES
-from fpgart.runtime.platform import Board, Identity, Platform
+from fpgart.runtime.platform import Board, Platform
 from fpgart.runtime.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -27,21 +29,6 @@ if TYPE_CHECKING:
     from fpgart.check.kernels import KernelCheck
     from fpgart.watch.trace import Trace
 
-IDENTITIES = {
-    "fpgart": Identity("fpgart", "fpgart", "OpenCL 3.0 fpgart 1.0.0"),
-    "intel-fpga-sdk": Identity(
-        "Intel(R) FPGA SDK for OpenCL(TM)",
-        "Intel(R) Corporation",
-        "OpenCL 3.0 Intel(R) FPGA SDK for OpenCL(TM), Version 2025.1 (fpgart)",
-    ),
-    "intel-fpga-emulator": Identity(
-        "Intel(R) FPGA Emulation Platform for OpenCL(TM)",
-        "Intel(R) Corporation",
-        "OpenCL 3.0 Intel(R) FPGA SDK for OpenCL(TM), Version 20.3 (fpgart)",
-        "Intel(R) FPGA Emulation Device ",
-    ),
-    "ti": Identity("TI KeyStone", "Texas Instruments, Inc.", "OpenCL 3.0 TI product version (fpgart)"),
-}
 CHAPTERS = (
     "pipe",
     "platform",
@@ -87,43 +74,57 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     """
     from importlib import import_module
 
+    settle_options()
     owns = bool(lib.fpgart_owns_interpreter())
-    if not owns:
-        locks.expect_destructors()  # before any lock is made
     at_end: list[Callable[[], None]] = []
     trace = start_trace(at_end)
-    scheduler = make_scheduler(guard_collector=not owns)
+    scheduler = make_scheduler()
     kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
-    platform = Platform(IDENTITIES[config.PLATFORM.value], boards(trace, kernels), None, scheduler, contents)
+    made = boards(trace, kernels)
+    personality = chosen_personality([board.mmd.description for board in made])
+    platform = Platform(personality, made, None, scheduler, contents)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
-    handles.publish(platform)
+    handles.adopt(platform, lib.fpgart_platform())
+    lib.fpgart_count_devices(len(platform.devices))
     for device in platform.devices:
         handles.publish(device)
     platform.engine_grew = lib.fpgart_close_at_exit
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
     ffi.def_extern(name="fpgart_reap")(handles.reap)
-    ffi.def_extern(name="fpgart_shut_down")(lambda: shut_down(platform, at_end, faults))
+    ffi.def_extern(name="fpgart_busy", error=0)(lambda: not platform.scheduler.settle(0))
+    ffi.def_extern(name="fpgart_control_request")(control.answer)
+    ffi.def_extern(name="fpgart_settle", error=0)(lambda: settle(platform, at_end, faults))
+    ffi.def_extern(name="fpgart_shut_down", error=0)(lambda: shut_down(platform, at_end, faults))
     for chapter in (*CHAPTERS, "absent"):
         import_module(f"fpgart.api.{chapter}")
     from fpgart.api.absent import refuse_the_rest
+    from fpgart.api.platform import adopt
 
+    adopt(platform)
     refuse_the_rest(functions)
     start_profile()
     if not owns:
-        atexit.register(lambda: settle(platform, at_end, faults))
+        models.live_in_host(ask_models)
 
 
-def make_scheduler(*, guard_collector: bool) -> Scheduler:
+def ask_models(function: str, request: bytes) -> bytes | None:
+    """A function of fpgart.engine.models in the host's interpreter; nothing where nobody uses models."""
+    if not models.are_wanted() and not lib.fpgart_host_imported(models.__name__.encode()):
+        return b""
+    return ask_host(models.__name__, function, request)
+
+
+def make_scheduler() -> Scheduler:
     """The one that FPGART_TIME asks for."""
     if config.TIME.value == "model":
         from fpgart.runtime.simulated_clock import ModelScheduler
 
-        return ModelScheduler(guard_collector=guard_collector)
-    return Scheduler(guard_collector=guard_collector)
+        return ModelScheduler()
+    return Scheduler()
 
 
 def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
@@ -154,6 +155,7 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
     for device in platform.devices:
         FAULTS.attach(device)
     try:
+        control.add_waiting_faults()
         asked = FAULTS.add(text) if text else ()
     except FaultSyntaxError as error:
         raise config.OptionError(f"FPGART_FAULTS: {error}") from None
@@ -185,25 +187,31 @@ def start_profile() -> None:
         NOTICES.listen(fpga.profile)
 
 
-def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> None:
+def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> bool:
     """The end of a host that is written in Python: as shut_down(), but other handlers may still have work.
 
     Libraries that were imported before the first OpenCL call wait and free in handlers that come after ours.
     Calls are refused from when the interpreter itself ends (icd/interpreter.c).
     """
-    shut_down(platform, at_end, faults)
+    ended = shut_down(platform, at_end, faults)
     platform.scheduler.reopen()
+    return ended
 
 
-def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> None:
-    """The end of the process: nothing more starts, what runs may end, reports are written."""
+def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> bool:
+    """The end of the process: nothing more starts, what runs may end, reports are written.
+
+    False when something still runs.
+    """
     if faults is not None:
         faults.end()
     for device in platform.devices:
         if device.network is not None:
             device.network.stop()
-    if not platform.scheduler.close(config.EXIT_TIMEOUT.value):
+    ended = platform.scheduler.close(config.EXIT_TIMEOUT.value)
+    if not ended:
         log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")
     for finish in at_end:
         finish()
     sys.stdout.flush()
+    return ended

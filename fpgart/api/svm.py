@@ -6,17 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from _fpgart_icd import ffi
+from _fpgart_icd import ffi, lib
 
 from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.buffer import ACCESS, LARGEST_PATTERN, MAP_FLAGS, one_of
-from fpgart.api.entry import Command, Pointer, WaitList, bytes_at, cast, entry
+from fpgart.api.entry import Command, Pointer, WaitList, bytes_at, entry
 from fpgart.api.handles import HELD
 from fpgart.errors import InvalidValue, MemCopyOverlap
 from fpgart.runtime import svm
-from fpgart.runtime.buffer import context_svm_base
 from fpgart.runtime.context import Context
 from fpgart.runtime.event import Event
 from fpgart.runtime.queue import CommandQueue
@@ -65,9 +64,8 @@ def enqueue_svm_free(
 
     def work() -> None:
         if pfn_free_func:
-            function = cast("void(*)(uintptr_t, unsigned, uintptr_t *, void *)", pfn_free_func)
             array = ffi.new("uintptr_t[]", pointers)
-            function(command_queue.handle, len(pointers), array, cast("void *", user_data))
+            lib.fpgart_call_to_free(pfn_free_func, command_queue.handle, len(pointers), array, user_data)
         else:
             for pointer in pointers:
                 svm.free(context, pointer)
@@ -139,7 +137,7 @@ def enqueue_svm_migrate_mem(
         raise InvalidValue(f"{flags:#x} are no flags for migrating")
     for index in range(num_svm_pointers):
         pointer, size = int(svm_pointers[index]), int(sizes[index]) if sizes else 0
-        base = context_svm_base(command_queue.context, pointer)
-        if base is None or pointer + size > base + command_queue.context.svm[base]:
+        allocation = command_queue.context.svm.find(pointer)
+        if allocation is None or pointer + size > allocation.end:
             raise InvalidValue(f"{pointer:#x} and {size} bytes are not within an allocation of this context")
     return host_work(command_queue, cl.CL_COMMAND_SVM_MIGRATE_MEM, lambda: None, wait_list)

@@ -45,7 +45,7 @@ def memory_in_use() -> dict[int, str]:
 
 def unfinished() -> int:
     """How many commands have not ended."""
-    return sum(len(queue.outstanding) for context in alive(Context) for queue in context.all_queues())
+    return sum(len(queue.order.open) for context in alive(Context) for queue in context.all_queues())
 
 
 def settle(patience_s: float) -> bool:
@@ -94,14 +94,22 @@ def number_of(handle: int) -> int:
     return find(handle, Buffer).owner.number
 
 
-def begin_trace(path: str) -> Callable[[], None]:
-    """Trace into a file from now on, until what this returns is called; nothing may run. Raises OSError."""
+def platform_handle() -> int:
+    """The cl_platform_id."""
+    return int(the_platform().handle)
+
+
+_end_trace: list[Callable[[], None]] = []
+
+
+def begin_trace(path: str) -> None:
+    """Trace into a file from now on, until end_trace(); nothing may run. Raises OSError."""
     trace = Trace(path)
     with without_faults() as devices:
         untraced = [device.mmd for device in devices]
         for device in devices:
             device.mmd = TracedMmd(device.mmd, device.id, trace)
-            for block in list(device.live.values()):
+            for block in device.blocks():
                 trace.know(block)
     NOTICES.listen(trace)
     restore = observe_bound(trace.observe)
@@ -114,4 +122,9 @@ def begin_trace(path: str) -> Callable[[], None]:
                 device.mmd = mmd
         trace.close()
 
-    return end
+    _end_trace.append(end)
+
+
+def end_trace() -> None:
+    """End the trace that was begun last."""
+    _end_trace.pop()()

@@ -30,6 +30,7 @@ LARGEST_ALIGNMENT = 128  # long16 and double16
 PLACEMENT = cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL | cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL
 KNOWN_FLAGS = PLACEMENT | cl.CL_MEM_ALLOC_WRITE_COMBINED_INTEL
 MIGRATION_FLAGS = cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+ALLOC_PROPERTIES = (cl.CL_MEM_ALLOC_FLAGS_INTEL, cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL)
 ADVICE = range(0x4208, 0x4210)
 
 ALLOC_INFO: dict[int, info.Query[UsmAllocation]] = {
@@ -60,7 +61,7 @@ def check_alignment(alignment: int) -> None:
 def alloc_properties(properties: Any, devices: list[Device], kind: Kind) -> tuple[int, int | None]:
     """Flags and buffer location (None: none given); raises InvalidProperty."""
     flags, location, seen = 0, None, set()
-    listed = property_pairs(properties) if properties else ()
+    listed = property_pairs(properties, ALLOC_PROPERTIES) if properties else ()
     for name, value in zip(listed[0:-1:2], listed[1::2], strict=False):
         if name in seen:
             raise InvalidProperty(f"property {name:#x} is given twice")

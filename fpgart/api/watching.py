@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from fpgart.watch.callers import Callers
     from fpgart.watch.leaks import Suspects
 
+MOST_PYTHON_FRAMES = 40  # of the host and of what is between it and the driver
+FRAMES_TEXT = 16384  # bytes
+
 AtEnd = list[Callable[[], None]]
 
 
@@ -35,11 +38,15 @@ def start_watchers(at_end: AtEnd) -> None:
 @lru_cache(maxsize=1)
 def callers() -> Callers:
     """Which call is under way and where it came from, for those who ask for that; made at the first call."""
-    from fpgart.watch.callers import MOST_FRAMES, Callers
+    from fpgart.watch.callers import MOST_FRAMES, Callers, PythonFrame, python_frames
 
     array = "uintptr_t[]"
 
-    def host_frames() -> tuple[int, ...]:
+    def host_frames() -> tuple[PythonFrame, ...] | tuple[int, ...]:
+        text = ffi.new("char[]", FRAMES_TEXT)
+        length = int(lib.fpgart_host_python_frames(text, FRAMES_TEXT, MOST_PYTHON_FRAMES))
+        if length:
+            return python_frames(bytes(ffi.unpack(text, length)).decode(errors="replace"))
         frames = ffi.new(array, MOST_FRAMES)
         return tuple(ffi.unpack(frames, lib.fpgart_host_frames(frames, MOST_FRAMES)))
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from fpgart.board import board_spec
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.description import BoardDescription
 from fpgart.board.keystone import partition
+from fpgart.personality import ANY, EMULATED, PERSONALITIES, SIMULATED, Personality
 
 FOLDER = Path(__file__).parent / "boards"
 
@@ -73,3 +74,21 @@ def chosen_boards() -> tuple[list[BoardDescription], list[BoardSpecError]]:
             faults.append(error)
     count = config.SIMULATOR_DEVICES.value or config.EMULATOR_DEVICES.value or config.CPU_EMULATE_DEVICES.value
     return (found[:1] * count if count else found), faults
+
+
+def chosen_personality(boards: Sequence[BoardDescription]) -> Personality:
+    """What FPGART_PLATFORM asks for; else what the variables of Intel's emulators and simulator choose, or the boards.
+
+    Raises OptionError.
+    """
+    asked = config.PLATFORM.value
+    if asked != "auto":
+        return PERSONALITIES[asked]
+    if config.SIMULATOR_DEVICES.value:
+        return SIMULATED
+    if config.EMULATOR_DEVICES.value:
+        return EMULATED
+    if config.CPU_EMULATE_DEVICES.value:
+        return PERSONALITIES["emulator"]
+    of_ti = bool(boards) and any(memory.on_chip for memory in boards[0].memories)
+    return PERSONALITIES["ti" if of_ti else ANY]

@@ -4,15 +4,29 @@
 #define _GNU_SOURCE
 #include "copies.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
 void copy_bytes(uintptr_t destination, uintptr_t source, size_t size)
 {
     memmove((void *)destination, (const void *)source, size);
+}
+
+int copy_if_readable(uintptr_t destination, uintptr_t source, size_t size)
+{
+    struct iovec to = {(void *)destination, size}, from = {(void *)source, size};
+    ssize_t copied = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    if (copied < 0 && errno != EFAULT) { /* the system does not let us ask */
+        memcpy((void *)destination, (const void *)source, size);
+        return 1;
+    }
+    return copied == (ssize_t)size;
 }
 
 void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size, size_t size)

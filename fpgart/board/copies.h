@@ -7,6 +7,9 @@
 /* Addresses are integers on the Python side; sizes are in bytes. Mapping functions return 0 on
  * failure. */
 void copy_bytes(uintptr_t destination, uintptr_t source, size_t size);
+/* As copy_bytes(), from memory that may end before; 0 where it does, and nothing is said of the
+ * destination then. */
+int copy_if_readable(uintptr_t destination, uintptr_t source, size_t size);
 void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size, size_t size);
 uintptr_t map_file(int descriptor, size_t size);
 uintptr_t map_anonymous(size_t size);

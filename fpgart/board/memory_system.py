@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import FirstFit
-from fpgart.locks import new_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class GlobalMemories:
 
     def __init__(self, board: BoardDescription) -> None:
         self._board = board
-        self._lock = new_lock()
+        self._lock = threading.Lock()
         self._heaps = [FirstFit(m.usable_begin, m.end) for m in board.memories]
         private = [(m.begin, index) for index, m in enumerate(board.memories) if m.is_device_private]
         self._by_address = [(index, board.memories[index].usable_size) for _, index in sorted(private)]

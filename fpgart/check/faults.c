@@ -10,9 +10,10 @@
 #define _GNU_SOURCE
 #include "faults.h"
 
-#include <dlfcn.h>
+#include "code.h"
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 
 enum state { FREE, OPEN, WHILE_RUNNING, GONE };
 enum told { READ_INSIDE = 1, READ_PAST = 4, READ_BEFORE = 16 }; /* writes: the next bit */
+enum { DESKS = 4, PATIENCE = 10000 };
 enum { CHUNK = 1024, CHUNKS = 512, OPERATIONS = 64, OPENED = 1024, BOARDS = 128, LINE = 1536 };
 
 struct region {
@@ -110,8 +112,38 @@ static void send(int file, const struct line *line)
     }
 }
 
+/* What a handler writes with. Not on the stack: hosts may give handlers a small one. */
+static struct desk {
+    _Atomic int taken;
+    struct line user, words, text, json;
+    struct code_place place;
+} desks[DESKS];
+
+/* A desk that nobody sits at. Whoever has one is in the handler, where no other signal interrupts
+ * him, so one gets free soon. Not so in a child that was forked meanwhile, or while nobody reads
+ * what is written: then NULL comes after a while, and the finding is only counted. */
+static struct desk *sit_down(void)
+{
+    for (int i = 0; i < DESKS * PATIENCE; i++) {
+        struct desk *desk = &desks[i % DESKS];
+        int nobody = 0;
+        if (atomic_compare_exchange_strong(&desk->taken, &nobody, 1)) {
+            desk->user.length = desk->words.length = desk->text.length = desk->json.length = 0;
+            return desk;
+        }
+        if (i % DESKS == DESKS - 1)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void stand_up(struct desk *desk)
+{
+    desk->taken = 0;
+}
+
 /* Who did it: the operations that run, or the host with the place of its code. */
-static void put_user(struct line *user, uintptr_t code)
+static void put_user(struct line *user, uintptr_t code, struct code_place *place)
 {
     int count = 0;
     for (int i = 0; i < OPERATIONS; i++)
@@ -120,55 +152,50 @@ static void put_user(struct line *user, uintptr_t code)
             put(user, operations[i].words);
         }
     if (count == 0) {
-        Dl_info info;
         put(user, "the host");
-        if (code != 0 && dladdr((void *)code, &info) != 0 && info.dli_fname != NULL) {
-            const char *slash = strrchr(info.dli_fname, '/');
+        if (code != 0 && code_place(code, place)) {
             put(user, " (");
-            put(user, slash != NULL ? slash + 1 : info.dli_fname);
+            put(user, place->file);
             put(user, "+");
-            put_number(user, code - (uintptr_t)info.dli_fbase, 16);
-            put(user, info.dli_sname != NULL ? ", " : "");
-            put(user, info.dli_sname != NULL ? info.dli_sname : "");
+            put_number(user, place->offset, 16);
+            put(user, place->function[0] != '\0' ? ", " : "");
+            put(user, place->function);
             put(user, ")");
         }
     }
-    put(user, "");
     user->bytes[user->length < LINE ? user->length : LINE - 1] = '\0';
 }
 
-static void tell(const struct region *region, const char *rule, const char *user,
-                 const struct line *words, const char *fix)
+static void tell(const struct region *region, const char *rule, struct desk *desk, const char *fix)
 {
-    const char *family = region->family == 1 ? "usm" : "buffers";
-    struct line text = {"", 0}, json = {"", 0};
+    const char *family = region->family == 1 ? "usm" : "buffers", *user = desk->user.bytes;
+    const struct line *words = &desk->words;
     const char *const fields[] = {"check",      family,       "rule",        rule,         "object",
                                   region->name, "made_by",    region->maker, "misused_by", user,
                                   "words",      words->bytes, "fix",         fix};
-    found[region->family]++;
-    put(&text, "fpgart: [");
-    put(&text, family);
-    put(&text, "] ");
-    put(&text, words->bytes);
-    put(&text, "\nfpgart:   ");
-    put(&text, region->name);
-    put(&text, ", made by ");
-    put(&text, region->maker);
-    put(&text, ", misused by ");
-    put(&text, user);
-    put(&text, "\nfpgart:   fix: ");
-    put(&text, fix);
-    put(&text, "\n");
-    send(text_file, &text);
+    put(&desk->text, "fpgart: [");
+    put(&desk->text, family);
+    put(&desk->text, "] ");
+    put(&desk->text, words->bytes);
+    put(&desk->text, "\nfpgart:   ");
+    put(&desk->text, region->name);
+    put(&desk->text, ", made by ");
+    put(&desk->text, region->maker);
+    put(&desk->text, ", misused by ");
+    put(&desk->text, user);
+    put(&desk->text, "\nfpgart:   fix: ");
+    put(&desk->text, fix);
+    put(&desk->text, "\n");
+    send(text_file, &desk->text);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i += 2) {
-        put(&json, i == 0 ? "{\"" : ", \"");
-        put(&json, fields[i]);
-        put(&json, "\": \"");
-        put_quoted(&json, fields[i + 1]);
-        put(&json, "\"");
+        put(&desk->json, i == 0 ? "{\"" : ", \"");
+        put(&desk->json, fields[i]);
+        put(&desk->json, "\": \"");
+        put_quoted(&desk->json, fields[i + 1]);
+        put(&desk->json, "\"");
     }
-    put(&json, "}\n");
-    send(json_file, &json);
+    put(&desk->json, "}\n");
+    send(json_file, &desk->json);
 }
 
 /* -- The handler -- */
@@ -190,47 +217,60 @@ static struct access access_of(const siginfo_t *info, const ucontext_t *context)
     return access;
 }
 
+/* A desk with who it was, for an access of a kind (`bit`) that is to be told; NULL for others. */
+static struct desk *desk_for(struct region *region, int bit, const struct access *access)
+{
+    if (!(wanted & 1 << (region->family - 1)) || atomic_fetch_or(&region->told, bit) & bit)
+        return NULL;
+    found[region->family]++;
+    struct desk *desk = sit_down();
+    if (desk != NULL) {
+        put_user(&desk->user, access->code, &desk->place);
+        put(&desk->words, desk->user.bytes);
+    }
+    return desk;
+}
+
 /* Tell an access within a region. */
 static void tell_inside(struct region *region, const struct access *access)
 {
-    struct line user = {"", 0}, words = {"", 0};
-    int bit = READ_INSIDE << access->writes;
-    if (!(wanted & 1 << (region->family - 1)) || atomic_fetch_or(&region->told, bit) & bit)
+    struct desk *desk = desk_for(region, READ_INSIDE << access->writes, access);
+    if (desk == NULL)
         return;
     int gone = region->state == GONE;
-    put_user(&user, access->code);
-    put(&words, user.bytes);
-    put(&words, access->writes ? " writes byte " : " reads byte ");
-    put_number(&words, access->address - region->begin, 10);
-    put(&words, " of it, at ");
-    put_number(&words, access->address, 16);
-    put(&words, gone ? ", after it was freed" : ", which only the device can reach");
-    words.bytes[words.length < LINE ? words.length : LINE - 1] = '\0';
-    tell(region, gone ? "use after free" : "device memory touched by the host", user.bytes, &words,
+    struct line *words = &desk->words;
+    put(words, access->writes ? " writes byte " : " reads byte ");
+    put_number(words, access->address - region->begin, 10);
+    put(words, " of it, at ");
+    put_number(words, access->address, 16);
+    put(words, gone ? ", after it was freed" : ", which only the device can reach");
+    words->bytes[words->length < LINE ? words->length : LINE - 1] = '\0';
+    tell(region, gone ? "use after free" : "device memory touched by the host", desk,
          gone ? "free it when its last user has ended"
               : "copy with clEnqueueMemcpyINTEL, or use a shared or host allocation");
+    stand_up(desk);
 }
 
 /* Tell an access to board memory that no region has, by the nearest one. */
 static void tell_outside(struct region *region, uintptr_t distance, int past,
                          const struct access *access)
 {
-    struct line user = {"", 0}, words = {"", 0};
-    int bit = (past ? READ_PAST : READ_BEFORE) << access->writes;
-    if (!(wanted & 1 << (region->family - 1)) || atomic_fetch_or(&region->told, bit) & bit)
+    struct desk *desk =
+        desk_for(region, (past ? READ_PAST : READ_BEFORE) << access->writes, access);
+    if (desk == NULL)
         return;
-    put_user(&user, access->code);
-    put(&words, user.bytes);
-    put(&words, access->writes ? " writes " : " reads ");
+    struct line *words = &desk->words;
+    put(words, access->writes ? " writes " : " reads ");
     if (distance > 0)
-        put_number(&words, distance, 10);
-    put(&words, distance == 0 ? "right behind its end, at "
-                : past        ? " bytes past its end, at "
-                              : " bytes before its begin, at ");
-    put_number(&words, access->address, 16);
-    words.bytes[words.length < LINE ? words.length : LINE - 1] = '\0';
-    tell(region, past ? "access past the end" : "access before the begin", user.bytes, &words,
+        put_number(words, distance, 10);
+    put(words, distance == 0 ? "right behind its end, at "
+               : past        ? " bytes past its end, at "
+                             : " bytes before its begin, at ");
+    put_number(words, access->address, 16);
+    words->bytes[words->length < LINE ? words->length : LINE - 1] = '\0';
+    tell(region, past ? "access past the end" : "access before the begin", desk,
          "make it larger, launch fewer work-items, or test the index in the kernel");
+    stand_up(desk);
 }
 
 static void remember_opened(uintptr_t address)
@@ -309,6 +349,16 @@ static int handle_ours(const struct access *access)
     return 0;
 }
 
+/* The host's own handler is called with the signals blocked that it asked for, not all. */
+static void block_as_the_host_wants(int number, const ucontext_t *context)
+{
+    sigset_t blocked;
+    sigorset(&blocked, &context->uc_sigmask, &before.sa_mask);
+    if (!(before.sa_flags & SA_NODEFER))
+        sigaddset(&blocked, number);
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+}
+
 static void handle(int number, siginfo_t *info, void *context)
 {
     int kept = errno;
@@ -319,8 +369,10 @@ static void handle(int number, siginfo_t *info, void *context)
     }
     errno = kept;
     if (before.sa_flags & SA_SIGINFO) {
+        block_as_the_host_wants(number, context);
         before.sa_sigaction(number, info, context);
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        block_as_the_host_wants(number, context);
         before.sa_handler(number);
     } else { /* the access is tried again, and ends the process */
         struct sigaction fatal = {.sa_handler = SIG_DFL};
@@ -345,7 +397,8 @@ static int install(void)
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     if (installed)
         return 1;
-    sigemptyset(&action.sa_mask);
+    sigfillset(
+        &action.sa_mask); /* nothing else needs the rest of its stack, or a desk, meanwhile */
     installed = sigaction(SIGSEGV, &action, &before) == 0;
     return installed;
 }

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from fpgart import opencl as cl
 from fpgart.runtime.event import COMPLETE, Event
+from fpgart.runtime.order import QueueOrder
 from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.readiness import role_of
 
 Clock = dict[int, int]
 
@@ -52,17 +53,6 @@ class Command:
         return other.clock.get(self.chain, 0) >= self.index
 
 
-class _Line:
-    """A queue: its last command, its last barrier, and what else later ones may have to wait for."""
-
-    __slots__ = ("barrier", "last", "open")
-
-    def __init__(self) -> None:
-        self.last: Command | None = None
-        self.barrier: Command | None = None
-        self.open: list[Command] = []
-
-
 class Order:
     """Gives every command its clock. The caller holds a lock (that its thread may take twice)."""
 
@@ -70,7 +60,7 @@ class Order:
         self.host: Clock = {}
         self._ends: Clock = {}
         self._commands: WeakKeyDictionary[Event, Command] = WeakKeyDictionary()
-        self._lines: WeakKeyDictionary[CommandQueue, _Line] = WeakKeyDictionary()
+        self._orders: WeakKeyDictionary[CommandQueue, QueueOrder[Command]] = WeakKeyDictionary()
 
     def find(self, event: Event) -> Command | None:
         return self._commands.get(event)
@@ -89,10 +79,12 @@ class Order:
             found = self._awaited(other)
             if found is not None:
                 command.predecessors.append(found)
-        line = self._lines.get(queue)
-        if line is None:
-            line = self._lines[queue] = _Line()
-        self._line_up(line, queue, command, event, bool(wait_list))
+        order = self._orders.get(queue)
+        if order is None:
+            order = self._orders[queue] = QueueOrder(queue.in_order)
+        for other_command in [c for c in order.open if queue.in_order or self.known(c)]:  # the last one stands for all
+            order.ended(other_command)
+        command.predecessors += order.follow(command, role_of(event), waits=bool(wait_list))
         for other_command in command.predecessors:
             if other_command.clock is None:
                 other_command.dependants.append(command)
@@ -104,21 +96,6 @@ class Order:
         if found is None and event.queue is None and event.status > COMPLETE:
             found = self._commands[event] = Command({}, "")
         return found
-
-    def _line_up(self, line: _Line, queue: CommandQueue, command: Command, event: Event, waits: bool) -> None:
-        if queue.in_order:
-            if line.last is not None:
-                command.predecessors.append(line.last)
-            line.last = command
-            return
-        line.open = [other for other in line.open if not self.known(other)]
-        if event.operation is None and not waits:
-            command.predecessors += line.open
-        elif line.barrier is not None:
-            command.predecessors.append(line.barrier)
-        line.open.append(command)
-        if event.command_type == cl.CL_COMMAND_BARRIER:
-            line.barrier = command
 
     def _settle(self, command: Command) -> list[Command]:
         """Give a command its clock, and all those that waited only for it."""
@@ -167,13 +144,10 @@ class Order:
 
     def drained(self, queue: CommandQueue) -> None:
         """The host knows that all commands of a queue have ended."""
-        line = self._lines.get(queue)
-        if line is None:
-            return
-        for command in [*line.open, *([line.last] if line.last is not None else [])]:
+        order = self._orders.get(queue)
+        for command in list(order.open) if order is not None else ():
             if command.clock is not None:
                 join(self.host, command.clock)
-        line.open = []
 
     def user_event_ended(self, event: Event) -> list[Command]:
         """The host ends a user event: what waited for it is after all that the host knows. Who got clocks by that."""

@@ -17,7 +17,7 @@ from fpgart._native import lib
 from fpgart.check.accesses import Interval, host_ranges
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_name, command
-from fpgart.runtime.buffer import Buffer, context_svm_base
+from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
 from fpgart.runtime.device import Block
 from fpgart.runtime.event import Event, Operation
@@ -144,7 +144,7 @@ def _lent_by(event: Event, operation: Operation) -> _Lent | None:
 
 
 def _is_plain(context: Context, pointer: int) -> bool:
-    return context.usm.find(pointer) is None and context_svm_base(context, pointer) is None
+    return context.usm.find(pointer) is None and context.svm.find(pointer) is None
 
 
 def _written_by(operation: Operation) -> Iterator[Interval]:

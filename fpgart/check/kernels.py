@@ -102,9 +102,9 @@ def _is_elsewhere(misuse: Misuse) -> bool:
 def _allocation_at(launch: LaunchKernel, address: int) -> bool:
     """Whether there is an allocation of the host, or memory of a board that is taken."""
     context = launch.kernel.context
-    places = [(block.pointer, block.region.size) for device in context.devices for block in device.live.copy().values()]
+    places = [(block.pointer, block.region.size) for device in context.devices for block in device.blocks()]
     places += [(allocation.address, allocation.size) for allocation in context.usm.all()]
-    places += list(context.svm.items())
+    places += [(shared.pointer, shared.size) for shared in context.svm.all()]
     return any(begin <= address < begin + size for begin, size in places)
 
 

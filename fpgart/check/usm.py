@@ -16,7 +16,6 @@ from weakref import WeakSet, ref
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
 from fpgart.engine.interface import POINTER
-from fpgart.runtime.buffer import context_svm_base
 from fpgart.runtime.device import Device
 from fpgart.runtime.event import COMPLETE, Event, Operation
 from fpgart.runtime.kernel import Kernel, LaunchKernel
@@ -180,7 +179,7 @@ class Usm:
             allocation = next((a for a in given if a.address <= value < a.address + a.size), None)
             if allocation is not None:
                 self._check_reach(event, kernel, index, allocation, device)
-            elif context_svm_base(context, value) is None and self._graves.find(value) is None:
+            elif context.svm.find(value) is None and self._graves.find(value) is None:
                 user = command(event)
                 self._findings.report(
                     Finding(

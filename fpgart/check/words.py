@@ -7,6 +7,7 @@ from fpgart import opencl as cl
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel, MigrateForLaunch
+from fpgart.runtime.programming import PROGRAM_COMMAND
 from fpgart.runtime.usm import UsmAllocation
 from fpgart.watch.trace import ALLOCATORS
 from fpgart.watch.words import in_words
@@ -46,6 +47,8 @@ def command(event: Event, operation: Operation | None = None) -> str:
     queue = event.queue
     if queue is None:
         return "clCreateUserEvent"
+    if event.command_type == PROGRAM_COMMAND:
+        return f"the programming of device {queue.device.id}"
     if not queue.handle:
         return "clCreateBuffer (its CL_MEM_COPY_HOST_PTR)"
     name = CALLS.get(event.command_type, f"command {event.command_type:#x}")

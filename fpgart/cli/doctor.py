@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes.util
+import os
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,12 @@ from pathlib import Path
 
 import click
 
+from fpgart import config
 from fpgart.cli import registration, running
-from fpgart.engine.choice import ADVICE, choose_engine
+from fpgart.cli.validation import wrong_options
+from fpgart.engine.cache import cache_folder
+from fpgart.engine.choice import choose
+from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import NoEngine
 
 SERIES = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -52,11 +57,30 @@ def check_loader() -> str:
     return found
 
 
+def check_options() -> str:
+    """All options of the environment make sense."""
+    faults = [*config.misspelt(os.environ), *(wrong.words for wrong in wrong_options())]
+    if faults:
+        raise Failure("; ".join(faults))
+    given = [name for name, option in config.OPTIONS.items() if option.is_set]
+    return ", ".join(given) or "none is set"
+
+
+def check_cache() -> str:
+    """Where PoCL keeps compiled kernels, and why there."""
+    try:
+        cache = cache_folder()
+    except DriverError as error:
+        raise Failure(str(error)) from None
+    return f"{cache.folder} (private, because {cache.words})" if cache.words else cache.folder
+
+
 def check_engine() -> str:
-    engine = choose_engine()
+    choice = choose()
+    engine = choice.engine
     if isinstance(engine, NoEngine):
-        raise Failure(f"{engine.reason}" if engine.reason else ADVICE)
-    return f"{engine.name}: {engine.path}"
+        raise Failure(engine.reason)
+    return "; passed over: ".join([f"{engine.name}: {engine.path}", *map(str, choice.passed_over)])
 
 
 def check_kernel() -> str:
@@ -77,8 +101,10 @@ def check_kernel() -> str:
 CHECKS: dict[str, Callable[[], str]] = {
     "compiler": check_compiler,
     "libpython": check_libpython,
+    "options": check_options,
     "driver": check_library,
     "loader": check_loader,
+    "cache": check_cache,
     "engine": check_engine,
     "kernel": check_kernel,
 }

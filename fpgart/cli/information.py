@@ -6,14 +6,19 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from fpgart import __version__, config
 from fpgart.board.board_spec import BoardSpecError
-from fpgart.board.catalogue import chosen_names, describe, shipped
+from fpgart.board.catalogue import chosen_names, chosen_personality, describe, shipped
 from fpgart.board.description import AllocationType, BoardDescription
 from fpgart.cli.registration import LIBRARY
-from fpgart.engine.choice import candidates, choose_engine
+from fpgart.engine.choice import candidates, choose
+from fpgart.personality import PERSONALITIES
 from fpgart.watch.words import in_words
 
 KINDS = (AllocationType.HOST, AllocationType.SHARED, AllocationType.DEVICE)
@@ -55,7 +60,9 @@ def _chosen() -> tuple[list[BoardDescription], list[str]]:
 
 def collect() -> dict[str, Any]:
     """Everything, as plain data."""
-    engine = choose_engine()
+    choice = choose()
+    engine = choice.engine
+    unable = {each.path: each.reason for each in choice.passed_over}
     chosen, faults = _chosen()
     boards = {name: describe(name) for name in shipped()} | {board.name: board for board in chosen}
     return {
@@ -65,8 +72,13 @@ def collect() -> dict[str, Any]:
         "library_built": LIBRARY.exists(),
         "boards": [_board(board) for board in boards.values()],
         "chosen_boards": [board.name for board in chosen],
+        "platforms": [{"key": key, **asdict(personality)} for key, personality in PERSONALITIES.items()],
+        "chosen_platform": asdict(chosen_personality(chosen)),
         "board_faults": faults,
-        "engines": [{"name": name, "path": str(path)} for name, path in (*candidates("auto"), *candidates("oclgrind"))],
+        "engines": [
+            {"name": name, "path": str(path), "passed_over": unable.get(path, "")}
+            for name, path in (*candidates("auto"), *candidates("oclgrind"))
+        ],
         "chosen_engine": {"name": engine.name, "version": engine.version, "path": engine.path},
         "environment": [
             {
@@ -78,6 +90,18 @@ def collect() -> dict[str, Any]:
             for option in config.OPTIONS.values()
         ],
     }
+
+
+def serving_engines() -> list[tuple[str, Path]]:
+    """Name and file of the drivers that serve as engine here, best first, whatever this environment's FPGART_... say.
+
+    A process of its own opens them, so this one and those that it starts stay as they are.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
+    command = [sys.executable, "-m", "fpgart.cli", "info", "--json"]
+    told = subprocess.run(command, env=inherited, stdout=subprocess.PIPE, text=True, timeout=120, check=True).stdout
+    engines = [engine for engine in json.loads(told)["engines"] if engine["name"] != "oclgrind"]
+    return [(engine["name"], Path(engine["path"])) for engine in engines if not engine["passed_over"]]
 
 
 def as_json() -> str:
@@ -112,12 +136,18 @@ def as_text() -> str:
         for memory in board["memories"]:
             lines.append(f"     {_memory_in_words(memory)}")
     lines += [f" ! {fault}" for fault in facts["board_faults"]]
+    lines += ["", "platforms (* in use)"]
+    for personality in facts["platforms"]:
+        mark = "*" if personality["name"] == facts["chosen_platform"]["name"] else " "
+        lines += [f" {mark} {personality['key']:<9} {personality['name']}", f"             {personality['words']}"]
     lines += ["", "engines (* in use)"]
     chosen = facts["chosen_engine"]
     for engine in facts["engines"]:
         mark = "*" if engine["path"] == chosen["path"] else " "
         version = f"  {chosen['version']}" if mark == "*" else ""
         lines.append(f" {mark} {engine['name']:<7} {engine['path']}{version}")
+        if engine["passed_over"]:
+            lines.append(f"     passed over: {engine['passed_over']}")
     if not facts["engines"]:
         lines.append("   none: kernels cannot be built; pip install 'pyopencl[pocl]' brings one")
     lines += ["", "environment"]

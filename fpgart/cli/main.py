@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -14,14 +15,16 @@ from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
 from fpgart.cli.sdk import SdkError
+from fpgart.cli.validation import refuse_wrong_options
 from fpgart.config import OptionError
 from fpgart.watch import report as trace_report
 from fpgart.watch.captured import CaptureError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="fpgart")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """An OpenCL driver for accelerator boards that you do not have.
 
     Run any OpenCL program on a simulated board:
@@ -32,10 +35,13 @@ def cli() -> None:
 
         fpgart icd --register
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
-@cli.command(context_settings={"ignore_unknown_options": True})
+@cli.command(context_settings={"allow_interspersed_args": False})
 @click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
+@click.option("--platform", metavar="NAME", help="Whose name the platform has: see `fpgart info`.")
 @click.option(
     "--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, oclgrind, or a driver's file."
 )
@@ -68,6 +74,7 @@ def cli() -> None:
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def run(
     board: str | None,
+    platform: str | None,
     engine: str | None,
     trace: str | None,
     faults: str | None,
@@ -85,15 +92,16 @@ def run(
 ) -> None:
     """Run PROGRAM with this driver as its only OpenCL platform.
 
-    fpgart itself is silent; output and exit status are the program's own. Everything after -- belongs
-    to the program:
+    fpgart itself is silent; output and exit status are the program's own. What follows the program, and
+    everything after --, belongs to it:
 
         fpgart run --board a10_ref,a10_ref -- python train.py --epochs 3
+
+    Options that make no sense end the run with status 2 before the program starts.
     """
-    if faults:
-        check_faults(faults)
     wanted = {
         "FPGART_BOARD": board,
+        "FPGART_PLATFORM": platform,
         "FPGART_ENGINE": engine,
         "FPGART_TRACE": trace,
         "FPGART_FAULTS": faults,
@@ -107,19 +115,32 @@ def run(
         "FPGART_CAPTURE_KERNELS": capture_kernels,
     }
     given = {name: value for name, value in wanted.items() if value}
+    begin(given)
     if require_use or fail_on_finding:
         sys.exit(running.run_and_judge(program, given, require_use=require_use, fail_on_finding=fail_on_finding))
     running.replace_process(program, given)
 
 
-def check_faults(text: str) -> None:
-    """Raises OptionError for a text that asks for no faults."""
-    from fpgart.board.fault_rules import FaultSyntaxError, parse
+SPELLING = {
+    "FPGART_BOARD": "--board",
+    "FPGART_PLATFORM": "--platform",
+    "FPGART_ENGINE": "--engine",
+    "FPGART_TRACE": "--trace",
+    "FPGART_FAULTS": "--faults",
+    "FPGART_CHECK": "--check",
+    "FPGART_WATCHDOG": "--watchdog",
+    "FPGART_CAPTURE": "--capture",
+    "FPGART_CAPTURE_KERNELS": "--capture-kernels",
+}
+"""What `fpgart run` calls the options that take a value."""
 
-    try:
-        parse(text)
-    except FaultSyntaxError as error:
-        raise OptionError(f"--faults: {error}") from None
+
+def begin(given: dict[str, str]) -> None:
+    """Take over what the command line asks for, unless it, or the environment, makes no sense: OptionError."""
+    os.environ.update(given)
+    refuse_wrong_options({name: flag for name, flag in SPELLING.items() if name in given})
+    for words in config.misspelt(os.environ):
+        click.echo(f"fpgart: {words}", err=True)
 
 
 @cli.command()
@@ -144,6 +165,9 @@ def icd(action: str | None, system: bool) -> None:
 def info(as_json: bool) -> None:
     """Show boards, engines, versions and every environment variable with its value."""
     click.echo(information.as_json() if as_json else information.as_text(), nl=False)
+    for words in config.misspelt(os.environ):
+        click.echo(f"fpgart: {words}", err=True)
+    refuse_wrong_options({})
 
 
 @cli.command()
@@ -303,15 +327,13 @@ def doctor() -> None:
 
 
 def main() -> None:
-    """Entry point; errors are one line, not a traceback."""
+    """Entry point; errors are one line each, not a traceback."""
     try:
-        cli()
+        sys.exit(cli(standalone_mode=False))
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        end(error.format_message(), error.exit_code)
     except AocxError as error:
-        click.echo(f"fpgart: {error}", err=True)
-        sys.exit(1)
+        end(str(error), 1)
     except (
         OptionError,
         registration.RegistrationError,
@@ -320,5 +342,20 @@ def main() -> None:
         trace_report.TraceError,
         CaptureError,
     ) as error:
-        click.echo(f"fpgart: {error}", err=True)
-        sys.exit(2)
+        end(str(error), 2)
+    except click.Abort:
+        end("interrupted", 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has what it wanted
+        sys.exit(1)
+    except OSError as error:
+        if error.filename is None:  # no file that the user has named
+            raise
+        end(f"{os.fsdecode(error.filename)}: {error.strerror}", 2)
+
+
+def end(words: str, status: int) -> NoReturn:
+    """Say on stderr what is wrong, and end."""
+    for line in words.splitlines():
+        click.echo(f"fpgart: {line}", err=True)
+    sys.exit(status)

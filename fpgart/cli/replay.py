@@ -18,10 +18,11 @@ from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.cli.comparison import MOST_TOLD, compare
 from fpgart.engine.interface import NoEngine
 from fpgart.errors import CLError
+from fpgart.personality import PERSONALITIES
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.context import Context
 from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.platform import Board, Identity, Platform
+from fpgart.runtime.platform import Board, Platform
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.scheduler import Scheduler
@@ -106,9 +107,9 @@ class Replay:
             raise CaptureError(f"{board}: {error}") from None
         self._mmd = SimulatedBoard(described)
         self._scheduler = Scheduler()
-        identity = Identity("fpgart", "fpgart", "OpenCL 3.0 fpgart")
+        personality = PERSONALITIES["fpgart"]
         made = Board(self._mmd, described.memory_system())
-        self._platform = Platform(identity, [made], None, self._scheduler)
+        self._platform = Platform(personality, [made], None, self._scheduler)
         self._mapped: list[tuple[int, int]] = []
         self._buffers: dict[int, Buffer] = {}
         self._parts: list[Buffer] = []

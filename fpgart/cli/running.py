@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import resource
+import secrets
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
+from fpgart import config
 from fpgart.cli.registration import PACKAGE, vendor_folder
 from fpgart.cli.sdk import sdk_variables
 
@@ -41,10 +43,13 @@ def for_loaders() -> dict[str, str]:
 def environment(extra: dict[str, str]) -> dict[str, str]:
     """The environment in which every loader finds this driver and no other.
 
+    Relative paths of options are those that hold here and now: many hosts change their folder first of all.
     OCL_ICD_VENDORS speaks to the loaders; libfpgart-only.so hides the folders that a loader bundled
     with a wheel searches besides. libfpgart-yield.so is for hosts written in Python (icd/preload/yield.c).
     """
-    changed = {**os.environ, **sdk_variables(extra.get("FPGART_BOARD", "")), **extra, **for_loaders()}
+    of_sdk = sdk_variables(extra.get("FPGART_BOARD", ""))
+    given = {**os.environ, **of_sdk, **extra, **for_loaders(), config.RUN: secrets.token_hex(8)}
+    changed = config.with_absolute_paths(given)
     preloaded = [str(library) for library in (ONLY, YIELD) if library.exists()]
     if preloaded:
         earlier = changed.get("LD_PRELOAD", "").split(":")
@@ -54,11 +59,15 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
 
 
 def found(program: str, variables: dict[str, str]) -> str:
-    """Its path, by the PATH that it will have; raises RunError when there is none."""
+    """Its path, by the PATH that it will have; raises RunError when there is none that can be run."""
     path = shutil.which(program, path=variables.get("PATH"))
-    if path is None:
-        raise RunError(f"{program}: no such program")
-    return path
+    if path is not None:
+        return path
+    if os.path.isdir(program):
+        raise RunError(f"{program}: this is a folder, a program is wanted")
+    if "/" in program and os.path.exists(program):
+        raise RunError(f"{program}: this file is not executable: chmod +x {program}")
+    raise RunError(f"{program}: no such program")
 
 
 def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:

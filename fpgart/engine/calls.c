@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "calls.h"
+#include "environment.h"
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -59,7 +60,7 @@ static const struct {
 
 uintptr_t driver_open(const char *path, char *words, size_t words_size)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = environment_open(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char *reason = dlerror();
         snprintf(words, words_size, "%s", reason != NULL ? reason : "dlopen failed");

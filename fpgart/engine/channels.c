@@ -66,13 +66,13 @@ struct fifo {
     uint64_t used; /* bytes */
     char *data;
     struct fifo *next;
-    char name[128];
+    char *name;
 };
 
 struct variable {
     struct variable *next;
     uint64_t size;
-    char name[128];
+    char *name;
     _Alignas(64) char data[];
 };
 
@@ -142,11 +142,13 @@ struct fifo *fifo_new(const char *name, uint32_t packet, uint64_t capacity, int 
     fifo->hosted = hosted != 0;
     fifo->capacity = capacity * packet;
     fifo->data = malloc(fifo->capacity);
-    if (fifo->data == NULL) {
+    fifo->name = strdup(name);
+    if (fifo->data == NULL || fifo->name == NULL) {
+        free(fifo->data);
+        free(fifo->name);
         free(fifo);
         return NULL;
     }
-    snprintf(fifo->name, sizeof fifo->name, "%s", name);
     pthread_mutex_init(&fifo->lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -160,6 +162,7 @@ void fifo_free(struct fifo *fifo)
     pthread_cond_destroy(&fifo->moved);
     pthread_mutex_destroy(&fifo->lock);
     free(fifo->data);
+    free(fifo->name);
     free(fifo);
 }
 
@@ -293,6 +296,12 @@ struct network *network_new(uint32_t depth_mode, uint32_t timeout_ms)
     return network;
 }
 
+static void variable_free(struct variable *variable)
+{
+    free(variable->name);
+    free(variable);
+}
+
 static void network_free(struct network *network)
 {
     while (network->channels != NULL) {
@@ -303,7 +312,7 @@ static void network_free(struct network *network)
     while (network->variables != NULL) {
         struct variable *variable = network->variables;
         network->variables = variable->next;
-        free(variable);
+        variable_free(variable);
     }
     pthread_mutex_destroy(&network->lock);
     free(network);
@@ -359,14 +368,23 @@ static uint64_t depth_of(const struct network *network, const struct channel *ch
     return channel->depth == 0 ? 1 : (uint64_t)channel->depth;
 }
 
+/* The name, with the index if it is one of an array; NULL when there is no memory. */
+static char *name_of(const struct channel *channel)
+{
+    char *name = NULL;
+    if (channel->first == channel && strchr(channel->name, '[') == NULL)
+        return strdup(channel->name);
+    if (asprintf(&name, "%.*s[%td]", (int)strcspn(channel->name, "["), channel->name,
+                 channel - channel->first) < 0)
+        return NULL;
+    return name;
+}
+
 static struct fifo *make_channel(struct network *network, const struct channel *channel)
 {
-    char name[sizeof((struct fifo *)NULL)->name];
-    if (channel->first == channel && strchr(channel->name, '[') == NULL)
-        snprintf(name, sizeof name, "%s", channel->name);
-    else
-        snprintf(name, sizeof name, "%.*s[%td]", (int)strcspn(channel->name, "["), channel->name,
-                 channel - channel->first);
+    char *name = name_of(channel);
+    if (name == NULL)
+        return NULL;
     pthread_mutex_lock(&network->lock);
     struct fifo *fifo = find_channel(network, name);
     if (fifo == NULL) {
@@ -378,6 +396,7 @@ static struct fifo *make_channel(struct network *network, const struct channel *
         }
     }
     pthread_mutex_unlock(&network->lock);
+    free(name);
     return fifo;
 }
 
@@ -403,7 +422,11 @@ static void *make_variable(struct network *network, const char *name, uint64_t s
     struct variable *made = aligned_alloc(64, (total + 63) / 64 * 64);
     if (made == NULL)
         return NULL;
-    snprintf(made->name, sizeof made->name, "%s", name);
+    made->name = strdup(name);
+    if (made->name == NULL) {
+        free(made);
+        return NULL;
+    }
     made->size = size;
     if (initial != NULL)
         memcpy(made->data, initial, size);
@@ -420,7 +443,7 @@ static void *make_variable(struct network *network, const char *name, uint64_t s
     pthread_mutex_unlock(&network->lock);
     if (other == NULL)
         return made->data;
-    free(made);
+    variable_free(made);
     return other->data;
 }
 

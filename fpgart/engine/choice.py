@@ -6,24 +6,25 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from fpgart import config, log
 from fpgart._native import lib
+from fpgart.engine.cache import cache_folder
 from fpgart.engine.contents import Contents
-from fpgart.engine.driver import DriverError
+from fpgart.engine.driver import DriverError, say
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_engine import OpenCLEngine
+from fpgart.errors import CLError
 
-ADVICE = (
-    "no engine to build and run kernels with was found: install one with pip install 'pyopencl[pocl]', "
-    "or apt install libpocl2 on Debian and Ubuntu, or pip install 'fpgart[intel]'"
-)
 OCLGRIND = "liboclgrind-rt-icd.so"
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
-OCLGRIND_ADVICE = (
-    "Oclgrind, which checks kernels, was not found: apt install oclgrind, or name its driver in FPGART_ENGINE"
-)
+HOW_TO_GET = {
+    "pocl": "PoCL: pip install 'pyopencl[pocl]', or apt install libpocl2 on Debian and Ubuntu",
+    "intel": "Intel's CPU runtime: pip install 'fpgart[intel]'",
+    "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
+}
 ENGINES = ("auto", "pocl", "intel", "oclgrind", "none")
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 LIBRARY_FOLDERS = (
@@ -82,11 +83,9 @@ def candidates(wanted: str) -> list[tuple[str, Path]]:
 def let_linker_be_found() -> None:
     """PoCL aborts the process when its compiler finds no `ld`, as under `env -i` or a PATH of one's own.
 
-    So the standard folders are put behind what PATH has.
+    So for PoCL the standard folders are behind what PATH has now, whatever becomes of PATH later.
     """
-    path = os.environ.get("PATH", "")
-    if not any(os.access(os.path.join(folder, "ld"), os.X_OK) for folder in path.split(os.pathsep) if folder):
-        os.environ["PATH"] = os.pathsep.join(filter(None, (path, *STANDARD_PATH)))
+    say("PATH", os.pathsep.join(filter(None, (os.environ.get("PATH", ""), *STANDARD_PATH))))
 
 
 def let_threads_stay() -> None:
@@ -96,7 +95,7 @@ def let_threads_stay() -> None:
     PoCL's threads on one processor: kernels of a millisecond then take twice as long.
     """
     if len(os.sched_getaffinity(0)) == os.cpu_count():
-        os.environ.setdefault("POCL_AFFINITY", "1")
+        say("POCL_AFFINITY", "1", unless_set=True)
 
 
 def let_kernels_run_beside_each_other(path: Path) -> None:
@@ -105,7 +104,14 @@ def let_kernels_run_beside_each_other(path: Path) -> None:
     Not where the host itself uses this PoCL, too: it would see one device more.
     """
     if path.name.startswith("libpocl") and not lib.driver_is_open(str(path).encode()):
-        os.environ.setdefault("POCL_DEVICES", "pthread basic")
+        say("POCL_DEVICES", "pthread basic", unless_set=True)
+
+
+def let_kernels_be_kept(path: Path) -> None:
+    """Have PoCL keep compiled kernels in a folder that can be written. Raises DriverError where there is none."""
+    if path.name.startswith("libpocl"):
+        for name, value in cache_folder().variables.items():
+            say(name, value)
 
 
 def wanted_engine() -> str:
@@ -119,29 +125,86 @@ def checks_kernels(wanted: str) -> bool:
     return wanted == "oclgrind" or Path(wanted).name == OCLGRIND
 
 
-def choose_engine(contents: Contents | None = None) -> Engine:
+def missing() -> str:
+    """A sentence when the engine that is asked for by name or path is not there; "" when it is, or none is named."""
+    wanted = wanted_engine()
+    asked = f"{config.ENGINE.name}={wanted}"
+    if "/" in wanted:
+        return "" if Path(wanted).is_file() else f"{asked}: there is no such file"
+    if wanted not in ENGINES:
+        return f"{asked}: not one of {', '.join(ENGINES)}, nor a driver's path"
+    if wanted in HOW_TO_GET and not candidates(wanted):
+        asker = asked if config.ENGINE.value == wanted else f"{config.CHECK.name}={','.join(config.CHECK.value)}"
+        return f"{asker}: this engine is not installed; {HOW_TO_GET[wanted]}"
+    return ""
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """A driver that cannot serve as the engine here."""
+
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        said = self.reason.removeprefix(f"{self.path}: ").removeprefix(f"{self.path} ")
+        return f"{self.path}: {said}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The engine, and the drivers that were tried before it."""
+
+    engine: Engine
+    passed_over: tuple[PassedOver, ...] = ()
+
+
+def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
+    """Every driver that `wanted` admits, best first, opened when its turn comes; one given by its path as it is."""
+    for name, path in candidates(wanted):
+        try:
+            let_linker_be_found()
+            let_threads_stay()
+            let_kernels_run_beside_each_other(path)
+            let_kernels_be_kept(path)
+            if path.name == OCLGRIND:
+                from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
+
+                yield Oclgrind("oclgrind", path, contents)
+            else:
+                yield OpenCLEngine(name, path, must_build="/" not in wanted)
+        except (DriverError, CLError) as error:
+            yield PassedOver(path, str(error))
+
+
+def why_none(passed_over: list[PassedOver]) -> str:
+    """What to say when no engine works: which files were tried and what came of it, or what to install."""
+    advice = f"an engine can be had as {HOW_TO_GET['pocl']}; or as {HOW_TO_GET['intel']}"
+    if not passed_over:
+        return f"no engine to build and run kernels with is installed; {advice}"
+    return "\n".join(["no engine to build and run kernels with works; tried:", *map(str, passed_over), advice])
+
+
+def choose(contents: Contents | None = None) -> Choice:
     """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
 
     `contents` is for engines that check which bytes somebody has written.
     """
     wanted = wanted_engine()
     if wanted == "none":
-        return NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with")
-    if "/" not in wanted and wanted not in ENGINES:
-        return NoEngine(f"FPGART_ENGINE={wanted}: not one of {', '.join(ENGINES)}, nor a driver's path")
-    reasons = []
-    for name, path in candidates(wanted):
-        let_linker_be_found()
-        let_threads_stay()
-        let_kernels_run_beside_each_other(path)
-        try:
-            if path.name == OCLGRIND:
-                from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
+        return Choice(NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with"))
+    words = missing()
+    passed_over: list[PassedOver] = []
+    for found in opened(wanted, contents) if not words else ():
+        if not isinstance(found, PassedOver):
+            return Choice(found, tuple(passed_over))
+        log.note(str(found))
+        passed_over.append(found)
+    words = words or why_none(passed_over)
+    log.note(words)
+    return Choice(NoEngine(words), tuple(passed_over))
 
-                return Oclgrind("oclgrind", path, contents)
-            return OpenCLEngine(name, path)
-        except DriverError as error:
-            reasons.append(f"{path}: {error}")
-    advice = OCLGRIND_ADVICE if checks_kernels(wanted) else ADVICE
-    log.note("\n".join(reasons) or advice)
-    return NoEngine("\n".join([advice, *reasons]))
+
+def choose_engine(contents: Contents | None = None) -> Engine:
+    """The engine that is chosen, or a `NoEngine`."""
+    return choose(contents).engine

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -59,6 +60,15 @@ class DriverError(Exception):
     """A driver that cannot serve as engine; the sentence says why."""
 
 
+def say(name: str, value: str, *, unless_set: bool = False) -> None:
+    """What drivers hear when they ask for a variable; the process's own environment stays as it is.
+
+    With `unless_set` only where the user has not decided about it. Raises DriverError.
+    """
+    if not lib.environment_say(os.fsencode(name), os.fsencode(value), unless_set):
+        raise DriverError(f"no memory for what the engine hears of {name}")
+
+
 @contextmanager
 def keeping_signal_handlers(path: Path | str) -> Iterator[None]:
     """The host's signal handlers stay, whatever the driver at `path` installs within."""
@@ -68,6 +78,20 @@ def keeping_signal_handlers(path: Path | str) -> Iterator[None]:
     finally:
         lib.signals_give_back(str(path).encode())
 
+
+def compiles_for_no_processor(device_version: str) -> bool:
+    """Whether a CL_DEVICE_VERSION is that of a PoCL whose compiler does not know this machine's x86 processor.
+
+    PoCL's version ends with what it compiles for: "HSTR: pthread-x86_64-pc-linux-gnu-znver3". LLVM calls a
+    processor that it does not know "generic". Clang takes this word on ARM; on x86 it refuses it for each program.
+    """
+    _, _, target = device_version.strip().partition(" HSTR: ")
+    _, _, triple = target.partition("-")
+    architecture = triple.partition("-")[0]
+    return architecture in X86 and triple.endswith("-generic")
+
+
+X86 = ("x86_64", "i386", "i486", "i586", "i686")
 
 ON_CALLER = ("basic", "cpu-minimal")
 """PoCL's names for devices that run a kernel on the thread that enqueues it."""
@@ -82,8 +106,11 @@ class Driver:
 
     on_caller: Driver | None = None
 
-    def __init__(self, path: Path) -> None:
-        """Open `path` (a driver's .so); raises DriverError where it has no CPU to offer."""
+    def __init__(self, path: Path, must_build: bool = False) -> None:
+        """Open `path` (a driver's .so); raises DriverError where it has no CPU to offer.
+
+        With `must_build`, also where it is known that its compiler builds nothing on this machine.
+        """
         words = ffi.new("char[]", 512)
         library = lib.driver_open(str(path).encode(), words, 512)
         if not library:
@@ -96,6 +123,8 @@ class Driver:
         self.platform = int(platforms[0])
         self._functions: dict[str, Any] = {}
         found_devices = self._find_devices()
+        if must_build:
+            self._demand_compiler(found_devices[0])
         on_caller = [
             d for d in found_devices if self.text("clGetDeviceInfo", d, cl.CL_DEVICE_NAME).startswith(ON_CALLER)
         ]
@@ -104,6 +133,14 @@ class Driver:
             self.on_caller = copy(self)
             self.on_caller._take(on_caller[0])
         self._take((others or on_caller)[0])
+
+    def _demand_compiler(self, device: int) -> None:
+        version = self.text("clGetDeviceInfo", device, cl.CL_DEVICE_VERSION)
+        if compiles_for_no_processor(version):
+            raise DriverError(
+                f"its compiler does not know this machine's processor and builds no kernel, as its version says "
+                f"({version}); the packages libpocl2 or fpgart[intel] may serve"
+            )
 
     def _find_devices(self) -> list[int]:
         devices, count = ffi.new("uintptr_t[8]"), ffi.new("unsigned *")

@@ -11,6 +11,9 @@ A pointer becomes a numpy array of the argument's type, from where it points to 
 allocation; a local argument an array of its bytes; a value a numpy scalar (bytes for structures). A parameter
 named `nd_range` gets offset, global and local size. Models are found through FPGART_MODELS (modules, or paths of
 .py files) and through the entry point group `fpgart.models`.
+
+Models are functions of the host. In a host that is written in Python the driver has an interpreter of its own, so it
+asks this module of the host's interpreter whether there is a model, and has it run there.
 """
 
 from __future__ import annotations
@@ -19,9 +22,12 @@ import ctypes
 import importlib
 import importlib.util
 import inspect
+import pickle
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from struct import Struct, unpack_from
 from typing import TYPE_CHECKING, Any
@@ -51,9 +57,24 @@ class NDRange:
     local_size: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A launch as the model's side needs it: the arguments' types and image, and how far its pointers reach."""
+
+    name: str
+    types: tuple[str, ...]
+    image: bytes
+    ends: tuple[int, ...]
+    nd_range: NDRange
+
+
+AskHost = Callable[[str, bytes], "bytes | None"]
+"""Calls a function of this module in the host's interpreter; None when it raised."""
+
 _MODELS: dict[str, Model] = {}
 _loading = threading.Lock()
 _loaded = False
+_ask_host: AskHost | None = None
 
 
 def kernel(name: str) -> Callable[[Model], Model]:
@@ -66,17 +87,66 @@ def kernel(name: str) -> Callable[[Model], Model]:
     return register
 
 
-def model_of(name: str) -> Model | None:
-    """The model of a kernel; None if there is none."""
+def live_in_host(ask: AskHost) -> None:
+    """Models are another interpreter's from now on."""
+    global _ask_host
+    _ask_host = ask
+
+
+def has_model(name: str) -> bool:
+    """Whether a kernel has a model."""
+    if _ask_host is not None:
+        return bool(_ask_host("answer_has_model", name.encode()))
     if not _loaded:
         load()
-    return _MODELS.get(name)
+    return name in _MODELS
+
+
+def answer_has_model(name: bytes) -> bytes:
+    """has_model() for the other interpreter."""
+    return b"yes" if has_model(name.decode()) else b""
+
+
+def run(call: ModelCall) -> None:
+    """Run the model of a kernel that has one; raises what it raises."""
+    if _ask_host is not None:
+        failure = _ask_host("answer_run", pickle.dumps(call))
+        if failure is None or failure:
+            raise ModelFailed((failure or b"it cannot be called").decode(errors="replace"))
+        return
+    model = _MODELS[call.name]
+    arguments = [_argument(index, call) for index in range(len(call.types))]
+    if "nd_range" in inspect.signature(model).parameters:
+        model(*arguments, nd_range=call.nd_range)
+    else:
+        model(*arguments)
+
+
+def answer_run(call: bytes) -> bytes:
+    """run() for the other interpreter: the traceback of what the model raised, nothing for success."""
+    try:
+        run(pickle.loads(call))
+    except BaseException:
+        return traceback.format_exc().encode()
+    return b""
+
+
+class ModelFailed(Exception):
+    """A model raised something; its traceback in words."""
+
+
+@cache
+def are_wanted() -> bool:
+    """Whether models are to be loaded: FPGART_MODELS or an entry point names some."""
+    from importlib import metadata  # not before the first kernel
+
+    return bool(config.MODELS.value) or bool(metadata.entry_points(group=GROUP))
 
 
 def load() -> None:
     """Import what FPGART_MODELS and the entry points name, once. What cannot be imported is told."""
     global _loaded
-    from importlib import metadata  # not before the first kernel
+    from importlib import metadata
 
     with _loading:
         if _loaded:
@@ -101,6 +171,29 @@ def _import(name: str) -> None:
         log.warning(f"FPGART_MODELS: {name} cannot be loaded: {type(error).__name__}: {error}")
 
 
+def _argument(index: int, call: ModelCall) -> Any:
+    import numpy as np  # costs 80 ms, so only who runs a model pays
+
+    kind, size, value = unpack_from("IIQ", call.image, 16 * index)
+    name = call.types[index]
+    base = DTYPES.get(name.rstrip("*").rstrip("0123456789"), "u1")
+    if kind == NULL:
+        return None
+    if kind == LOCAL:
+        return np.zeros(size // np.dtype(base).itemsize, base)
+    if kind == BYTES:
+        data = call.image[value : value + size]
+        known = size_of_type(name)
+        if not known:
+            return data
+        numbers = np.frombuffer(data, base)
+        return numbers[0] if len(numbers) == 1 else numbers
+    behind = max(call.ends[index] - value, 0)
+    extent = behind // np.dtype(base).itemsize * np.dtype(base).itemsize
+    memory: Any = (ctypes.c_char * extent).from_address(value)
+    return np.frombuffer(memory, base)
+
+
 @dataclass
 class ModelKernel:
     """An `EngineKernel` that calls a Python function, or says that there is none.
@@ -109,7 +202,7 @@ class ModelKernel:
     """
 
     interface: KernelInterface
-    model: Model | None
+    has_model: bool
     sizes: dict[int, int] = field(default_factory=dict)
     launched: bool = True
     wants_reaches: bool = True
@@ -138,38 +231,14 @@ class ModelKernel:
         network: Network | None = None,
     ) -> None:
         """Run the model; its exceptions end the command with CL_OUT_OF_RESOURCES and a traceback in the log."""
-        if self.model is None:
+        if not self.has_model:
             raise OutOfResources(
                 f"kernel '{self.interface.name}' is a real board's and has no Python model: write a function "
                 f'with @fpgart.kernel("{self.interface.name}") and name its module in FPGART_MODELS'
             )
-        arguments = [self._argument(index, image, reaches) for index in range(len(self.interface.arguments))]
-        if "nd_range" in inspect.signature(self.model).parameters:
-            self.model(*arguments, nd_range=_nd_range(dimensions, sizes, has_local))
-        else:
-            self.model(*arguments)
-
-    def _argument(self, index: int, image: bytes, reaches: tuple[Reach, ...]) -> Any:
-        import numpy as np  # costs 80 ms, so only who runs a model pays
-
-        kind, size, value = unpack_from("IIQ", image, 16 * index)
-        name = self.interface.arguments[index].type_name
-        base = DTYPES.get(name.rstrip("*").rstrip("0123456789"), "u1")
-        if kind == NULL:
-            return None
-        if kind == LOCAL:
-            return np.zeros(size // np.dtype(base).itemsize, base)
-        if kind == BYTES:
-            data = image[value : value + size]
-            known = size_of_type(name)
-            if not known:
-                return data
-            numbers = np.frombuffer(data, base)
-            return numbers[0] if len(numbers) == 1 else numbers
-        behind = max(reaches[index].end - value, 0)
-        extent = behind // np.dtype(base).itemsize * np.dtype(base).itemsize
-        memory: Any = (ctypes.c_char * extent).from_address(value)
-        return np.frombuffer(memory, base)
+        types = tuple(argument.type_name for argument in self.interface.arguments)
+        ends = tuple(reach.end for reach in reaches)
+        run(ModelCall(self.interface.name, types, image, ends, _nd_range(dimensions, sizes, has_local)))
 
 
 def _nd_range(dimensions: int, sizes: bytes, has_local: bool) -> NDRange:
@@ -195,7 +264,7 @@ class ModelProgram:
         return self.interfaces
 
     def kernel(self, name: str) -> ModelKernel:
-        return ModelKernel(self.interfaces[name], model_of(name), self.sizes.get(name, {}))
+        return ModelKernel(self.interfaces[name], has_model(name), self.sizes.get(name, {}))
 
     def binary(self) -> bytes:
         return b""

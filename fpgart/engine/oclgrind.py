@@ -21,6 +21,7 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.contents import Contents
+from fpgart.engine.driver import say
 from fpgart.engine.interface import BYTES, Access, Fault, Misuse, pack_arguments
 from fpgart.engine.opencl_engine import Kernel, Program
 from fpgart.engine.own_buffers import BACKGROUND, Buffers, Launch, OwnBuffersEngine, OwnBuffersKernel, Region
@@ -155,17 +156,14 @@ def summed_up(misuses: list[Misuse]) -> list[Misuse]:
 
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
-    """These variables within; then what was there before."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
+    """Within, the engine hears of these variables."""
+    for name, value in values.items():
+        say(name, value)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in values:
+            lib.environment_forget(name.encode())
 
 
 class Oclgrind(OwnBuffersEngine):
@@ -181,7 +179,7 @@ class Oclgrind(OwnBuffersEngine):
         self._log = os.memfd_create("fpgart-oclgrind", os.MFD_CLOEXEC)
         self._read = 0
         self._full = False
-        os.environ["OCLGRIND_UNINITIALIZED"] = "1"  # each context asks for itself, also those of at_work()
+        say("OCLGRIND_UNINITIALIZED", "1")  # each context asks for itself, also those of at_work()
         with ThreadPoolExecutor(1) as thread:
             thread.submit(self._open, name, path, contents).result()
 

@@ -15,6 +15,7 @@ import enum
 import re
 import shlex
 from collections.abc import Iterator
+from functools import lru_cache
 
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 CONTINUED = re.compile(r"\\\r?\n")
@@ -156,6 +157,7 @@ VECTORS = {"": 1, "2": 2, "3": 4, "4": 4, "8": 8, "16": 16}
 TYPE_NAME = re.compile(r"(?:u|unsigned )?(char|short|int|long|half|float|double)(2|3|4|8|16)?")
 
 
+@lru_cache(maxsize=1024)
 def size_of_type(name: str) -> int:
     """Bytes of a scalar or vector type of OpenCL C; 0 for any other type."""
     found = TYPE_NAME.fullmatch(name)

@@ -57,28 +57,45 @@ NEEDS_POCL = (
 )
 
 
+class ThreadQueue:
+    """A queue of the driver that a thread has until it ends; then another one may have it."""
+
+    __slots__ = ("_free", "handle")
+
+    def __init__(self, handle: int, free: list[int]) -> None:
+        self.handle = handle
+        self._free = free
+
+    def __del__(self) -> None:
+        self._free.append(self.handle)
+
+
 class OpenCLEngine:
     """An `Engine` on a driver's .so."""
 
     works_on_own_buffers = False
 
-    def __init__(self, name: str, path: Path) -> None:
-        """Raises DriverError when the driver cannot be used."""
+    def __init__(self, name: str, path: Path, must_build: bool = False) -> None:
+        """Raises DriverError when the driver cannot be used; `must_build` as for `Driver`."""
         self.name = name
         self.path = str(path)
         with keeping_signal_handlers(path):
-            self.driver = Driver(path)
+            self.driver = Driver(path, must_build)
         self.version = self.driver.text("clGetPlatformInfo", self.driver.platform, cl.CL_PLATFORM_VERSION)
         self._queues = threading.local()
+        self._free_queues: list[int] = []
 
     def queue(self) -> int:
         """A queue of the driver for this thread alone: finishing it waits for this thread's kernel."""
-        found: int = getattr(self._queues, "queue", 0)
-        if not found:
-            driver = self.driver
-            found = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
-            self._queues.queue = found
-        return found
+        found: ThreadQueue | None = getattr(self._queues, "queue", None)
+        if found is None:
+            driver, free = self.driver, self._free_queues
+            try:
+                handle = free.pop()
+            except IndexError:
+                handle = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
+            self._queues.queue = found = ThreadQueue(handle, free)
+        return found.handle
 
     def at_work(self) -> AbstractContextManager[None]:
         """Within, the driver may compile; the host's signal handlers stay."""

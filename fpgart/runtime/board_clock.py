@@ -44,7 +44,7 @@ class BoardClock:
         self.pace = Pace(device.board, [memory.interleaved for memory in device.board.memories])
         self.write, self.read = (WRITE, READ) if self.pace.link_rate else (HOST_WRITE, HOST_READ)
         self.to_board = Timeline()
-        self.to_host = Timeline() if device.full_duplex else self.to_board
+        self.to_host = Timeline() if device.occupancy.full_duplex else self.to_board
         self._banks: defaultdict[Bank, Timeline] = defaultdict(Timeline)
         self._pipelines: defaultdict[str, Timeline] = defaultdict(Timeline)
         self._floor = 0

@@ -11,6 +11,7 @@ until a kernel needs them, and those that were migrated to the host.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from time import monotonic_ns
 from typing import TYPE_CHECKING
@@ -93,7 +94,7 @@ class Buffer:
         if host_ptr and flags & cl.CL_MEM_USE_HOST_PTR:
             self.host_ptr = host_ptr
             self.on_host = True
-            self.svm = context_svm_base(context, host_ptr) is not None
+            self.svm = context.svm.find(host_ptr) is not None
             self.stays_on_host = self.svm or context.unified_memory
         for listener in NOTICES.buffer_created:
             listener(self)
@@ -129,12 +130,12 @@ class Buffer:
                     owner.store = HostStore(owner.size)
         return owner.store.address + self.origin
 
-    def reserve(self, device: Device, memory: int | None = None, user: int = 0) -> Block:
+    def reserve(self, device: Device, memory: int | None = None, user: int = 0, *, mapped: bool = False) -> Block:
         """The block in a memory of `device`, claimed now if there is none.
 
         `memory` None: wherever on the device the buffer is or, if it is not there yet, where it wants to be.
-        A `user` (the id of a launch) keeps the block until it is taken out of its users.
-        Raises MemObjectAllocationFailure when there is no room.
+        A `user` (the number of a Reservation) keeps the block until it is taken out of its users, and so does one
+        more mapping (`mapped`) until leave_mapping(). Raises MemObjectAllocationFailure when there is no room.
         """
         owner = self.owner
         with owner.context.placing:
@@ -143,6 +144,7 @@ class Buffer:
                 block = owner._claim(device, memory)
             if user:
                 block.users[user] = None
+            block.mapped += mapped
         return block
 
     def _on(self, device: Device, memory: int | None) -> Block | None:
@@ -187,13 +189,26 @@ class Buffer:
         A simulator that has no binary yet cannot place anything: the contents wait in the host's memory.
         """
         owner = self.owner
-        if owner.blocks or owner.on_host:
+        if owner.home is not None or owner.on_host:
             return
-        if device.knows_memories:
-            owner.home = self.reserve(device)
+        if owner.blocks or device.knows_memories:
+            owner._settle_on(device)
         else:
             self.host_address()
             owner.on_host = True
+
+    def _settle_on(self, device: Device) -> None:
+        """Contents are on their way: they get a home, which stays whatever becomes of the launches with a block."""
+        with self.context.placing:
+            if self.home is None and not self.on_host:
+                self.home = next(iter((self.blocks or {}).values()), None) or self._claim(device, None)
+
+    def adopt(self, block: Block) -> bool:
+        """Whether the contents are in `block`; where there are none yet, they are from now on."""
+        with self.context.placing:
+            if self.home is None and not self.on_host:
+                self.home = block
+        return self.home is block
 
     def device_of_contents(self, default: Device) -> Device:
         """The device that a transfer of this buffer keeps busy."""
@@ -208,7 +223,7 @@ class Buffer:
         """The block with the contents; None while they are in the host's own memory."""
         owner = self.owner
         if owner.home is None and owner.blocks and not owner.on_host:
-            owner.home = next(iter(owner.blocks.values()))
+            owner.adopt(next(iter(owner.blocks.values())))
         return owner.home
 
     # Migration
@@ -259,11 +274,6 @@ class Buffer:
                     del self.blocks[key]
                     block.release()
 
-    def drop_left_over(self) -> None:
-        """As drop_unused(), when a migration failed: a block without contents may be where they are soon written."""
-        if self.home is not None or self.on_host:
-            self.drop_unused()
-
     # Contents; offsets count from the buffer's own begin
 
     def write_from(self, host: int, offset: int, size: int) -> None:
@@ -298,10 +308,11 @@ class Buffer:
         With `block` it is there that the host sees it: the board's memory is the host's own.
         """
         pointer = self.host_address() + offset if block is None else block.pointer + self.origin + offset
-        if self.mappings is None:
-            self.mappings = {}
-        self.mappings.setdefault(pointer, []).append((offset, size, flags))
-        self.map_count += 1
+        with self.context.placing:
+            if self.mappings is None:
+                self.mappings = {}
+            self.mappings.setdefault(pointer, []).append((offset, size, flags))
+            self.map_count += 1
         for listener in NOTICES.region_mapped:
             listener(self, pointer, offset, size, flags)
         return pointer
@@ -315,32 +326,31 @@ class Buffer:
 
         Raises InvalidValue for a pointer that is no mapping of this buffer.
         """
-        regions = (self.mappings or {}).get(pointer)
-        if not regions or self.mappings is None:
-            raise InvalidValue(f"{pointer:#x} is not the address of a mapping of this buffer")
-        region = regions.pop()
-        if not regions:
-            del self.mappings[pointer]
-        self.map_count -= 1
+        with self.context.placing:
+            regions = (self.mappings or {}).get(pointer)
+            if not regions or self.mappings is None:
+                raise InvalidValue(f"{pointer:#x} is not the address of a mapping of this buffer")
+            region = regions.pop()
+            if not regions:
+                del self.mappings[pointer]
+            self.map_count -= 1
         for listener in NOTICES.region_unmapped:
             listener(self, pointer, *region)
         return region
 
     def void_mapping(self, pointer: int, region: tuple[int, int, int]) -> None:
         """The contents did not get to a mapping: unmapping it writes nothing back, and may come first."""
-        regions = (self.mappings or {}).get(pointer, [])
-        if region in regions:
-            regions.remove(region)
-            regions.append((region[0], region[1], 0))
+        with self.context.placing:
+            regions = (self.mappings or {}).get(pointer, [])
+            if region in regions:
+                regions.remove(region)
+                regions.append((region[0], region[1], 0))
 
     def reserve_for_mapping(self, device: Device) -> Block | None:
         """A block that the host can use in place, kept until leave_mapping(); None where there is no such memory."""
         if not self.context.unified_memory or not device.knows_memories or self.owner.stays_on_host:
             return None
-        block = self.reserve(device)
-        with self.context.placing:
-            block.mapped += 1
-        return block
+        return self.reserve(device, mapped=True)
 
     def mapped_block(self, pointer: int) -> Block | None:
         """The block that a mapping in place is in."""
@@ -378,6 +388,51 @@ class Buffer:
             listener(self.number)
 
 
+class Reservation:
+    """The blocks that a command will need, kept for it until it gives them back.
+
+    What is forgotten gives them back, too: a command can die with its queue, unrun.
+    """
+
+    __slots__ = ("_number", "_taken")
+
+    def __init__(self) -> None:
+        self._number = next(RESERVATIONS)
+        self._taken: list[tuple[Buffer, Block]] = []
+
+    def take(self, buffer: Buffer, device: Device, memory: int | None = None) -> Block:
+        """The block of a buffer in a memory of `device`, as Buffer.reserve(). Raises MemObjectAllocationFailure."""
+        block = buffer.reserve(device, memory, self._number)
+        self._taken.append((buffer.owner, block))
+        return block
+
+    def leave(self) -> None:
+        """The command has ended well: the contents are where it wanted them. Any lock may be held."""
+        for _, block in self._taken:
+            block.users.pop(self._number, None)
+
+    def give_back(self) -> None:
+        """The command does not need them any more: blocks that only it wanted are free. May be called again."""
+        taken, self._taken = self._taken, []
+        leave_blocks(self._number, taken)
+
+    def __del__(self) -> None:
+        if any(self._number in block.users for _, block in self._taken):
+            context = self._taken[0][0].context
+            context.reaper.append(partial(leave_blocks, self._number, self._taken))
+
+
+RESERVATIONS = count(1)
+
+
+def leave_blocks(user: int, taken: list[tuple[Buffer, Block]]) -> None:
+    """Take a user out of blocks, and free those that nobody needs then."""
+    for _, block in taken:
+        block.users.pop(user, None)
+    for owner in {owner: None for owner, _ in taken}:
+        owner.drop_unused()
+
+
 CHUNK = 8 << 20
 
 
@@ -409,11 +464,3 @@ def copy_block(source: Block, from_address: int, target: Block, to_address: int,
             written = pipeline.submit(copy_context().run, write, store.address, to_address + done, step)
         assert written is not None
         written.result()
-
-
-def context_svm_base(context: Context, pointer: int) -> int | None:
-    """The begin of the SVM allocation of `context` that `pointer` lies in."""
-    for base, size in context.svm.items():
-        if base <= pointer < base + size:
-            return base
-    return None

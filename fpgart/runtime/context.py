@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-import weakref
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fpgart.errors import CLError
-from fpgart.locks import new_lock
-from fpgart.runtime.usm import UsmRegistry, give_back
+from fpgart.runtime.registry import AddressRegistry, Living
+from fpgart.runtime.usm import give_back
 
 if TYPE_CHECKING:
     from fpgart.runtime.device import Device
     from fpgart.runtime.platform import Platform
     from fpgart.runtime.queue import CommandQueue
+    from fpgart.runtime.svm import SvmAllocation
+    from fpgart.runtime.usm import UsmAllocation
 
 Notify = Callable[[CLError], None]
 
@@ -40,14 +42,14 @@ class Context:
         self.devices = devices
         self.properties = properties
         self.reaper: deque[Callable[[], None]] = deque()
-        self.placing = new_lock()
-        """Guards which blocks the context's buffers have, and its queues."""
+        self.placing = threading.Lock()
+        """Guards which blocks and mappings the context's buffers have."""
         self.compiler_mode = 4
         """How programs come to be in the context: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
         self.library_root = ""
-        self.svm: dict[int, int] = {}
-        self.usm = UsmRegistry()
-        self.queues: weakref.WeakSet[CommandQueue] = weakref.WeakSet()
+        self.svm: AddressRegistry[SvmAllocation] = AddressRegistry()
+        self.usm: AddressRegistry[UsmAllocation] = AddressRegistry()
+        self.queues: Living[CommandQueue] = Living()
         self._notify = notify
         self._destructors: list[Callable[[], None]] = []
         self.max_mem_alloc_size = min(device.max_mem_alloc_size for device in devices)
@@ -71,8 +73,7 @@ class Context:
 
     def all_queues(self) -> list[CommandQueue]:
         """The command queues that are alive."""
-        with self.placing:
-            return list(self.queues)
+        return self.queues.all()
 
     def notify(self, error: CLError) -> None:
         """Tell the host's pfn_notify, if it gave one, what went wrong."""

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import enum
-import weakref
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from fpgart.board.memory_system import MemorySystem, Region
 from fpgart.board.mmd import BoardError, Mmd
 from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
+from fpgart.runtime.occupancy import Occupancy
+from fpgart.runtime.registry import Living
 
 if TYPE_CHECKING:
     from fpgart.engine.network import Network
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class Block:
     """A range of a device's memory, held until release().
 
-    `owner` is the number of the buffer or allocation it is for. `users` are the launches that were
-    enqueued and will need it; `running` counts those that run now. The scheduler guards `running`.
+    `owner` is the number of the buffer or allocation it is for. `users` are the reservations of
+    commands that were enqueued and will need it; `running` counts those that run now. The scheduler guards `running`.
     `mapped` counts the host's mappings of it, where the board's memory is the host's own.
     """
 
@@ -59,21 +60,11 @@ class Block:
         self.device.free(self)
 
 
-class Direction(enum.IntFlag):
-    """Which way bytes go, seen from the board; what a half-duplex board can do only one of at a time."""
-
-    NONE = 0
-    IN = 1
-    OUT = 2
-    BOTH = 3
-
-
 class Device:
     """An OpenCL device (OpenCL 3.0, 4.2): one board.
 
-    `id` is its number on the platform, and in its device addresses. `moving`, `programming`, `launches`
-    (those that count on the binary that is loaded), `busy_cores` and `loaded` say what the board is busy with; the
-    scheduler guards them.
+    `id` is its number on the platform, and in its device addresses. `occupancy` and `loaded` say what the board is
+    busy with; the scheduler guards them.
     """
 
     def __init__(
@@ -85,28 +76,24 @@ class Device:
         self.id = id
         self.mmd = mmd
         self.memories = memories
-        self.ready_transfers = scheduler.new_place()
-        self.ready_kernels = scheduler.new_place()
-        self.moving = Direction.NONE
-        self.programming = False
-        self.launches = 0
+        self.ready_transfers = scheduler.new_ready_list(ends_by_itself=True)
+        self.ready_kernels = scheduler.new_ready_list(ends_by_itself=False)
+        self.occupancy = Occupancy(full_duplex=mmd.description.full_duplex, cores=mmd.description.cores)
         self.loaded: dict[str, Region | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
         self.cores = mmd.description.cores
         """How many tasks can run at once; 0 for no limit."""
-        self.busy_cores = 0
-        self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+        self.contexts: Living[Context] = Living()
         """Those that have it and live."""
         self.network: Network | None = None
         """What the kernels of the binary that is loaded share, where they talk to each other."""
-        self.full_duplex = mmd.description.full_duplex
         self._simulator = simulator
         self.knows_memories = not simulator
         """False for a simulator until a binary is loaded: nothing can be placed on it before."""
         self.interleaving = self._own_interleaving()
         """By memory, whether its banks are interleaved by the binary that is loaded."""
-        self.live: dict[int, Block] = {}
-        """The blocks that are taken, by board address."""
+        self._live: dict[int, Block] = {}
+        self._taking = threading.Lock()
         self.pll_settings: tuple[int, ...] = ()
         self._exceptions: tuple[int, Callable[[int], None]] | None = None
         self.before_kernel: Callable[[str], None] | None = None
@@ -149,7 +136,7 @@ class Device:
         if self.network is not None:
             self.network.stop()
             self.network = None
-        self.mmd.renew([block.region.whole() for block in self.live.values()])
+        self.mmd.renew([block.region.whole() for block in self.blocks()])
         for identity in list(self.loaded):
             self.unload(identity)
         self.knows_memories = not self._simulator
@@ -169,9 +156,14 @@ class Device:
             if kind & mask:
                 callback(kind)
 
+    def blocks(self) -> list[Block]:
+        """The blocks that are taken now."""
+        with self._taking:
+            return list(self._live.values())
+
     def bytes_in_use(self) -> int:
         """Bytes of the board's memory that blocks have."""
-        return sum(block.region.size for block in list(self.live.values()))
+        return sum(block.region.size for block in self.blocks())
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """A block in a memory (None: the default one for this size); None when nothing is free there."""
@@ -181,7 +173,9 @@ class Device:
                 listener(self, size, owner)
             return None
         self.mmd.in_use(region.address, size)
-        block = self.live[region.address] = Block(self, region, owner)
+        block = Block(self, region, owner)
+        with self._taking:
+            self._live[region.address] = block
         for listener in NOTICES.block_reserved:
             listener(block)
         return block
@@ -195,6 +189,7 @@ class Device:
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:
             listener(block)
-        self.live.pop(block.region.address, None)
+        with self._taking:
+            self._live.pop(block.region.address, None)
+        self.mmd.unused(block.region.address, block.region.size)  # before it can be somebody else's
         self.memories.free(block.region)
-        self.mmd.unused(block.region.address, block.region.size)

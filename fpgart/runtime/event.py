@@ -11,12 +11,12 @@ from fpgart.errors import InvalidOperation, InvalidValue, ProfilingInfoNotAvaila
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
-    from _thread import LockType
-    from collections import OrderedDict
-
     from fpgart.runtime.context import Context
-    from fpgart.runtime.device import Device, Direction
+    from fpgart.runtime.device import Device
+    from fpgart.runtime.occupancy import Claim, Direction
     from fpgart.runtime.queue import CommandQueue
+    from fpgart.runtime.readiness import ReadyList
+    from fpgart.runtime.threads import Lock
 
 QUEUED = 3
 SUBMITTED = 2
@@ -40,21 +40,27 @@ class Operation(Protocol):
         """What it is, for watchers: transfer, migration, program, kernel or host."""
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
+    def ready_list(self) -> ReadyList:
         """Where it waits for its turn, behind those it may not overtake."""
 
     @property
     def direction(self) -> Direction:
-        """It may overtake those in its place that go other ways."""
+        """It may overtake those in its list that go other ways."""
 
-    def claim(self) -> bool:
-        """Take what it keeps busy; False when that is not free now. The scheduler's lock is held."""
+    def claim(self) -> Claim:
+        """Take what it keeps busy, if that is free now. The scheduler's lock is held."""
 
     def release(self, following: Operation | None) -> None:
         """Give that back; `following` is the stage that comes next. The scheduler's lock is held."""
 
     def run(self) -> Operation | None:
         """Do it, holding no lock; returns the stage that has to follow, if any. Raises CLError."""
+
+    def abandon(self) -> None:
+        """Give back what it reserved when it was made, as its command ends without it. Called once, no lock held.
+
+        run() sees to that by itself when it fails.
+        """
 
 
 class Event:
@@ -73,10 +79,10 @@ class Event:
         "end_ns",
         "handle",
         "operation",
-        "place",
         "predecessors",
         "queue",
         "queued_ns",
+        "ready",
         "start_ns",
         "status",
         "submit_ns",
@@ -103,9 +109,10 @@ class Event:
         self.wait_list: tuple[Event, ...] = ()
         self.predecessors: tuple[Event, ...] = ()
         self.dependants: list[Event] | None = None
-        self.waiters: list[LockType] | None = None
+        self.waiters: list[Lock] | None = None
         self.callbacks: list[tuple[int, Callback]] | None = None
-        self.place: OrderedDict[Event, None] | None = None
+        self.ready: ReadyList | None = None
+        """The list in which it waits for its turn."""
         self.queued_ns = self.submit_ns = self.start_ns = self.end_ns = 0
         for listener in NOTICES.event_made:
             listener(self)
@@ -124,6 +131,8 @@ class Event:
         status = self.status
         if status <= COMPLETE:
             self.context.scheduler.saw_end(self)
+        else:
+            self.context.scheduler.host_polls()
         return status
 
     def set_status(self, status: int) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import enum
-from collections import OrderedDict
 from collections.abc import Iterator
 from struct import Struct
 from time import monotonic_ns
@@ -13,10 +12,8 @@ from weakref import ref
 
 from fpgart import opencl as cl
 from fpgart.board.memory_system import NotVisible, Showing, Window
-from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import BYTES, LOCAL, NOWHERE, NULL, POINTER, EngineKernel, Reach, pack_arguments
 from fpgart.errors import (
-    CLError,
     InvalidArgIndex,
     InvalidArgSize,
     InvalidArgValue,
@@ -24,14 +21,15 @@ from fpgart.errors import (
     InvalidOperation,
     OutOfResources,
 )
-from fpgart.locks import hold_off, let_go
 from fpgart.notices import NOTICES
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Block, Device, Direction
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.buffer import Buffer, Reservation
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.event import Operation
 from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
+from fpgart.runtime.occupancy import Claim, Direction
 from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.programming import load_onto
+from fpgart.runtime.readiness import ReadyList
 from fpgart.runtime.transfers import Migration
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmUse
 
@@ -41,6 +39,8 @@ if TYPE_CHECKING:
 Argument = tuple[int, int, "bytes | int | ref[Buffer] | Pipe"]
 BUFFER, PIPE = -1, -2  # besides the engine's kinds: what has its address at launch
 SIZES = Struct("9Q")
+LARGEST_VALUE = 1 << 16
+"""Bytes of an argument that is passed by value."""
 KERNEL_ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
 
 
@@ -74,7 +74,7 @@ class Kernel:
         self.arguments: list[Argument | None] = [None] * len(self.kinds)
         self.indirect = Indirect.NONE
         self.usm_pointers: list[int] = []
-        program.kernels.add(self)
+        program.admit(self)
 
     @property
     def name(self) -> str:
@@ -136,12 +136,20 @@ class Kernel:
             raise InvalidArgSize(f"{self.describe(index)} needs a size of local memory above 0")
         self.arguments[index] = (LOCAL, size, 0)
 
+    def check_value_size(self, index: int, size: int) -> None:
+        """Raises InvalidArgSize when a value of `size` bytes is not the argument's; to be asked before it is read."""
+        current = self.arguments[index]
+        known = current is not None and current[0] == BYTES and current[1] == size
+        if not known and not (0 < size <= LARGEST_VALUE and self.engine_kernel.accepts(index, size)):
+            raise InvalidArgSize(f"{self.describe(index)} does not have {size} bytes")
+
     def set_value(self, index: int, value: bytes) -> None:
         """A value; raises InvalidArgSize when its size is not the argument's."""
-        current = self.arguments[index]
-        known = current is not None and current[0] == BYTES and current[1] == len(value)
-        if not known and not self.engine_kernel.accepts(index, len(value)):
-            raise InvalidArgSize(f"{self.describe(index)} does not have {len(value)} bytes")
+        self.check_value_size(index, len(value))
+        self.keep_value(index, value)
+
+    def keep_value(self, index: int, value: bytes) -> None:
+        """As set_value(), of a value that has the right size."""
         self.arguments[index] = (BYTES, len(value), value)
 
     def set_pointer(self, index: int, address: int) -> None:
@@ -168,6 +176,7 @@ class Kernel:
         snapshot: list[Argument] = []
         buffers: list[tuple[int, Buffer]] = []
         on_host: list[tuple[int, Buffer]] = []
+        pipes: list[Pipe] = []
         for index, argument in enumerate(self.arguments):
             if argument is None:
                 raise InvalidKernelArgs(f"{self.describe(index)} has not been set")
@@ -185,18 +194,16 @@ class Kernel:
                 declared = self.interface.arguments[index].pipe
                 assert declared is not None
                 value.open()
+                pipes.append(value)
                 argument = (POINTER, 8, value.fifo.end(blocking=declared.blocking))
             snapshot.append(argument)
         launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
         launch.on_host = on_host
+        launch.pipes = pipes
         if len(self.context.usm):
             launch.usm = self._usm_use(device, snapshot)
         if device.knows_memories:
-            try:
-                launch.reserve()
-            except CLError:
-                launch.give_up()
-                raise
+            launch.reserve()
         return launch
 
     def _usm_use(self, device: Device, arguments: list[Argument]) -> UsmUse:
@@ -251,8 +258,10 @@ class LaunchKernel:
         "has_local",
         "kernel",
         "on_host",
+        "pipes",
         "places",
         "program",
+        "reserved",
         "showing",
         "sizes",
         "stage",
@@ -277,7 +286,10 @@ class LaunchKernel:
         self.buffers = buffers
         self.on_host: list[tuple[int, Buffer]] = []
         """Arguments whose buffers are used where they are in the host's memory."""
+        self.pipes: list[Pipe] = []
+        """Those that it has the addresses of: the host may release them as soon as the launch is enqueued."""
         self.places: list[Block] = []
+        self.reserved = Reservation()
         self.dimensions = dimensions
         self.sizes = sizes
         self.has_local = has_local
@@ -299,7 +311,7 @@ class LaunchKernel:
         return self.stage.value
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
+    def ready_list(self) -> ReadyList:
         return self.device.ready_kernels
 
     @property
@@ -316,7 +328,17 @@ class LaunchKernel:
         return self.kernel.engine_kernel.waits_for_others or 0 < self.cores < self.device.cores
 
     def reserve(self) -> None:
-        """Claim a block where each buffer argument is needed, for as long as this launch is there."""
+        """Claim a block where each buffer argument is needed, until the launch has ended.
+
+        Raises MemObjectAllocationFailure, OutOfResources; nothing stays reserved then.
+        """
+        try:
+            self._reserve()
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _reserve(self) -> None:
         device = self.device
         claimed: dict[Buffer, Block] = {}
         for index, buffer in self.buffers:
@@ -331,7 +353,7 @@ class LaunchKernel:
                     f"{self.kernel.describe(index)} has to be in memory '{location}', "
                     f"which board '{device.board.name}' does not have"
                 ) from None
-            block = claimed[buffer.owner] = buffer.reserve(device, memory, id(self))
+            block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory)
             self.places.append(block)
         try:
             self.showing = device.memories.show(self._windows())
@@ -342,45 +364,27 @@ class LaunchKernel:
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
             yield Window(block.address + buffer.origin, buffer.size, self.kernel.describe(index))
 
-    def give_up(self) -> None:
-        """Leave no trace of a launch that finds no room."""
-        self._leave_places()
-        for _, buffer in self.buffers:
-            buffer.owner.drop_unused()
-
-    def drop_places(self) -> None:
-        """The launch fails while it is run: give back the blocks that it alone wanted."""
-        self._leave_places()
-        for _, buffer in self.buffers:
-            buffer.owner.drop_left_over()
+    def abandon(self) -> None:
+        """Give back the blocks that it alone wanted: it will not run, or a stage of it has failed."""
+        self.reserved.give_back()
 
     # The scheduler's side; its lock is held
 
-    def claim(self) -> bool:
-        device = self.device
+    def claim(self) -> Claim:
+        occupancy = self.device.occupancy
         if not self.committed:
-            if device.programming:
-                return False
             split = self.kernel.context.compiler_mode == 5  # programs the board for every launch
-            if split or self.program.identity not in device.loaded:
-                if device.launches or device.moving:
-                    return False
-                device.programming = True
+            if split or self.program.identity not in self.device.loaded:
                 self.stage = Stage.PROGRAM
-                return True
-            if self.cores and device.busy_cores + self.cores > device.cores:
-                return False
-            self._commit()
+                return occupancy.claim_programming()
+            if occupancy.claim_launch(self.cores) is not Claim.TAKEN:
+                return Claim.WAITS
+            self.committed = True
         self.stage = Stage.RUN if self.adopt_places() else Stage.MIGRATE
         if self.stage is Stage.RUN:
             for block in self.places:
                 block.running += 1
-        return True
-
-    def _commit(self) -> None:
-        self.committed = True
-        self.device.launches += 1
-        self.device.busy_cores += self.cores
+        return Claim.TAKEN
 
     def adopt_places(self) -> bool:
         """Whether all buffers are where they are needed; those without contents are by definition."""
@@ -396,9 +400,10 @@ class LaunchKernel:
 
     def release(self, following: Operation | None) -> None:
         if self.stage is Stage.PROGRAM:
-            self.device.programming = False
+            self.device.occupancy.end_programming()
             if following is not None:
-                self._commit()
+                self.device.occupancy.begin_launch(self.cores)
+                self.committed = True
             return
         if self.stage is Stage.RUN:
             for block in self.places:
@@ -410,26 +415,21 @@ class LaunchKernel:
         """The launch is over, well or not."""
         if self.committed:
             self.committed = False
-            self.device.launches -= 1
-            self.device.busy_cores -= self.cores
-        self._leave_places()
-
-    def _leave_places(self) -> None:
-        for block in self.places:
-            block.users.pop(id(self), None)
-
-    def __del__(self) -> None:
-        self._leave_places()
+            self.device.occupancy.end_launch(self.cores)
+        self.reserved.leave()
 
     # Without the lock
 
     def run(self) -> Operation | None:
+        try:
+            return self._run_stage()
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _run_stage(self) -> Operation | None:
         if self.stage is Stage.PROGRAM:
-            try:
-                return self._program()
-            except (BoardError, CLError):
-                self.drop_places()
-                raise
+            return self._program()
         if self.stage is Stage.MIGRATE:
             return MigrateForLaunch(self)
         if NOTICES.migrated:
@@ -503,14 +503,9 @@ class LaunchKernel:
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
-        held = device.scheduler.guards_collector and let_go()  # a kernel may run for long
-        try:
-            engine_kernel.launch(
-                pack_arguments(packed), self.dimensions, self.sizes, self.has_local, reaches, device.network
-            )
-        finally:
-            if held:
-                hold_off()
+        engine_kernel.launch(
+            pack_arguments(packed), self.dimensions, self.sizes, self.has_local, reaches, device.network
+        )
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()
@@ -530,11 +525,11 @@ class LaunchKernel:
         kind, _, value = argument
         if kind != POINTER or not isinstance(value, int):
             return NOWHERE
-        given = [(a.address, a.size) for a in self.usm.allocations] if self.usm is not None else []
-        for address, size in (*given, *self.kernel.context.svm.items()):
-            if address <= value < address + size:
-                return Reach(address, size)
-        return NOWHERE
+        for given in self.usm.allocations if self.usm is not None else ():
+            if given.address <= value < given.address + given.size:
+                return Reach(given.address, given.size)
+        shared = self.kernel.context.svm.find(value)
+        return Reach(shared.pointer, shared.size) if shared is not None else NOWHERE
 
 
 class MigrateForLaunch(Migration):
@@ -553,10 +548,13 @@ class MigrateForLaunch(Migration):
             for (index, _), (buffer, block) in zip(self.launch.buffers, self.moves, strict=True):
                 if buffer.owner.home is not block:
                     buffer.migrate(block, self.launch.reason(index))
-        except (BoardError, CLError):
-            self.launch.drop_places()
+        except BaseException:
+            self.abandon()
             raise
         return self.launch
+
+    def abandon(self) -> None:
+        self.launch.abandon()
 
     def release(self, following: Operation | None) -> None:
         super().release(following)

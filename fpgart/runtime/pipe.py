@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from typing import TYPE_CHECKING
 from weakref import ref
 
@@ -27,8 +27,10 @@ from fpgart.errors import (
     PipeEmpty,
     PipeFull,
 )
-from fpgart.runtime.device import Device, Direction
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.device import Device
+from fpgart.runtime.event import Operation
+from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.readiness import ReadyList
 from fpgart.runtime.transfers import Transfer
 
 if TYPE_CHECKING:
@@ -178,14 +180,14 @@ class MovePacket:
         return self.blocking
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
-        return self.device.scheduler.host_place
+    def ready_list(self) -> ReadyList:
+        return self.device.scheduler.host_ready
 
-    def claim(self) -> bool:
-        return True
+    def claim(self) -> Claim:
+        return Claim.TAKEN
 
     def release(self, following: Operation | None) -> None:
-        """Nothing was kept busy."""
+        """It keeps nothing busy."""
 
     def run(self) -> None:
         """Raises DeviceNotFound, the status -1 that the original gives, when the packet has to wait and may not."""
@@ -199,6 +201,9 @@ class MovePacket:
         while not move(self.address, SLICE_MS if self.blocking else 0):
             if not self.blocking or network.stopped:
                 raise Unready(f"channel '{self.channel}' is {'full' if self.writing else 'empty'}")
+
+    def abandon(self) -> None:
+        """Nothing was reserved."""
 
 
 class MoveVariable(Transfer):

@@ -12,18 +12,9 @@ from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd
 from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Engine, NoEngine
+from fpgart.personality import Personality
 from fpgart.runtime.device import Device
 from fpgart.runtime.scheduler import Scheduler
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """The strings by which hosts find a platform and its devices."""
-
-    name: str
-    vendor: str
-    version: str
-    device_prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +31,7 @@ class Platform:
 
     def __init__(
         self,
-        identity: Identity,
+        personality: Personality,
         boards: list[Board],
         engine: Engine | None,
         scheduler: Scheduler,
@@ -49,7 +40,7 @@ class Platform:
         """`engine` None: it is looked for when it is first needed, and may want to know the boards' `contents`."""
         self.handle = 0
         self.started_ns = monotonic_ns()
-        self.identity = identity
+        self.personality = personality
         self.scheduler = scheduler
         self.devices = [
             Device(self, scheduler, id, board.mmd, board.memories, simulator=board.simulator)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha1
@@ -22,7 +21,7 @@ from fpgart.engine.interface import (
     KernelInterface,
     with_places,
 )
-from fpgart.engine.models import ModelKernel, ModelProgram, model_of
+from fpgart.engine.models import ModelKernel, ModelProgram, has_model
 from fpgart.engine.opencl_c import buffer_locations
 from fpgart.errors import (
     BuildProgramFailure,
@@ -35,6 +34,7 @@ from fpgart.errors import (
     error_of,
 )
 from fpgart.notices import NOTICES
+from fpgart.runtime.registry import Living
 
 if TYPE_CHECKING:
     from fpgart.runtime.context import Context
@@ -73,7 +73,7 @@ class Program:
         self.source = source
         self.il = il
         self.builds = {device: Build() for device in devices}
-        self.kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
+        self._kernels: Living[Kernel] = Living()
         self._made = made
         self._interfaces: dict[str, KernelInterface] = {}
         self._known: dict[str, KernelInterface] = {}
@@ -272,10 +272,17 @@ class Program:
         with self._building:
             if any(self.builds[device].status == cl.CL_BUILD_IN_PROGRESS for device in devices):
                 raise InvalidOperation("a build of this program is still running")
-            if len(self.kernels):
+            if self._kernels:
                 raise InvalidOperation("kernels of this program exist; release them before building it again")
             for device in devices:
                 self.builds[device] = Build(cl.CL_BUILD_IN_PROGRESS)
+
+    def admit(self, kernel: Kernel) -> None:
+        """A kernel was made: no build begins while it lives. Raises InvalidProgramExecutable if one began before."""
+        with self._building:
+            if not self.executable:
+                raise InvalidProgramExecutable(f"the program is being built anew while kernel '{kernel.name}' is made")
+            self._kernels.add(kernel)
 
     def _step(self, devices: list[Device], options: str, work: Callable[[BuiltProgram], str], kind: int) -> None:
         """One build step, already claimed, from in progress to success or error."""
@@ -373,9 +380,8 @@ class Program:
         if name not in self.interfaces():
             known = ", ".join(sorted(self.interfaces())) or "none"
             raise InvalidKernelName(f"the program has no kernel '{name}'; its kernels: {known}")
-        model = model_of(name)
-        if model is not None:
-            return ModelKernel(self.interfaces()[name], model)
+        if has_model(name):
+            return ModelKernel(self.interfaces()[name], has_model=True)
         return self._program().kernel(name)
 
     def binary(self, device: Device) -> bytes:

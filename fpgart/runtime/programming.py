@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import weakref
-from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fpgart.board.mmd import BoardError
 from fpgart.errors import OutOfResources
 from fpgart.runtime.buffer import HostStore
-from fpgart.runtime.device import Block, Device, Direction
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.event import Operation
+from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.readiness import ReadyList
 
 if TYPE_CHECKING:
     from fpgart.runtime.program import Program
@@ -38,9 +40,15 @@ def load_into_memory(device: Device, program: Program) -> None:
     region = device.memories.allocate_program(len(image))
     if region is None:
         raise OutOfResources(f"no {len(image)} bytes free for a program on device {device.id} ('{device.board.name}')")
-    device.mmd.program(image)
+    try:
+        device.mmd.program(image)
+    except BaseException:
+        device.memories.free(region)
+        raise
+    device.unload(program.identity)  # what a context that programs anew for every launch loads once more
     device.loaded[program.identity] = region
-    weakref.finalize(program, device.unload, program.identity).atexit = False
+    forget = program.context.reaper.append  # programs die anywhere, also where the board's memory is locked
+    weakref.finalize(program, forget, partial(device.unload, program.identity)).atexit = False
 
 
 def program_anew(device: Device, program: Program) -> None:
@@ -66,7 +74,7 @@ def program_anew(device: Device, program: Program) -> None:
 def save(device: Device) -> list[tuple[Block, HostStore]]:
     """A copy of every block of the device, in the host's memory. Raises OutOfHostMemory, BoardError."""
     saved = []
-    for block in list(device.live.values()):
+    for block in device.blocks():
         store = HostStore(block.region.size)
         device.mmd.read(block.address, store.address, block.region.size)
         saved.append((block, store))
@@ -98,21 +106,20 @@ class ProgramDevice:
         self.program = program
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
+    def ready_list(self) -> ReadyList:
         return self.device.ready_kernels
 
-    def claim(self) -> bool:
-        device = self.device
-        if device.programming or device.launches or device.moving:
-            return False
-        device.programming = True
-        return True
+    def claim(self) -> Claim:
+        return self.device.occupancy.claim_programming()
 
     def release(self, following: Operation | None) -> None:
-        self.device.programming = False
+        self.device.occupancy.end_programming()
 
     def run(self) -> None:
         load_onto(self.device, self.program)
+
+    def abandon(self) -> None:
+        """It reserves nothing before it runs."""
 
 
 def program_device(device: Device, program: Program) -> None:

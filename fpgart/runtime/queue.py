@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from itertools import count
 from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
 from fpgart.notices import NOTICES
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.event import QUEUED, Event, Operation
+from fpgart.runtime.order import QueueOrder
 
 if TYPE_CHECKING:
     from fpgart.runtime.context import Context
@@ -22,7 +22,7 @@ NUMBERS = count(1)
 class CommandQueue:
     """Commands for one device, in order or out of order.
 
-    `number` is its name in traces. `outstanding` has those that have not ended, oldest first; the scheduler guards it.
+    `number` is its name in traces. `order` knows the commands that have not ended; the scheduler guards it.
     """
 
     def __init__(
@@ -35,11 +35,9 @@ class CommandQueue:
         self.properties = properties
         self.property_list = property_list
         self.in_order = not properties & cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
-        self.outstanding: OrderedDict[Event, None] = OrderedDict()
-        self.barrier: Event | None = None
+        self.order: QueueOrder[Event] = QueueOrder(self.in_order)
         self._scheduler = context.scheduler
-        with context.placing:
-            context.queues.add(self)
+        context.queues.add(self)
         self._scheduler.queue_made(self)
 
     def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
@@ -47,7 +45,7 @@ class CommandQueue:
         event = Event(self.context, self, command_type, operation)
         for listener in NOTICES.command_enqueued:
             listener(event, wait_list, False)
-        self._scheduler.enqueue(event, wait_list)
+        self._enqueue(event, wait_list)
         return event
 
     def run(
@@ -60,24 +58,35 @@ class CommandQueue:
         if blocking:
             try:
                 self._scheduler.run_blocking(event, wait_list)
+            except BaseException:
+                self._give_back_if_refused(event)
+                raise
             finally:
                 for listener in NOTICES.end_observed:
                     listener(event)
         else:
-            self._scheduler.enqueue(event, wait_list)
+            self._enqueue(event, wait_list)
         return event
 
-    def is_barrier(self, event: Event) -> bool:
-        """Whether later commands of the queue have to wait for `event`."""
-        return event.command_type == cl.CL_COMMAND_BARRIER
+    def _enqueue(self, event: Event, wait_list: tuple[Event, ...]) -> None:
+        try:
+            self._scheduler.enqueue(event, wait_list)
+        except BaseException:
+            self._give_back_if_refused(event)
+            raise
+
+    def _give_back_if_refused(self, event: Event) -> None:
+        """A command that the scheduler did not take never ends: its operation is abandoned here."""
+        if event.status == QUEUED and event.operation is not None and event not in self.order.open:
+            event.operation.abandon()
 
     def flush(self) -> None:
         """Hand all that is in the queue to the device (OpenCL 3.0, 5.15)."""
-        if self.outstanding:
-            self._scheduler.hand_over()
+        if self.order.open:
+            self._scheduler.flush()
 
     def finish(self) -> None:
-        """Return when all commands in the queue have ended (OpenCL 3.0, 5.15)."""
+        """Return when all commands that are in the queue now have ended (OpenCL 3.0, 5.15)."""
         self._scheduler.finish(self)
         for listener in NOTICES.queue_drained:
             listener(self)

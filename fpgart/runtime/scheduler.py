@@ -1,229 +1,193 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which command runs when, and on whose thread.
 
-A command is ready once everything it waits for has ended. Ready commands wait, oldest first, in a
-*place*: one per device for transfers, one per device for kernels, one for host work. Transfers of a
-device exclude each other; kernels run beside transfers and beside each other.
+What may begin is decided in runtime/readiness.py. A thread that waits for an event runs what that event needs by
+itself: handing work to another thread costs more than everything else in a small call. Workers (runtime/workers.py)
+take what nobody waits for, at once after a flush and otherwise after a short delay.
 
-A thread that waits for an event runs what that event needs by itself: handing work to another
-thread costs more than everything else in a small call. The worker threads take what nobody waits
-for, at once after a flush and otherwise after a short delay.
-
-One lock guards all state here and in the events. It is never held while a command runs, while
-bytes move or while the host is called back.
+One lock guards the state of all queues and events. It is never held while a command runs, while bytes move, while the
+host is called back, or while objects of the host are destroyed.
 """
 
 from __future__ import annotations
 
-import os
-import threading
-from collections import OrderedDict
-from queue import Empty, SimpleQueue
-from time import monotonic_ns
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fpgart import log
 from fpgart.board.mmd import BoardError
 from fpgart.engine.network import host_waits
-from fpgart.errors import (
-    CLError,
-    ExecStatusErrorForEventsInWaitList,
-    OutOfResources,
-    error_of,
-)
-from fpgart.locks import Lock, QuietLock, hold_off, let_go
+from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.notices import NOTICES
-from fpgart.runtime.device import Direction
-from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event
+from fpgart.runtime.event import COMPLETE, RUNNING, Callback, Event
+from fpgart.runtime.readiness import Aftermath, Readiness, ReadyList, collect, role_of
+from fpgart.runtime.threads import SystemThreads, Threads
+from fpgart.runtime.workers import Workers
 
 if TYPE_CHECKING:
     from fpgart.runtime.event import Operation
     from fpgart.runtime.queue import CommandQueue
 
-DELAY_NS = 200_000  # how long a command may wait for a thread that waits for it
-POLL_S = 0.0005
-QUIET_NS = 20_000_000  # after that long without work the worker sleeps until it is woken
-WALK = 64  # how far a waiting thread looks for something that it can run
-
-Fired = list[tuple[Callback, Event, int]]
-
 
 class Scheduler:
     """Runs the commands of all queues of a process."""
 
-    def __init__(self, *, guard_collector: bool = False) -> None:
-        """`guard_collector` is for hosts written in Python (fpgart/locks.py)."""
-        self._lock: Lock = QuietLock() if guard_collector else threading.Lock()
-        self.guards_collector = guard_collector
-        self._acquire = self._lock.acquire
-        self._release = self._lock.release
-        self.host_place: OrderedDict[Event, None] = OrderedDict()
-        self._places: list[OrderedDict[Event, None]] = [self.host_place]
-        self._wake: SimpleQueue[bool] = SimpleQueue()  # True: do not wait for the delay
-        self._asleep = 0
-        self._workers = 0
-        self._worker_limit = max(2, os.cpu_count() or 2)
-        self._running = 0
+    def __init__(self, threads: Threads | None = None) -> None:
+        self._threads = threads or SystemThreads()
+        self._now = self._threads.now
+        self._lock = self._threads.lock()
+        self._ready = Readiness()
+        self.host_ready = self.new_ready_list(ends_by_itself=True)
+        """Ready commands that touch host memory only."""
+        self._workers = Workers(self._lock, self._threads, self._ready, self._run_where_it_may)
+        self._still = self._threads.bell()
+        self._waits_for_still = 0
         self._closed = False
 
     # What the runtime asks for
 
-    def new_place(self) -> OrderedDict[Event, None]:
-        """Where the ready commands of one kind wait on one device."""
-        place: OrderedDict[Event, None] = OrderedDict()
-        self._places.append(place)
-        return place
+    def new_ready_list(self, *, ends_by_itself: bool) -> ReadyList:
+        """Where the ready commands of one kind on one device wait for their turn."""
+        return self._ready.new_list(ends_by_itself=ends_by_itself)
 
     def enqueue(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
         """Put a command at the end of its queue."""
         queue = event.queue
         assert queue is not None
-        fired: Fired = []
-        now = event.queued_ns = monotonic_ns()
-        self._acquire()
-        try:
+        after = Aftermath()
+        now = event.queued_ns = self._now()
+        with self._lock:
             self._refuse_when_closed()
-            self._follow(event, queue, wait_list)
-            if not event.unmet:
-                self._make_ready(event, now, fired)
-            wake = self._asleep and event.place is not None
-        finally:
-            self._release()
-        if wake:
-            self._wake.put(False)
-        elif not self._workers:
-            self._add_worker()
-        if fired:
-            self._fire(fired)
+            self._entering(event, queue, wait_list)
+            self._ready.enter(event, queue, wait_list, now, after)
+            if event.ready is not None:
+                self._workers.command_ready(now)
+        if after:
+            after.settle()
 
     def run_blocking(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
         """Put a command at the end of its queue and return when it has ended.
 
         Raises the error that it ended with.
         """
+        if not self._run_directly(event, wait_list):
+            self.enqueue(event, wait_list)
+        self.wait(event)
+        if event.status < COMPLETE:
+            raise error_of(event.status, "the command did not complete")
+
+    def _run_directly(self, event: Event, wait_list: tuple[Event, ...]) -> bool:
+        """Run a command that waits for nothing, without any thread having to be told; False if it has to wait."""
         queue = event.queue
         assert queue is not None
-        if not wait_list and not queue.outstanding:
-            now = event.queued_ns = monotonic_ns()
-            self._acquire()
-            try:
-                self._refuse_when_closed()
-                direct = not queue.outstanding and self._claim_unplaced(event)
-                if direct:
-                    queue.outstanding[event] = None
-                    event.status = RUNNING
-                    event.submit_ns = event.start_ns = now
-            finally:
-                self._release()
-            if direct:
-                self._run_where_it_may(event)
-                if event.status > COMPLETE:  # it has further stages
-                    self.wait(event)
-                _raise_failure(event)
-                return
-        self.enqueue(event, wait_list)
-        self.wait(event)
-        _raise_failure(event)
+        if wait_list or queue.order.open:
+            return False
+        now = event.queued_ns = self._now()
+        with self._lock:
+            self._refuse_when_closed()
+            if queue.order.open or not self._ready.claim_at_once(event):
+                return False
+            self._entering(event, queue, ())
+            queue.order.follow(event, role_of(event), waits=False)
+            event.status = RUNNING
+            event.submit_ns = event.start_ns = now
+        self._run_where_it_may(event)
+        self._stop_looking()
+        return True
 
     def wait(self, event: Event) -> None:
         """Return when `event` has ended, however it ended; until then run what it needs."""
         helped = False
         while event.status > COMPLETE:
             waiter = None
-            self._acquire()
-            try:
+            with self._lock:
                 if event.status <= COMPLETE:
                     break
-                mine = self._claim_for(event)
+                mine = None if self._closed else self._ready.claim_needed(event)
                 if mine is None:
-                    waiter = threading.Lock()
+                    self._ready.make_due(self._now())
+                    self._workers.leave()
+                    if self._workers.stranded:
+                        mine = self._workers.claim()
+                if mine is None:
+                    waiter = self._threads.lock()
                     waiter.acquire()
                     if event.waiters is None:
                         event.waiters = []
                     event.waiters.append(waiter)
-            finally:
-                self._release()
             if mine is not None:
                 helped = True
                 self._run_where_it_may(mine)
+                mine = None
             elif waiter is not None:
-                if helped:  # what I made ready may have to be run by somebody before I am served
-                    self.hand_over()
-                    helped = False
+                helped = False
                 host_waits(True)
                 try:
                     waiter.acquire()
                 finally:
                     host_waits(False)
         if helped:
-            self.hand_over()
+            self._stop_looking()
 
-    def hand_over(self) -> None:
-        """Let the worker take what is ready, without delay."""
-        if any(self._places):
-            if not self._workers:
-                self._add_worker()
-            self._wake.put(True)
+    def flush(self) -> None:
+        """Have everything that was enqueued until now begin as soon as it may, without further calls."""
+        with self._lock:
+            self._ready.make_due(self._now())
+            self._workers.leave()
+            stranded = self._workers.stranded
+        while stranded:  # no thread can be made: then it is this one that has to run them
+            with self._lock:
+                event = self._workers.claim()
+            if event is None:
+                return
+            self._run_where_it_may(event)
 
     def finish(self, queue: CommandQueue) -> None:
-        """Return when every command in `queue` has ended."""
-        while queue.outstanding:
-            self._acquire()
-            try:
-                last = next(reversed(queue.outstanding), None)
-            finally:
-                self._release()
-            if last is not None:
-                self.wait(last)
+        """Return when every command that is in `queue` now has ended."""
+        with self._lock:
+            open_ = queue.order.open
+            commands = list(open_) if not queue.in_order else [next(reversed(open_))] if open_ else []
+        for event in commands:
+            self.wait(event)
 
     def unfinished(self, queues: list[CommandQueue]) -> list[Event]:
         """The commands in some queues that have not ended."""
-        self._acquire()
-        try:
-            return [event for queue in queues for event in queue.outstanding]
-        finally:
-            self._release()
+        with self._lock:
+            return [event for queue in queues for event in queue.order.open]
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
-        self._acquire()
-        try:
+        with self._lock:
             pending = event.status > status
             if pending:
                 if event.callbacks is None:
                     event.callbacks = []
                 event.callbacks.append((status, callback))
-        finally:
-            self._release()
         if not pending:
             callback(event, min(event.status, status) if event.status < 0 else status)
 
     def end_user_event(self, event: Event, status: int) -> None:
-        fired: Fired = []
-        self._acquire()
-        try:
+        after = Aftermath()
+        with self._lock:
             if event.status > COMPLETE:
-                self._end(event, status, fired)
-        finally:
-            self._release()
-        self._fire(fired)
-        self.hand_over()
+                self._ready.end(event, status, self._now(), after)
+        after.settle()
+        self._stop_looking()
+
+    def host_polls(self) -> None:
+        """The host asks for the status of a command that has not ended, and may do nothing else from now on."""
+        if self._workers.stranded:
+            self.flush()
 
     def settle(self, patience_s: float) -> bool:
         """Wait until nothing runs and nothing is ready to run; False when that takes longer."""
-        deadline = monotonic_ns() + int(patience_s * 1e9)
-        pause = threading.Event()
-        while self._running or any(self._places):
-            if monotonic_ns() > deadline:
-                return False
-            self.hand_over()
-            pause.wait(POLL_S)
-        return True
+        self.flush()
+        return self._wait_until_still(patience_s, lambda: not (self._ready.running or self._ready.any_ready()))
 
     # Time, for those who ask; a scheduler with a clock of its own answers otherwise
 
     def host_time(self) -> int:
         """Nanoseconds of the clock that stage_time() is in, now."""
-        return monotonic_ns()
+        return self._now()
 
     def stage_time(self, event: Event, stage: str) -> int:
         """Nanoseconds at which a command reached a stage: queued, submit, start or end."""
@@ -240,277 +204,97 @@ class Scheduler:
 
     def close(self, patience_s: float) -> bool:
         """Start nothing more, and wait for what runs; True when everything stands still."""
-        self._acquire()
-        try:
+        with self._lock:
             self._closed = True
-        finally:
-            self._release()
-        for _ in range(self._workers):
-            self._wake.put(True)
-        deadline = monotonic_ns() + int(patience_s * 1e9)
-        pause = threading.Event()
-        while self._running and monotonic_ns() < deadline:
-            pause.wait(POLL_S)
-        return not self._running
+            self._workers.close()
+        return self._wait_until_still(patience_s, lambda: not self._ready.running)
 
     def reopen(self) -> None:
         """Take commands again after close()."""
-        self._closed = False
+        with self._lock:
+            self._closed = False
+            self._workers.reopen()
 
     # With the lock held
-
-    def _begin(self) -> None:
-        """This thread runs a command: no destructor of the host may wait for it here."""
-        self._running += 1
-        if self.guards_collector:
-            hold_off()
-
-    def _stop(self) -> None:
-        self._running -= 1
-        if self.guards_collector:
-            let_go()
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
             raise OutOfResources("the process is exiting")
 
-    def _follow(self, event: Event, queue: CommandQueue, wait_list: tuple[Event, ...]) -> None:
-        """Count what must end before `event`, and leave word there."""
-        outstanding = queue.outstanding
-        event.wait_list = predecessors = wait_list
-        if queue.in_order:
-            if outstanding:
-                predecessors = (*wait_list, next(reversed(outstanding)))
-        elif event.operation is None and not wait_list:
-            predecessors = tuple(outstanding)
-        elif queue.barrier is not None:
-            predecessors = (*wait_list, queue.barrier)
-        for other in predecessors:
-            if other.status > COMPLETE:
-                if other.dependants is None:
-                    other.dependants = []
-                other.dependants.append(event)
-                event.unmet += 1
-        event.predecessors = predecessors
-        outstanding[event] = None
-        if event.operation is None and queue.is_barrier(event):
-            queue.barrier = event
-
-    def _make_ready(self, event: Event, now: int, fired: Fired) -> None:
-        failed = any(other.status < COMPLETE for other in event.wait_list)
-        event.wait_list = event.predecessors = ()
-        event.status = SUBMITTED
-        event.submit_ns = now
-        if event.callbacks:
-            self._collect(event, SUBMITTED, fired)
-        operation = event.operation
-        if failed:
-            self._end(event, ExecStatusErrorForEventsInWaitList.status, fired)
-        elif operation is None:
-            event.start_ns = now
-            if event.callbacks:
-                self._collect(event, RUNNING, fired)
-            self._end(event, COMPLETE, fired)
-        else:
-            event.place = place = operation.place
-            place[event] = None
-
-    def _claim_unplaced(self, event: Event) -> bool:
-        """Start a command that never waited, if nothing stands in its way."""
-        operation = event.operation
-        assert operation is not None
-        if operation.place or not operation.claim():
-            return False
-        self._begin()
-        return True
-
-    def _claim(self, event: Event) -> bool:
-        """Take a ready command out of its place, if nothing that it conflicts with runs or is older."""
-        place, operation = event.place, event.operation
-        assert place is not None
-        assert operation is not None
-        direction = operation.direction
-        for older in place:
-            if older is event:
-                break
-            assert older.operation is not None
-            if direction & older.operation.direction:
-                return False
-        if not operation.claim():
-            return False
-        del place[event]
-        event.place = None
-        self._begin()
-        return True
-
-    def _claim_first(self, place: OrderedDict[Event, None], older_than: int) -> Event | None:
-        """The oldest command of a place that can start now."""
-        before = Direction.NONE
-        for event in place:
-            operation = event.operation
-            assert operation is not None
-            if event.queued_ns > older_than:
-                break
-            if not operation.direction & before and operation.claim():
-                del place[event]
-                event.place = None
-                self._begin()
-                return event
-            before |= operation.direction
-            if before == Direction.BOTH:
-                break
-        return None
-
-    def _claim_for(self, event: Event) -> Event | None:
-        """Something ready that `event` waits for, `event` itself at best."""
-        if self._closed:
-            return None
-        for _ in range(WALK):
-            place = event.place
-            if place is not None:
-                if self._claim(event):
-                    return event
-                return self._claim_first(place, event.queued_ns)
-            queue = event.queue
-            if event.status <= RUNNING or queue is None:
-                return None
-            if queue.in_order:
-                oldest = next(iter(queue.outstanding))
-                if oldest is not event:
-                    event = oldest
-                    continue
-            unfinished = next((e for e in event.predecessors if e.status > RUNNING), None)
-            if unfinished is None:
-                return None
-            event = unfinished
-        return None
-
-    def _claim_any(self, older_than: int) -> Event | None:
-        if self._closed:
-            return None
-        for place in self._places:
-            if place:
-                event = self._claim_first(place, older_than)
-                if event is not None:
-                    return event
-        return None
-
-    def _end(self, event: Event, status: int, fired: Fired) -> None:
-        """The end of `event`, and of everything that ends with it."""
-        ended = [(event, status)]
-        now = monotonic_ns()
-        while ended:
-            event, status = ended.pop()
-            event.end_ns = now
-            event.status = status
-            queue = event.queue
-            if queue is not None:
-                queue.outstanding.pop(event, None)
-                if queue.barrier is event:
-                    queue.barrier = None
-            if event.callbacks:
-                self._collect(event, status, fired)
-            if event.waiters:
-                for waiter in event.waiters:
-                    waiter.release()
-                event.waiters = None
-            dependants, event.dependants = event.dependants, None
-            event.operation = None
-            for other in dependants or ():
-                other.unmet -= 1
-                if other.unmet == 0:
-                    if other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
-                        self._make_ready(other, now, fired)
-                    else:
-                        ended.append((other, self._pass_through(other, now, fired)))
-
-    def _pass_through(self, event: Event, now: int, fired: Fired) -> int:
-        """A command without work of its own, or whose wait list failed, ends as soon as it may start."""
-        failed = any(other.status < COMPLETE for other in event.wait_list)
-        event.wait_list = event.predecessors = ()
-        event.submit_ns = event.start_ns = now
-        event.status = SUBMITTED
-        if event.callbacks:
-            self._collect(event, SUBMITTED, fired)
-            if not failed:
-                self._collect(event, RUNNING, fired)
-        return ExecStatusErrorForEventsInWaitList.status if failed else COMPLETE
-
-    def _collect(self, event: Event, status: int, fired: Fired) -> None:
-        """Move the callbacks that are due to `fired`."""
-        due = [entry for entry in event.callbacks or () if entry[0] >= status]
-        if due:
-            event.callbacks = [entry for entry in event.callbacks or () if entry[0] < status]
-            due.sort(key=lambda entry: -entry[0])
-            fired.extend((callback, event, status if status < 0 else wanted) for wanted, callback in due)
+    def _entering(self, event: Event, queue: CommandQueue, wait_list: tuple[Event, ...]) -> None:
+        """A command is about to enter its queue; for schedulers with a clock of their own."""
 
     # Without the lock
+
+    def _stop_looking(self) -> None:
+        """The calling thread runs nothing more: whoever is needed for what is ready takes over."""
+        if self._ready.any_ready():
+            with self._lock:
+                self._workers.leave()
+
+    def _wait_until_still(self, patience_s: float, still: Callable[[], bool]) -> bool:
+        deadline = self._now() + int(patience_s * 1e9)
+        while True:
+            with self._lock:
+                if still():
+                    return True
+                self._waits_for_still += 1
+            left = deadline - self._now()
+            if left <= 0 or not self._still.wait(left / 1e9):
+                with self._lock:
+                    return still()
 
     def _run_where_it_may(self, event: Event) -> None:
         """Run a claimed command here; one that may wait for later commands on a thread of its own."""
         operation = event.operation
-        if operation is not None and operation.needs_thread:
-            name = f"fpgart {operation.name}"
-            threading.Thread(target=self._run_apart, args=(event,), name=name, daemon=True).start()
-            if self.guards_collector:
-                let_go()
-        else:
+        if operation is None or not operation.needs_thread:
             self._run(event)
+        elif not self._threads.start(lambda: self._run_apart(event)):
+            self._ended_stage(event, OutOfResources.status, None)
+            _tell(event, OutOfResources("the system has no thread for a command that may wait for others"))
 
     def _run_apart(self, event: Event) -> None:
         self._run(event)
-        self.hand_over()  # nobody else knows of what became ready
+        self._stop_looking()
 
     def _run(self, event: Event) -> None:
-        """Run a claimed command to the end of its stage."""
-        operation = event.operation
-        assert operation is not None
-        fired: Fired = []
+        """Run a claimed command as far as its stages may follow each other."""
         if event.status != RUNNING:
-            event.start_ns = monotonic_ns()
+            event.start_ns = self._now()
             event.status = RUNNING
             if event.callbacks:
-                self._acquire()
-                try:
-                    self._collect(event, RUNNING, fired)
-                finally:
-                    self._release()
-                self._fire(fired)
-                fired = []
-        status = self._run_stages(event, operation, fired)
-        operation = None
-        if status is None:  # the next stage has to wait; somebody will take it
-            self.hand_over()
-            return
-        if fired:
-            self._fire(fired)
-        if event.context.reaper:
-            event.context.reap()
+                after = Aftermath()
+                with self._lock:
+                    collect(event, RUNNING, after)
+                after.settle()
+        operation = event.operation
+        while operation is not None:
+            operation = self._ended_stage(event, *self._run_stage(event, operation))
+        context = event.context
+        if context.reaper:
+            context.reap()
 
-    def _run_stages(self, event: Event, operation: Operation, fired: Fired) -> int | None:
-        """Run stage after stage as long as each can start at once; the status at the end, None before it."""
-        while True:
-            status, following = self._run_stage(event, operation)
-            self._acquire()
-            try:
-                operation.release(following)
-                if following is None:
-                    self._stop()
-                    self._end(event, status, fired)
-                    return status
-                event.operation = operation = following
-                if (operation.direction and operation.place) or not operation.claim():
-                    self._stop()
-                    event.place = place = operation.place
-                    place[event] = None
-                    return None
-            finally:
-                self._release()
+    def _ended_stage(self, event: Event, status: int, following: Operation | None) -> Operation | None:
+        """Take note of the end of a stage; returns the stage that this thread has to run next."""
+        after = Aftermath()
+        operation = event.operation  # destroyed without the lock
+        with self._lock:
+            next_stage = self._ready.stage_ended(event, status, following, self._now(), after)
+            if next_stage is not None:  # this thread will not look at what the ended stage was in the way of
+                self._workers.leave()
+            if self._waits_for_still:
+                for _ in range(self._waits_for_still):
+                    self._still.ring()
+                self._waits_for_still = 0
+        del operation
+        if after:
+            after.settle()
+        return next_stage
 
     def _run_stage(self, event: Event, operation: Operation) -> tuple[int, Operation | None]:
         begin = 0
         if NOTICES.operation_began:
-            begin = monotonic_ns()
+            begin = self._now()
             for listener in NOTICES.operation_began:
                 listener(event, operation)
         status, following = COMPLETE, None
@@ -529,68 +313,7 @@ class Scheduler:
             listener(event, operation, begin, status)
         return status, following
 
-    def _fire(self, fired: Fired) -> None:
-        for callback, event, status in fired:
-            try:
-                callback(event, status)
-            except BaseException:
-                log.bug("an event callback failed")
-
-    # Workers
-
-    def _add_worker(self) -> None:
-        self._acquire()
-        try:
-            if self._workers >= self._worker_limit or self._closed:
-                return
-            self._workers += 1
-            first = self._workers == 1
-        finally:
-            self._release()
-        threading.Thread(target=self._work, args=(first,), name="fpgart worker", daemon=True).start()
-
-    def _work(self, stays: bool) -> None:
-        """Take what is ready until there is none; the first worker stays for more."""
-        urgent = not stays
-        last_work = monotonic_ns()
-        while not self._closed:
-            now = monotonic_ns()
-            self._acquire()
-            try:
-                event = self._claim_any(now if urgent else now - DELAY_NS)
-                more = event is not None and any(self._places)
-                sleeping = event is None and now - last_work > QUIET_NS and not any(self._places)
-                self._asleep = int(sleeping) if stays else self._asleep
-            finally:
-                self._release()
-            if event is not None:
-                if more and self._workers < self._worker_limit:
-                    self._add_worker()
-                self._run_where_it_may(event)
-                event = None
-                last_work = monotonic_ns()
-                continue
-            if not stays:
-                break
-            try:
-                urgent = self._wake.get(timeout=None if sleeping else POLL_S)
-            except Empty:
-                urgent = False
-            if sleeping:
-                self._asleep = 0
-                last_work = monotonic_ns()
-        self._acquire()
-        try:
-            self._workers -= 1
-        finally:
-            self._release()
-
 
 def _tell(event: Event, error: CLError) -> None:
     log.error(error)
     event.context.notify(error)
-
-
-def _raise_failure(event: Event) -> None:
-    if event.status < COMPLETE:
-        raise error_of(event.status, "the command did not complete")

@@ -18,9 +18,12 @@ from weakref import WeakKeyDictionary
 from fpgart.notices import NOTICES
 from fpgart.runtime.board_clock import BoardClocks, StepTime
 from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event
+from fpgart.runtime.order import QueueOrder, Role
 from fpgart.runtime.planning import Planner
 from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.readiness import role_of
 from fpgart.runtime.scheduler import Scheduler
+from fpgart.runtime.threads import Threads
 
 HOST_NS = 1_000
 """What the host takes for enqueueing a command; nothing else that it does takes time. Threads begin there."""
@@ -60,18 +63,16 @@ class Command:
 
 
 class Row:
-    """A command queue in the simulated clock: what later commands in it have to wait for."""
+    """A command queue in the simulated clock."""
 
-    __slots__ = ("barrier", "end", "last", "open", "queued")
+    __slots__ = ("end", "order", "queued")
 
-    def __init__(self, queued: int) -> None:
+    def __init__(self, queued: int, *, in_order: bool) -> None:
         self.queued = queued
         self.end = 0
         """When all that is settled has ended."""
-        self.last: Command | None = None
-        self.barrier: Command | None = None
-        self.open: dict[Command, None] = {}
-        """Those that are not settled."""
+        self.order: QueueOrder[Command] = QueueOrder(in_order)
+        """What later commands have to wait for; open are those that are not settled."""
 
 
 class SimulatedClock:
@@ -117,7 +118,7 @@ class SimulatedClock:
     def row(self, queue: CommandQueue) -> Row:
         row = self._rows.get(queue)
         if row is None:
-            row = self._rows[queue] = Row(self.now())
+            row = self._rows[queue] = Row(self.now(), in_order=queue.in_order)
         return row
 
     def command(self, event: Event) -> Command:
@@ -134,20 +135,11 @@ class SimulatedClock:
         self.turn(queued + HOST_NS)
         command = self._commands[event] = Command(next(self._numbers), event, queued)
         command.awaited = tuple(self.command(other) for other in wait_list)
-        before: list[Command] = list(command.awaited)
-        if queue.in_order:
-            if row.last is not None:
-                before.append(row.last)
-        elif event.operation is None and not wait_list:
-            before += row.open
+        role = role_of(event)
+        if role is not Role.WORK and not wait_list and not queue.in_order:
             command.submit = max(command.submit, row.end)
-        elif row.barrier is not None:
-            before.append(row.barrier)
-        row.last = command
-        if event.operation is None and queue.is_barrier(event):
-            row.barrier = command
-        row.open[command] = None
-        for other in dict.fromkeys(before):
+        before = row.order.follow(command, role, waits=bool(wait_list))
+        for other in dict.fromkeys((*command.awaited, *before)):
             if other.settled:
                 command.submit = max(command.submit, other.end)
             else:
@@ -179,7 +171,7 @@ class SimulatedClock:
                 self.untold.append((event, command, steps))
             row = self.row(event.queue)
             row.end = max(row.end, command.end)
-            row.open.pop(command, None)
+            row.order.ended(command)
             for other in self._finish(command):
                 heappush(ready, (other.number, other))
 
@@ -210,8 +202,8 @@ class SimulatedClock:
 class ModelScheduler(Scheduler):
     """The scheduler with a simulated clock beside it: commands run as ever, their times are the clock's."""
 
-    def __init__(self, *, guard_collector: bool = False) -> None:
-        super().__init__(guard_collector=guard_collector)
+    def __init__(self, threads: Threads | None = None) -> None:
+        super().__init__(threads)
         self.clock = SimulatedClock()
 
     # Commands
@@ -220,16 +212,8 @@ class ModelScheduler(Scheduler):
         super().enqueue(event, wait_list)
         self._tell()
 
-    def _follow(self, event: Event, queue: CommandQueue, wait_list: tuple[Event, ...]) -> None:
+    def _entering(self, event: Event, queue: CommandQueue, wait_list: tuple[Event, ...]) -> None:
         self.clock.enqueue(event, queue, wait_list)
-        super()._follow(event, queue, wait_list)
-
-    def _claim_unplaced(self, event: Event) -> bool:
-        claimed = super()._claim_unplaced(event)
-        if claimed:
-            assert event.queue is not None
-            self.clock.enqueue(event, event.queue, ())
-        return claimed
 
     def run_blocking(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
         try:
@@ -239,12 +223,9 @@ class ModelScheduler(Scheduler):
             self.saw_end(event)
 
     def end_user_event(self, event: Event, status: int) -> None:
-        self._acquire()
-        try:
+        with self._lock:
             if event.status > COMPLETE:
                 self.clock.set_user_event(event, status)
-        finally:
-            self._release()
         self._tell()
         super().end_user_event(event, status)
 
@@ -252,39 +233,27 @@ class ModelScheduler(Scheduler):
         """Watchers hear of what was settled once the lock is not held."""
         if not self.clock.untold:
             return
-        self._acquire()
-        try:
+        with self._lock:
             untold, self.clock.untold = self.clock.untold, []
-        finally:
-            self._release()
         for event, command, steps in untold:
             for listener in NOTICES.modelled:
                 listener(event, command, steps)
 
     def boards_renewed(self) -> None:
-        self._acquire()
-        try:
+        with self._lock:
             self.clock.forget_boards()
-        finally:
-            self._release()
 
     # What the host learns, and when
 
     def queue_made(self, queue: CommandQueue) -> None:
-        self._acquire()
-        try:
+        with self._lock:
             self.clock.row(queue)
-        finally:
-            self._release()
 
     def saw_end(self, event: Event) -> None:
-        self._acquire()
-        try:
+        with self._lock:
             command = self.clock.command(event)
             if command.settled:
                 self.clock.reach(command.end)
-        finally:
-            self._release()
 
     def wait(self, event: Event) -> None:
         super().wait(event)
@@ -300,12 +269,9 @@ class ModelScheduler(Scheduler):
         return super().unfinished(queues)
 
     def _saw_ends(self, queues: list[CommandQueue]) -> None:
-        self._acquire()
-        try:
+        with self._lock:
             for queue in queues:
                 self.clock.reach(self.clock.row(queue).end)
-        finally:
-            self._release()
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
         """A callback is in a thread of its own that begins when the event reaches the status."""
@@ -321,25 +287,16 @@ class ModelScheduler(Scheduler):
         super().add_callback(event, status, called)
 
     def _turn(self, to: int) -> int:
-        self._acquire()
-        try:
+        with self._lock:
             return self.clock.turn(to)
-        finally:
-            self._release()
 
     def host_time(self) -> int:
-        self._acquire()
-        try:
+        with self._lock:
             return self.clock.now()
-        finally:
-            self._release()
 
     def stage_time(self, event: Event, stage: str) -> int:
-        self._acquire()
-        try:
+        with self._lock:
             return int(getattr(self.clock.command(event), stage))
-        finally:
-            self._release()
 
 
 STAGES = {SUBMITTED: "submit", RUNNING: "start"}

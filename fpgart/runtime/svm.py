@@ -3,19 +3,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from fpgart.board.first_fit import round_up
 from fpgart.notices import NOTICES
-from fpgart.runtime.context import Context
+
+if TYPE_CHECKING:
+    from fpgart.runtime.context import Context
 
 PAGE = 4096
 LARGEST_ALIGNMENT = 128
+
+
+@dataclass(frozen=True, slots=True)
+class SvmAllocation:
+    """`size` bytes at `pointer`, whole pages."""
+
+    pointer: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.pointer + self.size
 
 
 def allocate(context: Context, size: int, alignment: int) -> int:
     """Address of `size` bytes; 0 when there is no memory."""
     address = context.devices[0].mmd.host_alloc(size, alignment or LARGEST_ALIGNMENT)
     if address:
-        context.svm[address] = round_up(size, PAGE)
+        context.svm.add(SvmAllocation(address, round_up(size, PAGE)))
         for listener in NOTICES.svm_allocated:
             listener(address, size)
     return address
@@ -23,7 +40,7 @@ def allocate(context: Context, size: int, alignment: int) -> int:
 
 def free(context: Context, address: int) -> bool:
     """Give an allocation back; False when `address` is none of this context."""
-    if context.svm.pop(address, None) is None:
+    if context.svm.remove(address) is None:
         return False
     for listener in NOTICES.svm_freed:
         listener(address)

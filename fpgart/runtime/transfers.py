@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fpgart._native import ffi, lib
-from fpgart.board.mmd import BoardError
-from fpgart.errors import CLError, MemObjectAllocationFailure
-from fpgart.runtime.buffer import Buffer, HostStore
-from fpgart.runtime.device import Block, Device, Direction
-from fpgart.runtime.event import Event, Operation
+from fpgart.runtime.buffer import Buffer, HostStore, Reservation
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.event import Operation
+from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.readiness import ReadyList
 
 FILL_CHUNK = 1 << 20
 
@@ -35,34 +34,37 @@ class Transfer:
         self.busy: tuple[Device, ...] = ()
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
+    def ready_list(self) -> ReadyList:
         return self.device.ready_transfers
 
     @property
     def direction(self) -> Direction:
-        return self.way if self.device.full_duplex else Direction.BOTH
+        return self.device.occupancy.lanes(self.way)
 
     def devices(self) -> tuple[Device, ...]:
         """The boards that it keeps busy, as things are now."""
         return (self.device,)
 
-    def claim(self) -> bool:
+    def claim(self) -> Claim:
         devices = self.devices()
         way = self.way
         for device in devices:
-            if device.programming or device.moving & (way if device.full_duplex else Direction.BOTH):
-                return False
+            if not device.occupancy.admits(way):
+                return Claim.WAITS
         for device in devices:
-            device.moving |= way if device.full_duplex else Direction.BOTH
+            device.occupancy.begin_transfer(way)
         self.busy = devices
-        return True
+        return Claim.TAKEN
 
     def release(self, following: Operation | None) -> None:
         for device in self.busy:
-            device.moving &= ~(self.way if device.full_duplex else Direction.BOTH)
+            device.occupancy.end_transfer(self.way)
 
     def run(self) -> Operation | None:
         raise NotImplementedError
+
+    def abandon(self) -> None:
+        """Nothing was reserved but the buffer's home, which stays the buffer's."""
 
 
 class WriteBuffer(Transfer):
@@ -223,9 +225,13 @@ class MapBuffer(WriteBuffer):
     def run(self) -> None:
         try:
             self.buffer.map_in(self.host, self.offset, self.size, self.flags)
-        except (BoardError, CLError):
-            self.buffer.void_mapping(self.host, (self.offset, self.size, self.flags))
+        except BaseException:
+            self.abandon()
             raise
+
+    def abandon(self) -> None:
+        """The host may unmap what it got no contents in: nothing is written back then."""
+        self.buffer.void_mapping(self.host, (self.offset, self.size, self.flags))
 
 
 class UnmapBuffer(MapBuffer):
@@ -236,6 +242,9 @@ class UnmapBuffer(MapBuffer):
 
     def run(self) -> None:
         self.buffer.map_out(self.host, (self.offset, self.size, self.flags))
+
+    def abandon(self) -> None:
+        """The region has been unmapped since the host's call; nothing is written back."""
 
 
 class Migration(Transfer):
@@ -261,11 +270,11 @@ class Migration(Transfer):
                 found[home.device] = None
         return tuple(found)
 
-    def claim(self) -> bool:
+    def claim(self) -> Claim:
         for buffer, target in self.moves:
             home = buffer.owner.home
             if home is not target and (target.running or (home is not None and home.running)):
-                return False
+                return Claim.YIELDS
         return super().claim()
 
     def run(self) -> Operation | None:
@@ -286,36 +295,31 @@ class MapInPlace(Migration):
 class MigrateToDevice(Migration):
     """Buffers to a device because the host says so (OpenCL 3.0, 5.7); room is reserved at once."""
 
-    __slots__ = ()
+    __slots__ = ("_reserved",)
 
     def __init__(self, device: Device, buffers: list[Buffer], keep: bool) -> None:
         """Raises MemObjectAllocationFailure; nothing stays reserved then."""
-        moves: list[tuple[Buffer, Block]] = []
+        self._reserved = Reservation()
         try:
-            for buffer in buffers:
-                moves.append((buffer, buffer.reserve(device, user=id(self))))
-        except MemObjectAllocationFailure:
-            self._leave(moves)
-            for buffer, _ in moves:
-                buffer.owner.drop_unused()
+            moves = [(buffer, self._reserved.take(buffer, device)) for buffer in buffers]
+        except BaseException:
+            self.abandon()
             raise
         super().__init__(device, moves, "clEnqueueMigrateMemObjects", keep=keep)
 
     def run(self) -> Operation | None:
         try:
             return super().run()
-        except (BoardError, CLError):
-            self._leave(self.moves)
-            for buffer, _ in self.moves:
-                buffer.owner.drop_left_over()
+        except BaseException:
+            self.abandon()
             raise
 
-    def _leave(self, moves: list[tuple[Buffer, Block]]) -> None:
-        for _, block in moves:
-            block.users.pop(id(self), None)
+    def release(self, following: Operation | None) -> None:
+        super().release(following)
+        self._reserved.leave()
 
-    def __del__(self) -> None:
-        self._leave(getattr(self, "moves", []))
+    def abandon(self) -> None:
+        self._reserved.give_back()
 
 
 class MigrateToHost(Transfer):
@@ -333,36 +337,47 @@ class MigrateToHost(Transfer):
     def devices(self) -> tuple[Device, ...]:
         return tuple({buffer.device_of_contents(self.device): None for buffer in self.buffers})
 
-    def claim(self) -> bool:
+    def claim(self) -> Claim:
         homes = [buffer.owner.home for buffer in self.buffers]
-        return not any(home.running for home in homes if home is not None) and super().claim()
+        if any(home.running for home in homes if home is not None):
+            return Claim.YIELDS
+        return super().claim()
 
     def run(self) -> None:
         for buffer in self.buffers:
             buffer.migrate_to_host(self.reason, keep=self.keep)
 
 
+def nothing() -> None:
+    """What most work on the host leaves behind when it is not done."""
+
+
 class HostWork:
     """Work that touches host memory only: it conflicts with nothing."""
 
-    __slots__ = ("device", "work")
+    __slots__ = ("device", "instead", "work")
     name = "host"
     needs_thread = False
     direction = Direction.NONE
 
-    def __init__(self, device: Device, work: Callable[[], None]) -> None:
+    def __init__(self, device: Device, work: Callable[[], None], instead: Callable[[], None] = nothing) -> None:
+        """`instead` is called when the work will not be done."""
         self.device = device
         self.work = work
+        self.instead = instead
 
     @property
-    def place(self) -> OrderedDict[Event, None]:
-        return self.device.scheduler.host_place
+    def ready_list(self) -> ReadyList:
+        return self.device.scheduler.host_ready
 
-    def claim(self) -> bool:
-        return True
+    def claim(self) -> Claim:
+        return Claim.TAKEN
 
     def release(self, following: Operation | None) -> None:
-        """Nothing was kept busy."""
+        """It keeps nothing busy."""
 
     def run(self) -> None:
         self.work()
+
+    def abandon(self) -> None:
+        self.instead()

@@ -10,7 +10,7 @@ allocation is on one side or the other, page range by page range, as hints and k
 from __future__ import annotations
 
 import enum
-from bisect import bisect_right, insort
+from bisect import insort
 from collections.abc import Iterator
 from time import monotonic_ns
 from typing import TYPE_CHECKING
@@ -20,10 +20,10 @@ from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.board.description import AllocationType
 from fpgart.errors import InvalidValue, OutOfHostMemory, OutOfResources
-from fpgart.locks import new_lock
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import NUMBERS, HostStore, copy_block
-from fpgart.runtime.device import Block, Device, Direction
+from fpgart.runtime.device import Block, Device
+from fpgart.runtime.occupancy import Direction
 from fpgart.runtime.transfers import FILL_CHUNK, Transfer
 
 if TYPE_CHECKING:
@@ -126,48 +126,6 @@ def _joined(parts: list[tuple[int, int, Device | None]]) -> list[tuple[int, int,
         else:
             joined.append((begin, end, owner))
     return joined
-
-
-class UsmRegistry:
-    """The allocations of a context, found by any pointer into them in logarithmic time."""
-
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self._begins: list[int] = []
-        self._allocations: dict[int, UsmAllocation] = {}
-
-    def __len__(self) -> int:
-        return len(self._begins)
-
-    def add(self, allocation: UsmAllocation) -> None:
-        with self._lock:
-            insort(self._begins, allocation.pointer)
-            self._allocations[allocation.pointer] = allocation
-
-    def remove(self, pointer: int) -> UsmAllocation | None:
-        """Take out the allocation that begins at `pointer`; None if there is none."""
-        with self._lock:
-            allocation = self._allocations.pop(pointer, None)
-            if allocation is not None:
-                del self._begins[bisect_right(self._begins, pointer) - 1]
-        return allocation
-
-    def at(self, pointer: int) -> UsmAllocation | None:
-        """The allocation that begins at `pointer`."""
-        return self._allocations.get(pointer)
-
-    def find(self, pointer: int) -> UsmAllocation | None:
-        """The allocation that `pointer` lies in."""
-        with self._lock:
-            index = bisect_right(self._begins, pointer) - 1
-            if index < 0:
-                return None
-            allocation = self._allocations[self._begins[index]]
-        return allocation if pointer < allocation.end else None
-
-    def all(self) -> list[UsmAllocation]:
-        with self._lock:
-            return list(self._allocations.values())
 
 
 # Allocating and freeing
@@ -309,7 +267,7 @@ class UsmCopy(UsmTransfer):
     def direction(self) -> Direction:
         if not self.devices():
             return Direction.NONE
-        return self.way if self.device.full_duplex else Direction.BOTH
+        return self.device.occupancy.lanes(self.way)
 
     def run(self) -> None:
         target, source = self.places

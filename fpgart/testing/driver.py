@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver in the process of the tests; fpgart.api can be imported only once it is loaded."""
+"""The driver in the process of the tests, in an interpreter of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import ctypes
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from fpgart.cli.registration import LIBRARY
+from fpgart import control
+from fpgart.control import LIBRARY
 
 
 class DriverError(Exception):
@@ -28,48 +29,44 @@ def load() -> None:
 
 def platform_handle() -> int:
     """The cl_platform_id."""
-    from fpgart.api.platform import the_platform
-
-    return int(the_platform().handle)
+    return int(control.ask("platform_handle"))
 
 
 def settle(patience_s: float) -> bool:
     """Wait for what runs or is ready to; False when that takes longer."""
-    from fpgart.api import testbench
-
-    return testbench.settle(patience_s)
+    return bool(control.ask("settle", patience_s))
 
 
 def renew_boards() -> None:
     """Boards as if they were new, when nothing runs; what is alive on them keeps its place and its contents."""
-    from fpgart.api import testbench
-
-    testbench.renew_boards()
+    control.ask("renew_boards")
 
 
 def take_off_boards(numbers: Collection[int]) -> None:
     """Move some buffers to the host's memory, when nothing runs. They can be used as before."""
-    from fpgart.api import testbench
-
-    testbench.take_off_boards(numbers)
+    control.ask("take_off_boards", list(numbers))
 
 
 def memory_in_use() -> dict[int, str]:
     """Buffers and allocations of the host: number in traces, and in words."""
-    from fpgart.api import testbench
-
-    return testbench.memory_in_use()
+    return {int(number): words for number, words in control.ask("memory_in_use").items()}
 
 
 def unfinished() -> int:
     """How many commands have not ended."""
-    from fpgart.api import testbench
+    return int(control.ask("unfinished"))
 
-    return testbench.unfinished()
+
+def number_of(handle: int) -> int:
+    """The number in traces of the memory behind a cl_mem. Raises ControlError for what is none."""
+    return int(control.ask("number_of", handle))
 
 
 def begin_trace(file: Path) -> Callable[[], None]:
     """Trace into a file until what this returns is called; nothing may run. Raises OSError."""
-    from fpgart.api import testbench
+    control.ask("begin_trace", str(file))
 
-    return testbench.begin_trace(str(file))
+    def end() -> None:
+        control.ask("end_trace")
+
+    return end

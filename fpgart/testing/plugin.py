@@ -26,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     words = "boards for the fixture fpga, one per device: names, or paths of board_spec.xml files, divided by commas"
     group.addoption("--fpgart-board", metavar="NAME,...", default="", help=words)
     parser.addini("fpgart_board", words, default="")
+    parser.addini("fpgart_platform", "whose platform hosts see: see FPGART_PLATFORM in docs/options.md", default="")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -46,21 +47,21 @@ def _register(config: pytest.Config, option: str) -> None:
         return
     base = config.invocation_params.dir if option else config.rootpath
     from fpgart import config as options
-    from fpgart.board.catalogue import chosen_boards
     from fpgart.cli.registration import RegistrationError
     from fpgart.cli.running import for_loaders
+    from fpgart.cli.validation import refuse_wrong_options
 
     try:
         boards = tuple(_absolute(name, base) for name in options.names(board))
         variables = {**for_loaders(), options.BOARD.name: ",".join(boards)}
+        platform = config.getini("fpgart_platform")
+        if platform:
+            variables[options.PLATFORM.name] = platform
         config.stash[EARLIER] = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
-        options.BOARD.forget()
-        _, faults = chosen_boards()
+        refuse_wrong_options({options.PLATFORM.name: "fpgart_platform"})
     except (options.OptionError, RegistrationError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
-    if faults:
-        raise pytest.UsageError(str(faults[0]))
     config.stash[BOARDS] = boards
 
 

@@ -168,9 +168,9 @@ class Traced:
         handle: Any = getattr(of, "int_ptr", None)
         if handle is None:
             raise TypeError(f"a buffer's number or an object of pyopencl is wanted, not {of!r}")
-        from fpgart.api.testbench import number_of
+        from fpgart.testing import driver
 
-        return number_of(handle)
+        return driver.number_of(handle)
 
     def _checked(self, number: int) -> int:
         """Raises UnknownBuffer: an answer about it would be 0 or nothing, whatever happened."""

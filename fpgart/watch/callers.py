@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from itertools import islice
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +33,7 @@ TOLD_FRAMES = 3
 BETWEEN = ("fpgart", "pyopencl", "ctypes", "cffi", "threading", "concurrent")
 """Packages between the code that a user would look at and this driver."""
 
-HostFrames = Callable[[], tuple[int, ...]]
+HostFrames = Callable[[], "tuple[PythonFrame, ...] | tuple[int, ...]"]
 
 
 class PythonFrame(NamedTuple):
@@ -93,7 +93,7 @@ class Callers:
     """Knows the calls under way; to be wrapped around the entry points."""
 
     def __init__(self, host_frames: HostFrames) -> None:
-        """`host_frames`: the return addresses behind the entry point that this thread is in."""
+        """`host_frames`: what is behind the entry point that this thread is in."""
         self._host_frames = host_frames
         self._current = threading.local()
         self._sites: dict[Site, Site] = {}
@@ -146,21 +146,18 @@ class Callers:
             return None
         site: Site | None = self._current.site
         if site is None:
-            made = Site(name, python_frames() or self._host_frames())
+            made = Site(name, self._host_frames())
             self._current.site = site = self._sites.setdefault(made, made)
         return site
 
 
-def python_frames() -> tuple[PythonFrame, ...]:
-    """The host's frames on this thread, if the host is written in Python."""
-    found: list[PythonFrame] = []
-    frame = sys._getframe(1)
-    while frame is not None and len(found) < TOLD_FRAMES:
-        package = str(frame.f_globals.get("__name__", "fpgart")).partition(".")[0]
-        if package not in BETWEEN:
-            found.append(PythonFrame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
-        above = frame.f_back
-        if above is None:
-            break
-        frame = above
-    return tuple(found)
+def python_frames(text: str) -> tuple[PythonFrame, ...]:
+    """Frames of a host that is written in Python, from four lines each: module, file, line, function."""
+    lines = text.split("\n")
+    all_frames = zip(lines[0::4], lines[1::4], lines[2::4], lines[3::4], strict=False)
+    found = (
+        PythonFrame(file, int(line), function)
+        for module, file, line, function in all_frames
+        if module.partition(".")[0] not in BETWEEN
+    )
+    return tuple(islice(found, TOLD_FRAMES))

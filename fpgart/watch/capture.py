@@ -17,7 +17,7 @@ from fpgart._native import ffi
 from fpgart.config import Launches
 from fpgart.engine.interface import BYTES, LOCAL, NULL
 from fpgart.errors import CLError
-from fpgart.runtime.buffer import Buffer, context_svm_base
+from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel, Stage
 from fpgart.runtime.program import Program
@@ -179,8 +179,8 @@ def allocation_at(operation: LaunchKernel, address: int) -> tuple[str, int, int]
     for each in operation.usm.allocations if operation.usm is not None else ():
         if each.address <= address < each.address + each.size:
             return f"{each.kind.name.lower()} allocation {each.number}", each.address, each.size
-    base = context_svm_base(context, address)
-    return ("SVM allocation", base, context.svm[base]) if base is not None else None
+    shared = context.svm.find(address)
+    return ("SVM allocation", shared.pointer, shared.size) if shared is not None else None
 
 
 def add_reachable(operation: LaunchKernel, memories: Memories) -> None:
@@ -194,8 +194,8 @@ def add_reachable(operation: LaunchKernel, memories: Memories) -> None:
             if operation.usm.may_touch(each):
                 memories.add(f"{each.kind.name.lower()} allocation {each.number}", each.address, each.size, fixed=True)
     if any(memory.what == "SVM allocation" for memory in memories.found):
-        for base, size in list(context.svm.items()):
-            memories.add("SVM allocation", base, size, fixed=True)
+        for shared in context.svm.all():
+            memories.add("SVM allocation", shared.pointer, shared.size, fixed=True)
 
 
 # Bytes; nothing goes through the MMD, as watchers are not part of a board's traffic

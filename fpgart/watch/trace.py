@@ -4,6 +4,7 @@
 A JSON array, one event per line, written as it goes: after a crash all lines but perhaps the last are
 whole. Tracks: one per host thread (process 1), one per command queue under its device (process 2 + id).
 
+- cat "fpgart": begin (whose trace it is: run of `fpgart run`, process), board, end.
 - cat "api": a call of the host. Reference counting is answered in C and does not show.
 - cat "mmd": a call through the MMD, args device, address (the board's), size, buffer, operation.
 - cat "memory": reserve or free of a block, args device, memory, bank, address, size, buffer.
@@ -17,8 +18,10 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import stat
 import threading
 from bisect import bisect_right, insort
 from collections.abc import Callable
@@ -28,15 +31,16 @@ from itertools import count
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
-from fpgart import log
+from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.board.description import BoardDescription
 from fpgart.board.mmd import Mmd, Traffic
-from fpgart.locks import new_lock
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel, Stage
+from fpgart.runtime.program import Program
+from fpgart.runtime.programming import ProgramDevice
 from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmTransfer
 from fpgart.watch.words import COMMANDS
@@ -56,6 +60,8 @@ ALLOCATORS = {
 }
 OPERATIONS = count(1)
 NO_OPERATION = 0, 0
+FIRST_BYTES = 256
+"""Of a trace: the line that says whose it is lies within."""
 _operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
 """Number and queue of the device operation that runs on this thread, or for which a helper thread works."""
 
@@ -66,7 +72,7 @@ class Blocks:
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._blocks: dict[int, Block] = {}
-        self._lock = new_lock()
+        self._lock = threading.Lock()
 
     def add(self, block: Block) -> None:
         with self._lock:
@@ -88,12 +94,50 @@ class Blocks:
         return block.owner if address < block.address + block.region.size else 0
 
 
+def open_unshared(path: str, run: str) -> tuple[int, str]:
+    """A file for the trace of this process alone, empty, and its path: `path`, or the next name that is free.
+
+    A trace is another one's while its process lives, and for as long as processes of the same `run` begin.
+    Raises OSError.
+    """
+    base, ending = os.path.splitext(path)
+    for number in count(1):
+        name = path if number == 1 else f"{base}.{number}{ending}"
+        file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            break
+        if taken(file) and not of_run(file, run):
+            os.ftruncate(file, 0)
+            break
+        os.close(file)
+    if number > 1:
+        log.warning(f"{path} is the trace of another process; process {os.getpid()} writes {name}")
+    return file, name
+
+
+def taken(file: int) -> bool:
+    """Whether the file is ours alone from now on: a lock says so until its process ends."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def of_run(file: int, run: str) -> bool:
+    """Whether the file has the begin of a trace that this run of `fpgart run` made."""
+    return bool(run) and f'"run": "{run}"'.encode() in os.pread(file, FIRST_BYTES, 0)
+
+
 class Trace:
     """Writes events to a file; listens to NOTICES."""
 
     def __init__(self, path: str) -> None:
         """Raises OSError when the file cannot be written."""
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        run = os.environ.get(config.RUN, "")
+        self._file, self.path = open_unshared(path, run)
         self._begin = monotonic_ns()
         self._threads: set[int] = set()
         self._queues: set[tuple[int, int]] = set()
@@ -101,12 +145,15 @@ class Trace:
         self._blocks: dict[int, Blocks] = {}
         self._failure = threading.local()
         os.write(self._file, b"[\n")
+        self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, {"run": run, "process": os.getpid()}))
         self._name(HOST, 0, "process_name", "host")
         os.register_at_fork(after_in_child=self._stop)
 
     def _stop(self) -> None:
-        """The child of a fork has a life of its own."""
-        self._file = -1
+        """The child of a fork has a life of its own; the file stays the parent's."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def close(self) -> None:
         """The end: the array gets its bracket."""
@@ -359,12 +406,15 @@ class Trace:
         return event.queue.number if event.queue is not None and event.queue.handle else 0
 
     def _place(self, event: Event, device: Device, number: int) -> dict[str, Any]:
-        args: dict[str, Any] = {"device": device.id, "operation": number}
-        if event.queue is not None and not event.queue.handle:
-            args["command"] = "COPY_HOST_PTR"
-        else:
-            args["command"] = COMMANDS.get(event.command_type, hex(event.command_type))
-        return args
+        return {"device": device.id, "operation": number, "command": command_name(event)}
+
+
+def command_name(event: Event) -> str:
+    """What the host asked for; the writes of a context's own queue are what CL_MEM_COPY_HOST_PTR asks for."""
+    own = event.queue is not None and not event.queue.handle
+    if own and event.command_type == cl.CL_COMMAND_WRITE_BUFFER:
+        return "COPY_HOST_PTR"
+    return COMMANDS.get(event.command_type, hex(event.command_type))
 
 
 def _where(block: Block | None) -> str:
@@ -374,12 +424,17 @@ def _where(block: Block | None) -> str:
     return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.address:#x}"
 
 
+def _programming(program: Program) -> dict[str, Any]:
+    return {"program": program.identity, "size": len(program.image())}
+
+
 def _described(operation: Operation) -> dict[str, Any]:
     """What is particular to a kind of operation."""
+    if isinstance(operation, ProgramDevice):
+        return _programming(operation.program)
     if isinstance(operation, LaunchKernel):
         if operation.stage is Stage.PROGRAM:
-            program = operation.program
-            return {"program": program.identity, "kernel": operation.kernel.name, "size": len(program.image())}
+            return _programming(operation.program) | {"kernel": operation.kernel.name}
         offset, whole, local = operation.nd_range()
         facts: dict[str, Any] = {"kernel": operation.kernel.name, "global": whole, "offset": offset}
         if local:

@@ -128,16 +128,16 @@ class Watchdog:
             )
 
     def _why(self, event: Event, alive: list[Event]) -> str:
-        if event.status == RUNNING and event.place is None:
+        if event.status == RUNNING and event.ready is None:
             return f"has been running for {(monotonic_ns() - event.start_ns) / 1e9:.1f} s"
-        if event.place is None:
+        if event.ready is None:
             return "waits for"
         operation = event.operation
         device = operation.device if operation is not None else None
         busy = [
             self._event_words(other)
             for other in alive
-            if other.status == RUNNING and other.place is None and getattr(other.operation, "device", None) is device
+            if other.status == RUNNING and other.ready is None and getattr(other.operation, "device", None) is device
         ]
         return "waits for its turn on the board" + (f", which is busy with {', '.join(busy)}" if busy else "")
 

@@ -3,7 +3,8 @@
  * Preloaded by `fpgart run`: a thread that has to wait for a lock does not keep the lock of the
  * Python interpreter meanwhile.
  *
- * Why: the driver runs in the host's interpreter if the host is written in Python. Libraries
+ * Why: the driver is written in Python, and its interpreter shares its lock with the host's if the
+ * host is written in Python, too. Libraries
  * between the two, such as the SYCL runtime, call the driver from threads of their own while they
  * hold a lock, and wait for that lock in the host's thread, which has the interpreter's: nobody
  * goes on. With drivers that need no interpreter that is no fault.
@@ -19,10 +20,11 @@
 
 #define PATIENCE_NS 10000000 /* locks that are free after 10 ms are no matter of concern */
 
-static int (*holds_interpreter)(void);
+static void *(*state_that_runs)(void);
 static void *(*state_of_thread)(void);
 static void *(*give_up)(void);
 static void (*take_back)(void *);
+static int is_python;
 static __thread int within __attribute__((tls_model("initial-exec")));
 
 static void find(void *function, const char *name)
@@ -36,18 +38,23 @@ __attribute__((constructor)) static void look_for_python(void)
     find(&state_of_thread, "PyGILState_GetThisThreadState");
     find(&give_up, "PyEval_SaveThread");
     find(&take_back, "PyEval_RestoreThread");
-    if (state_of_thread != NULL && give_up != NULL && take_back != NULL)
-        find(&holds_interpreter, "PyGILState_Check");
+    find(&state_that_runs, "_PyThreadState_UncheckedGet");
+    if (state_that_runs == NULL)
+        find(&state_that_runs, "PyThreadState_GetUnchecked"); /* since 3.13 */
+    is_python =
+        state_of_thread != NULL && give_up != NULL && take_back != NULL && state_that_runs != NULL;
 }
 
 /* Give the interpreter's lock up, if this thread has it; what take() wants, NULL if it has not. */
 static void *yield(void)
 {
     void *state = NULL;
-    if (holds_interpreter == NULL || within)
+    if (!is_python || within)
         return NULL;
     within = 1; /* the interpreter uses these functions, too */
-    if (state_of_thread() != NULL && holds_interpreter())
+    void *mine =
+        state_of_thread(); /* PyGILState_Check() is no help where there are sub-interpreters */
+    if (mine != NULL && mine == state_that_runs())
         state = give_up();
     within = 0;
     return state;
@@ -86,7 +93,7 @@ static void next(void *function, const char *name)
         struct timespec limit;                                                                     \
         if (real == NULL)                                                                          \
             next(&real, #name);                                                                    \
-        if (holds_interpreter == NULL || within)                                                   \
+        if (!is_python || within)                                                                  \
             return real(lock);                                                                     \
         int status = try(lock);                                                                    \
         if (status != EBUSY)                                                                       \

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 
 from fpgart.board.first_fit import GRANULARITY, FirstFit
@@ -10,7 +11,6 @@ from fpgart.board.keystone.addresses import Block, DspAddress, Extent, PhysicalA
 from fpgart.board.keystone.mpax import Need, Plan, largest_region, plan
 from fpgart.board.keystone.partition import MSMC, Partition, dsp_at_boot
 from fpgart.board.memory_system import Region, Showing, ShownRegion, Window
-from fpgart.locks import new_lock
 
 SMALL = 16 << 10
 """Buffers up to this size are in a fixed heap while they fit."""
@@ -34,7 +34,7 @@ class KeystoneHeaps:
 
     def __init__(self, partition: Partition) -> None:
         self._names = [memory.name for memory in partition.description().memories]
-        self._lock = new_lock()
+        self._lock = threading.Lock()
         fixed, mapped = partition.fixed_heaps, partition.mapped_heaps
         extents: list[Extent | Block] = [*fixed, *mapped, MSMC]
         self._heaps = [FirstFit(extent.begin, extent.end) for extent in extents]

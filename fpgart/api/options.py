@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is settled about the options when the driver is loaded."""
+
+from __future__ import annotations
+
+import os
+
+from fpgart import config, log
+
+
+def settle_options(folder: str = "") -> None:
+    """Relative paths begin in `folder` ("": where the process is now), whatever the host does later.
+
+    Names that are no options are told, unless `fpgart run` has done that.
+    """
+    config.stay_in(folder or config.working_folder())
+    if config.RUN not in os.environ:
+        for words in config.misspelt(os.environ):
+            log.warning(words)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where PoCL keeps compiled kernels. It offers no device at all where it cannot write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fpgart.engine.driver import DriverError
+
+VARIABLE = "POCL_CACHE_DIR"
+BELOW = os.path.join("pocl", "kcache")
+TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+
+
+class Cache(NamedTuple):
+    """The folder that PoCL will use; `variables` is what it has to be told for that, `words` why."""
+
+    folder: str
+    variables: dict[str, str]
+    words: str = ""
+
+
+def cache_folder() -> Cache:
+    """The user's own where there is one that can be written, else a private one among the temporary files.
+
+    Without a home PoCL would share a folder with all users of the machine. Raises DriverError where nothing works.
+    """
+    asked = os.environ.get(VARIABLE, "")
+    if asked:
+        fault = fault_of(asked)
+        if fault:
+            raise DriverError(f"{VARIABLE}={asked} cannot be written: {fault}")
+        return Cache(asked, {})
+    base = users_cache()
+    fault = fault_of(os.path.join(base, BELOW)) if base else "neither XDG_CACHE_HOME nor HOME is set"
+    if not fault:
+        return Cache(os.path.join(base, BELOW), {})
+    words = f"{base} cannot be written: {fault}" if base else fault
+    folder = private_folder(words)
+    return Cache(folder, {VARIABLE: folder}, words)
+
+
+def users_cache() -> str:
+    """As PoCL finds it; "" where the environment names none."""
+    base, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+    return base or (os.path.join(home, ".cache") if home else "")
+
+
+def private_folder(words: str) -> str:
+    """One that nobody else can write to; raises DriverError, with `words` on what was tried before."""
+    faults = [words]
+    for base in temporary_folders():
+        folder = os.path.join(base, f"fpgart-{os.getuid()}")
+        fault = fault_of(folder) or ("" if is_private(folder) else "it belongs to somebody else")
+        if not fault:
+            return folder
+        faults.append(f"{folder}: {fault}")
+    raise DriverError(f"there is no folder for compiled kernels: {'; '.join(faults)}")
+
+
+def temporary_folders() -> Iterator[str]:
+    """Those that the environment names, then the system's."""
+    found = [os.environ.get(name, "") for name in TEMPORARY]
+    yield from dict.fromkeys([*filter(None, found), "/tmp", "/var/tmp"])
+
+
+def is_private(folder: str) -> bool:
+    """Whether it is the user's, no link, and closed to all others."""
+    facts = os.lstat(folder)
+    return facts.st_uid == os.getuid() and facts.st_mode & 0o170077 == 0o040000
+
+
+def fault_of(folder: str) -> str:
+    """Why no file can be made in a folder, which is made if need be; "" where one can.
+
+    Only trying tells: permissions say nothing of file systems that take no writes.
+    """
+    probe = os.path.join(folder, f".fpgart-{os.getpid()}")
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        os.unlink(probe)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FPGART_ENVIRONMENT_H
+#define FPGART_ENVIRONMENT_H
+/* cffi */
+/* What drivers that are opened from now on hear when they ask for a variable of the environment.
+ * With `unless_set` only where the process has none of that name. 0 when there is no memory. */
+int environment_say(const char *name, const char *value, int unless_set);
+/* From now on they hear what the process has. */
+void environment_forget(const char *name);
+/* cffi */
+/* Opens a library as dlopen() does; it and what it brings along then ask here. */
+void *environment_open(const char *path, int flags);
+#endif

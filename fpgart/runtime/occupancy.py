@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a board is busy with, and what may begin beside that: the board's conflict matrix.
+
+Transfers exclude each other, on full-duplex boards only those in the same direction. Kernels run beside transfers
+and beside each other. Programming excludes everything. The scheduler's lock guards all state here.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class Direction(enum.IntFlag):
+    """Which way bytes go, seen from the board; what a half-duplex board can do only one of at a time."""
+
+    NONE = 0
+    IN = 1
+    OUT = 2
+    BOTH = 3
+
+
+class Claim(enum.Enum):
+    """Whether an operation may begin now."""
+
+    TAKEN = "taken"
+    """It may, and the board is busy with it from now on."""
+    WAITS = "waits"
+    """Not yet. Younger operations that conflict with it stay behind it."""
+    YIELDS = "yields"
+    """Not before a running kernel has ended. That kernel may need transfers to come, so these may pass."""
+
+
+class Occupancy:
+    """What one board is busy with.
+
+    `moving`: the directions in which transfers are under way. `programming`: whether it is being programmed.
+    `launches`: how many launches count on the binary that is loaded. `busy_cores`: how many cores run tasks.
+    `closing`: whether a launch waits to program the board for transfers alone; no other transfer begins then, or
+    hosts that never pause would keep it waiting for ever.
+    """
+
+    __slots__ = ("busy_cores", "closing", "cores", "full_duplex", "launches", "moving", "programming")
+
+    def __init__(self, *, full_duplex: bool, cores: int) -> None:
+        """`cores`: how many tasks can run at once; 0 for no limit."""
+        self.full_duplex = full_duplex
+        self.cores = cores
+        self.moving = Direction.NONE
+        self.programming = False
+        self.closing = False
+        self.launches = 0
+        self.busy_cores = 0
+
+    def lanes(self, way: Direction) -> Direction:
+        """The directions that a transfer keeps busy which goes `way`."""
+        return way if self.full_duplex else Direction.BOTH
+
+    # Transfers
+
+    def admits(self, way: Direction) -> bool:
+        """Whether a transfer may begin."""
+        return not (self.programming or self.closing or self.moving & self.lanes(way))
+
+    def begin_transfer(self, way: Direction) -> None:
+        self.moving |= self.lanes(way)
+
+    def end_transfer(self, way: Direction) -> None:
+        self.moving &= ~self.lanes(way)
+
+    # Programming
+
+    def claim_programming(self) -> Claim:
+        """Begin to program the board when nothing runs on it; from when only transfers do, no new ones begin."""
+        if self.programming or self.launches:
+            return Claim.WAITS
+        if self.moving:
+            self.closing = True
+            return Claim.WAITS
+        self.programming = True
+        self.closing = False
+        return Claim.TAKEN
+
+    def end_programming(self) -> None:
+        self.programming = False
+
+    # Launches
+
+    def claim_launch(self, cores: int) -> Claim:
+        """Count a launch among those that the loaded binary is needed for; `cores` of the board are busy with it."""
+        if self.programming or (cores and self.busy_cores + cores > self.cores):
+            return Claim.WAITS
+        self.closing = False
+        self.begin_launch(cores)
+        return Claim.TAKEN
+
+    def begin_launch(self, cores: int) -> None:
+        self.launches += 1
+        self.busy_cores += cores
+
+    def end_launch(self, cores: int) -> None:
+        self.launches -= 1
+        self.busy_cores -= cores

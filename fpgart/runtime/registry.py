@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What many threads add to, take from and walk at the same time.
+
+Walking gives what was there at one moment: nobody iterates over a container that another thread changes. Items are
+compared and destroyed without a lock, because destructors may come back into the driver.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right, insort
+from typing import Generic, Protocol, TypeVar
+from weakref import ref
+
+T = TypeVar("T")
+
+
+class Ranged(Protocol):
+    """What lies in memory from `pointer` up to `end`, which is the first byte behind it."""
+
+    @property
+    def pointer(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+R = TypeVar("R", bound=Ranged)
+
+
+class AddressRegistry(Generic[R]):
+    """Ranges of memory that do not overlap, found by any pointer into them in logarithmic time."""
+
+    __slots__ = ("_begins", "_found", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begins: list[int] = []
+        self._found: dict[int, R] = {}
+
+    def __len__(self) -> int:
+        return len(self._begins)
+
+    def add(self, item: R) -> None:
+        with self._lock:
+            insort(self._begins, item.pointer)
+            self._found[item.pointer] = item
+
+    def remove(self, pointer: int) -> R | None:
+        """Take out what begins at `pointer`; None if nothing does."""
+        with self._lock:
+            item = self._found.pop(pointer, None)
+            if item is not None:
+                del self._begins[bisect_right(self._begins, pointer) - 1]
+        return item
+
+    def at(self, pointer: int) -> R | None:
+        """What begins at `pointer`."""
+        return self._found.get(pointer)
+
+    def find(self, pointer: int) -> R | None:
+        """What `pointer` lies in."""
+        with self._lock:
+            index = bisect_right(self._begins, pointer) - 1
+            item = self._found[self._begins[index]] if index >= 0 else None
+        return item if item is not None and pointer < item.end else None
+
+    def all(self) -> list[R]:
+        """What is in it now."""
+        with self._lock:
+            return list(self._found.values())
+
+
+class Living(Generic[T]):
+    """The objects of a kind that are alive; it keeps none of them alive."""
+
+    __slots__ = ("_limit", "_lock", "_refs")
+    LEAST = 16
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._refs: list[ref[T]] = []
+        self._limit = self.LEAST
+
+    def add(self, item: T) -> None:
+        added = ref(item)
+        with self._lock:
+            self._refs.append(added)
+            crowded = len(self._refs) > self._limit
+        if crowded:
+            self._forget_the_dead()
+
+    def _forget_the_dead(self) -> None:
+        """Whenever half of them may be dead, so that adding costs the same however many there are."""
+        with self._lock:
+            before = self._refs
+            count = len(before)
+        alive = [each for each in before[:count] if each() is not None]
+        with self._lock:
+            if self._refs is before:  # nobody else did it meanwhile
+                self._refs = alive + before[count:]
+                self._limit = max(self.LEAST, 2 * len(self._refs))
+
+    def all(self) -> list[T]:
+        """Those that are alive now, oldest first."""
+        with self._lock:
+            refs = list(self._refs)
+        return [item for each in refs if (item := each()) is not None]
+
+    def __bool__(self) -> bool:
+        return bool(self.all())

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the scheduler needs of the system's threads. Tests put threads in its place that switch where they say."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from time import monotonic_ns
+from types import TracebackType
+from typing import Protocol
+
+from fpgart import log
+
+
+class Lock(Protocol):
+    """What `with` needs, and acquire() and release()."""
+
+    def acquire(self) -> bool: ...
+
+    def release(self) -> None: ...
+
+    def __enter__(self) -> bool: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+
+class Bell(Protocol):
+    """Each ring() wakes one thread that is in wait(), or the next one that comes."""
+
+    def ring(self) -> None: ...
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Whether it rang; False after `timeout_s` seconds."""
+
+
+class Threads(Protocol):
+    """Threads and what they wait for."""
+
+    def now(self) -> int:
+        """Nanoseconds of the monotonic clock."""
+
+    def lock(self) -> Lock: ...
+
+    def bell(self) -> Bell: ...
+
+    def start(self, work: Callable[[], None]) -> bool:
+        """Run `work` on a thread of its own; False when the system has none to give."""
+
+
+class _SystemBell:
+    __slots__ = ("_rings",)
+
+    def __init__(self) -> None:
+        self._rings: SimpleQueue[None] = SimpleQueue()
+
+    def ring(self) -> None:
+        self._rings.put(None)
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        try:
+            self._rings.get(timeout=timeout_s)
+        except Empty:
+            return False
+        return True
+
+
+class SystemThreads:
+    """The threads of the system."""
+
+    now = staticmethod(monotonic_ns)
+
+    def lock(self) -> Lock:
+        return threading.Lock()
+
+    def bell(self) -> Bell:
+        return _SystemBell()
+
+    def start(self, work: Callable[[], None]) -> bool:
+        """The thread belongs to nobody: the process does not wait for it when it ends."""
+        try:
+            _thread.start_new_thread(work, ())
+        except (RuntimeError, MemoryError) as error:
+            log.note(f"no thread could be made: {error}")
+            return False
+        return True

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What can be said without an interpreter. OpenCL loaders find their platforms under a lock of
+ * theirs; in a host written in Python another thread may wait for that lock with the interpreter's,
+ * so nothing here may wait for the interpreter: that there is a platform, what it is called and
+ * can, and how many devices it has, by which some loaders sort platforms. Before the driver has
+ * started, the number is what the environment asks for; whether each of those boards can be had is
+ * known later. */
+#define _GNU_SOURCE
+#include "icd.h"
+
+#include <CL/cl_ext.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KNOWN_TYPES                                                                                \
+    (CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |                            \
+     CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM)
+
+static uintptr_t platform;
+static atomic_int known_count = -1; /* devices, once the driver runs */
+
+static void make_platform(void)
+{
+    platform = fpgart_handle_new(FPGART_PLATFORM, 1);
+}
+
+uintptr_t fpgart_platform(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_platform);
+    return platform;
+}
+
+void fpgart_count_devices(cl_uint count)
+{
+    known_count = (int)count;
+}
+
+static int is_open(void)
+{
+    return fpgart_in_python_host() && fpgart_state != FPGART_FORKED && !fpgart_ending();
+}
+
+static const char *option(const char *name)
+{
+    const char *text = getenv(name);
+    return text != NULL ? text : "";
+}
+
+static unsigned names_in(const char *text)
+{
+    unsigned count = 0;
+    while (*text != '\0') {
+        size_t length = strcspn(text, ",");
+        count += strspn(text, " \t") < length;
+        text += length + (text[length] == ',');
+    }
+    return count;
+}
+
+/* As board/catalogue.py: a number of devices in one of these options, else the names of boards. */
+static unsigned devices_asked_for(void)
+{
+    static const char *const numbers[] = {FPGART_DEVICE_NUMBERS};
+    const char *offline = option(FPGART_OFFLINE_DEVICE);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        int number = atoi(option(numbers[i]));
+        if (number > 0)
+            return (unsigned)number;
+    }
+    if (offline[0] != '\0' && offline[0] != '+')
+        return 1;
+    unsigned boards = names_in(option(FPGART_BOARDS));
+    return (boards > 0 ? boards : 1) + (offline[0] == '+');
+}
+
+static cl_uint devices_of_type(cl_device_type type)
+{
+    unsigned all = known_count >= 0 ? (unsigned)known_count : devices_asked_for();
+    if (type == CL_DEVICE_TYPE_ALL || (type & CL_DEVICE_TYPE_ACCELERATOR))
+        return all;
+    return (type & CL_DEVICE_TYPE_DEFAULT) && all > 0 ? 1 : 0;
+}
+
+static int is_keystone_file(const char *path)
+{
+    static const char mark[] = "<keystone";
+    char text[1 << 16];
+    FILE *file = fopen(path, "re");
+    size_t length = file != NULL ? fread(text, 1, sizeof text, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    return memmem(text, length, mark, sizeof mark - 1) != NULL;
+}
+
+static int first_board_is_of_ti(void)
+{
+    static const char *const shipped[] = {FPGART_TI_BOARDS};
+    char name[PATH_MAX];
+    const char *offline = option(FPGART_OFFLINE_DEVICE);
+    const char *begin = offline[0] != '\0' && offline[0] != '+' ? offline : option(FPGART_BOARDS);
+    begin += strspn(begin, " \t");
+    size_t length = strcspn(begin, ",");
+    while (length > 0 && (begin[length - 1] == ' ' || begin[length - 1] == '\t'))
+        length--;
+    snprintf(name, sizeof name, "%.*s", (int)length, begin);
+    for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++)
+        if (strcmp(name, shipped[i]) == 0)
+            return 1;
+    return is_keystone_file(name);
+}
+
+/* As chosen_personality() in board/catalogue.py; a test compares the two. */
+static const char *personality_key(void)
+{
+    static const char *const numbers[] = {FPGART_DEVICE_NUMBERS};
+    static const char *const keys[] = {FPGART_DEVICE_NUMBERS_ARE_OF};
+    const char *asked = option(FPGART_PERSONALITY);
+    if (asked[0] != '\0' && strcmp(asked, "auto") != 0)
+        return asked;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (atoi(option(numbers[i])) > 0)
+            return keys[i];
+    return first_board_is_of_ti() ? "ti" : "any";
+}
+
+static const struct fpgart_personality *personality(void)
+{
+    const char *key = personality_key();
+    const struct fpgart_personality *found = fpgart_personalities;
+    while (found->key != NULL && strcmp(found->key, key) != 0)
+        found++;
+    return found->key != NULL ? found : fpgart_personalities;
+}
+
+/* NULL for what is no text. */
+static const char *platform_text(cl_platform_info query)
+{
+    switch (query) {
+    case CL_PLATFORM_PROFILE:
+        return fpgart_profile;
+    case CL_PLATFORM_VERSION:
+        return personality()->version;
+    case CL_PLATFORM_NAME:
+        return personality()->name;
+    case CL_PLATFORM_VENDOR:
+        return personality()->vendor;
+    case CL_PLATFORM_EXTENSIONS:
+        return fpgart_platform_extensions;
+    case CL_PLATFORM_ICD_SUFFIX_KHR:
+        return fpgart_icd_suffix;
+    default:
+        return NULL;
+    }
+}
+
+int fpgart_lobby_platform_info(cl_platform_id asked, cl_platform_info query, size_t size,
+                               void *value, size_t *size_ret, cl_int *status)
+{
+    const char *text = platform_text(query);
+    if (text == NULL || !is_open() || (uintptr_t)asked != fpgart_platform())
+        return 0;
+    *status = fpgart_answer((uintptr_t)value, size, size_ret, text, strlen(text) + 1);
+    return 1;
+}
+
+int fpgart_lobby_device_count(cl_platform_id asked, cl_device_type type, cl_uint room,
+                              cl_device_id *devices, cl_uint *count, cl_int *status)
+{
+    int is_type = type == CL_DEVICE_TYPE_ALL || (type != 0 && (type & ~(KNOWN_TYPES)) == 0);
+    if (devices != NULL || count == NULL || !is_type || !is_open() ||
+        (uintptr_t)asked != fpgart_platform())
+        return 0;
+    cl_uint found = fpgart_state == FPGART_FAILED ? 0 : devices_of_type(type);
+    if (found > 0)
+        *count = found;
+    *status = found > 0 ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
+    return 1;
+}

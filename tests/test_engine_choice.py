@@ -1,0 +1,137 @@
+"""Which driver becomes the engine: one that builds kernels for this machine's processor."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fpgart.cli import doctor
+from fpgart.engine import choice
+from fpgart.engine.driver import compiles_for_no_processor
+from fpgart.engine.interface import NoEngine
+
+UNABLE = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic"
+ABLE = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-znver3"
+# A driver with one platform and one device, of which it knows the version.
+SOURCE = """
+#include <string.h>
+static int answer(const char *text, size_t size, void *value, size_t *needed)
+{
+    if (value != 0 && size > strlen(text))
+        strcpy(value, text);
+    if (needed != 0)
+        *needed = strlen(text) + 1;
+    return 0;
+}
+static int platform_info(void *p, unsigned query, size_t size, void *value, size_t *needed)
+{
+    return answer("OpenCL 3.0", size, value, needed);
+}
+static int device_info(void *d, unsigned query, size_t size, void *value, size_t *needed)
+{
+    return answer(query == 0x102F ? VERSION : "", size, value, needed);
+}
+static int devices(void *p, unsigned long kind, unsigned count, void **found, unsigned *number)
+{
+    if (found != 0)
+        found[0] = found;
+    if (number != 0)
+        *number = 1;
+    return 0;
+}
+static void *context(void *p, unsigned n, void *d, void *f, void *data, int *status)
+{
+    *status = 0;
+    return d;
+}
+static void *dispatch[200] = {0, platform_info, devices, device_info, context};
+static void *platform = dispatch;
+int clIcdGetPlatformIDsKHR(unsigned count, void **found, unsigned *number)
+{
+    if (found != 0)
+        found[0] = &platform;
+    if (number != 0)
+        *number = 1;
+    return 0;
+}
+"""
+MakeDriver = Callable[[str], Path]
+
+
+@pytest.fixture
+def driver_of(tmp_path: Path) -> MakeDriver:
+    """`driver_of(version)`: the file of a driver with this CL_DEVICE_VERSION."""
+
+    def make(version: str) -> Path:
+        made = tmp_path / f"lib{version.rpartition('-')[2]}.so"
+        command = ["gcc", "-w", "-shared", "-fPIC", f'-DVERSION="{version}"', "-xc", "-", "-o", str(made)]
+        subprocess.run(command, input=SOURCE, text=True, check=True)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """`install(path, ...)`: these PoCLs are on this machine, and no other engine; `wanted` is FPGART_ENGINE."""
+
+    def make(*paths: Path, wanted: str = "auto") -> None:
+        monkeypatch.setattr(choice, "wanted_engine", lambda: wanted)
+        monkeypatch.setattr(choice, "pocl_libraries", lambda: iter(paths))
+        monkeypatch.setattr(choice, "intel_libraries", lambda: iter(()))
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("version", "builds_nothing"),
+    [
+        (UNABLE, True),
+        ("OpenCL 3.0 PoCL HSTR: cpu-i686-pc-linux-gnu-generic ", True),
+        (ABLE, False),
+        ("OpenCL 3.0 PoCL HSTR: pthread-aarch64-unknown-linux-gnu-generic", False),
+        ("OpenCL 3.0 (Build 0)", False),
+        ("", False),
+    ],
+)
+def test_pocl_for_an_unknown_x86_processor_is_told_by_its_version(version: str, builds_nothing: bool) -> None:
+    assert compiles_for_no_processor(version) is builds_nothing
+
+
+@pytest.mark.parametrize("wanted", ["auto", "pocl"])
+def test_a_pocl_that_builds_nothing_here_is_passed_over_for_the_next(
+    driver_of: MakeDriver, install: Callable[..., None], wanted: str
+) -> None:
+    unable, able = driver_of(UNABLE), driver_of(ABLE)
+    install(unable, able, wanted=wanted)
+    chosen = choice.choose()
+    assert chosen.engine.path == str(able)
+    assert [each.path for each in chosen.passed_over] == [unable]
+    assert UNABLE in chosen.passed_over[0].reason
+
+
+def test_where_no_other_is_installed_the_words_name_what_was_tried_and_what_to_install(
+    driver_of: MakeDriver, install: Callable[..., None]
+) -> None:
+    unable = driver_of(UNABLE)
+    install(unable)
+    engine = choice.choose_engine()
+    assert isinstance(engine, NoEngine)
+    assert f"{unable}: its compiler does not know this machine's processor" in engine.reason
+    assert "libpocl2 or fpgart[intel]" in engine.reason
+
+
+def test_doctor_names_the_engine_and_what_was_passed_over(driver_of: MakeDriver, install: Callable[..., None]) -> None:
+    unable, able = driver_of(UNABLE), driver_of(ABLE)
+    install(unable, able)
+    assert doctor.check_engine().startswith(f"pocl: {able}; passed over: {unable}: its compiler does not know")
+
+
+def test_an_engine_given_by_its_path_is_used_as_it_is(driver_of: MakeDriver, install: Callable[..., None]) -> None:
+    unable = driver_of(UNABLE)
+    install(driver_of(ABLE), wanted=str(unable))
+    chosen = choice.choose()
+    assert (chosen.engine.path, chosen.passed_over) == (str(unable), ())

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose platform hosts see: who finds which one, and that programs run on each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fpgart.personality import ALIASES, PERSONALITIES
+
+ROOT = Path(__file__).resolve().parent.parent
+LOOK = """
+import json
+import pyopencl as cl
+(platform,) = cl.get_platforms()
+devices = [(d.name, d.vendor, d.version, d.extensions.split()) for d in platform.get_devices()]
+print(json.dumps([platform.name, platform.vendor, platform.version, devices]))
+"""
+PROGRAM = """
+import numpy as np, pyopencl as cl, pyopencl.array
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queue = cl.CommandQueue(context)
+numbers = cl.array.to_device(queue, np.arange(1000, dtype=np.int32))
+assert (2 * numbers + 1).get()[999] == 1999
+"""
+SOUGHT_BY_HOSTS = (
+    "Intel(R) FPGA",
+    "Intel(R) FPGA SDK",
+    "Intel(R) FPGA SDK for OpenCL(TM)",
+    "Intel(R) FPGA Emulation Platform for OpenCL(TM)",
+    "Intel",
+    "Altera",
+    "Altera SDK for OpenCL",
+)
+
+
+def fpgart(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
+    command = [sys.executable, "-m", "fpgart.cli", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, env={**kept, **variables})
+
+
+def seen(*options: str, **variables: str) -> tuple[str, str, str, list[list[Any]]]:
+    """Name, vendor, version and devices of the one platform that a pyopencl host sees."""
+    pytest.importorskip("pyopencl")
+    result = fpgart("run", *options, "--", sys.executable, "-c", LOOK, **variables)
+    assert result.returncode == 0, result.stderr
+    name, vendor, version, devices = json.loads(result.stdout)
+    return name, vendor, version, devices
+
+
+def finds(sought: str, name: str) -> bool:
+    """As the utilities of the boards' example designs look for a platform."""
+    return sought.lower() in name.lower()
+
+
+@pytest.mark.parametrize("board", ["usm_s10", "a10_ref"])
+def test_an_intel_board_is_found_by_every_name_that_its_hosts_look_for(board: str) -> None:
+    name = seen("--board", board)[0]
+    assert [sought for sought in SOUGHT_BY_HOSTS if not finds(sought, name)] == []
+
+
+def test_hosts_of_the_older_emulator_find_their_platform_and_its_device() -> None:
+    name, _, _, devices = seen(CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA="2")
+    assert [sought for sought in SOUGHT_BY_HOSTS if not finds(sought, name)] == []
+    assert [device[0] for device in devices] == ["EmulatorDevice : Emulated Device"] * 2
+
+
+def test_hosts_of_the_newer_emulator_find_their_platform_and_its_device() -> None:
+    name, _, _, devices = seen(CL_CONFIG_CPU_EMULATE_DEVICES="1")
+    assert name == "Intel(R) FPGA Emulation Platform for OpenCL(TM)"
+    assert [device[0] for device in devices] == ["Intel(R) FPGA Emulation Device"]
+
+
+def test_hosts_of_the_simulator_find_the_boards_platform() -> None:
+    name, _, _, devices = seen(CL_CONTEXT_MPSIM_DEVICE_INTELFPGA="1")
+    assert name == "Intel(R) FPGA SDK for OpenCL(TM)"
+    assert devices[0][0].startswith("SimulatorDevice : ")
+
+
+def test_a_board_of_ti_has_tis_names() -> None:
+    name, vendor, _, devices = seen("--board", "k2h")
+    assert name.startswith("TI KeyStone II")
+    assert vendor == "Texas Instruments, Inc."
+    assert devices[0][:2] == ["TI Multicore C66 DSP", vendor]
+    assert "cl_ti_msmc_buffers" in devices[0][3]
+
+
+def test_what_is_asked_for_goes_before_what_the_board_chooses() -> None:
+    assert seen("--board", "k2h", "--platform", "legacy", CL_CONFIG_CPU_EMULATE_DEVICES="1")[0] == (
+        "Altera SDK for OpenCL"
+    )
+
+
+@pytest.mark.parametrize("key", PERSONALITIES)
+def test_a_personality_answers_with_its_strings(key: str) -> None:
+    wanted = PERSONALITIES[key]
+    name, vendor, version, devices = seen("--platform", key)
+    assert (name, vendor, version) == (wanted.name, wanted.vendor, wanted.version)
+    assert devices[0][0] == wanted.name_of_device("usm_s10", 0)
+    assert devices[0][2] == version
+    assert set(wanted.extensions) <= set(devices[0][3])
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_earlier_names_of_personalities_go_on_to_work(alias: str) -> None:
+    assert seen(FPGART_PLATFORM=alias)[0] == PERSONALITIES[ALIASES[alias]].name
+
+
+@pytest.mark.parametrize("key", PERSONALITIES)
+def test_versions_have_the_form_that_the_specification_wants(key: str) -> None:
+    assert PERSONALITIES[key].version.startswith("OpenCL 3.0 ")
+
+
+@pytest.mark.parametrize("key", PERSONALITIES)
+def test_clinfo_prints_no_error_under_any_personality(key: str) -> None:
+    result = fpgart("run", "--platform", key, "--", "clinfo")
+    assert result.returncode == 0
+    lines = (result.stdout + result.stderr).splitlines()
+    assert not [line for line in lines if "error -" in line.lower() or "<print" in line]
+    assert any(line.split(maxsplit=2)[2:] == [PERSONALITIES[key].name] for line in lines)
+
+
+@pytest.mark.parametrize("key", PERSONALITIES)
+def test_pyopencl_computes_under_any_personality(key: str) -> None:
+    pytest.importorskip("pyopencl")
+    result = fpgart("run", "--platform", key, "--", sys.executable, "-W", "ignore", "-c", PROGRAM)
+    assert result.returncode == 0, result.stderr
+
+
+def test_info_lists_the_personalities_and_which_one_is_in_force() -> None:
+    facts = json.loads(fpgart("info", "--json", FPGART_PLATFORM="intel").stdout)
+    assert [each["key"] for each in facts["platforms"]] == list(PERSONALITIES)
+    assert facts["chosen_platform"]["name"] == PERSONALITIES["intel"].name
+    assert " * legacy " in fpgart("info", FPGART_PLATFORM="legacy").stdout
+
+
+def test_board_names_are_what_stands_before_the_colon() -> None:
+    """So hosts find binaries that are named after the board."""
+    for key in ("any", "intel", "legacy"):
+        assert PERSONALITIES[key].name_of_device("a10_ref", 0).partition(" :")[0] == "a10_ref"

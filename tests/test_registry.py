@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What many threads add to and look up: found by addresses, or alive."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from fpgart.runtime.registry import AddressRegistry, Living
+
+ROUNDS = 3000
+UNIT = 16
+
+
+@dataclass(frozen=True)
+class Range:
+    pointer: int
+    size: int = UNIT
+
+    @property
+    def end(self) -> int:
+        return self.pointer + self.size
+
+
+class Thing:
+    """What can be referred to weakly."""
+
+
+@pytest.fixture
+def often_switching() -> Iterator[None]:
+    """Threads take turns as often as the interpreter can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def at_once(*works: Callable[[], None]) -> None:
+    """Each on a thread of its own; raises the first exception of any."""
+    failures: list[BaseException] = []
+
+    def run(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def test_a_range_is_found_by_every_address_within() -> None:
+    registry: AddressRegistry[Range] = AddressRegistry()
+    first, second = Range(100), Range(200, 1)
+    registry.add(second)
+    registry.add(first)
+    assert [registry.find(address) for address in (99, 100, 115, 116, 200, 201)] == [
+        None, first, first, None, second, None,
+    ]  # fmt: skip
+    assert registry.at(100) is first
+    assert registry.at(101) is None
+    assert registry.remove(101) is None
+    assert registry.remove(100) is first
+    assert registry.all() == [second]
+    assert len(registry) == 1
+
+
+def test_ranges_are_found_while_others_come_and_go(often_switching: None) -> None:
+    registry: AddressRegistry[Range] = AddressRegistry()
+    stays = Range(UNIT * 10**6)
+    registry.add(stays)
+
+    def come_and_go(begin: int) -> None:
+        for number in range(ROUNDS):
+            address = UNIT * (begin + number % 64)
+            registry.add(Range(address))
+            assert registry.remove(address) == Range(address)
+
+    def look_up() -> None:
+        for _ in range(ROUNDS):
+            assert registry.find(stays.pointer + 1) is stays
+            assert stays in registry.all()
+
+    at_once(lambda: come_and_go(0), lambda: come_and_go(1000), look_up, look_up)
+    assert registry.all() == [stays]
+
+
+def test_the_dead_are_forgotten() -> None:
+    living: Living[Thing] = Living()
+    kept = [Thing() for _ in range(3)]
+    for thing in kept:
+        living.add(thing)
+    for _ in range(1000):
+        living.add(Thing())
+    assert living.all() == kept
+    assert len(living._refs) < 100
+    del thing
+    kept.clear()
+    assert not living
+
+
+def test_the_living_are_walked_while_others_come_and_go(often_switching: None) -> None:
+    living: Living[Thing] = Living()
+    kept = [Thing() for _ in range(20)]
+    for thing in kept:
+        living.add(thing)
+
+    def come_and_go() -> None:
+        for _ in range(ROUNDS):
+            living.add(Thing())
+
+    def walk() -> None:
+        for _ in range(ROUNDS // 10):
+            assert set(kept) <= set(living.all())
+
+    at_once(come_and_go, come_and_go, walk, walk)
+    assert set(living.all()) == set(kept)

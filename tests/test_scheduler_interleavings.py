@@ -1,0 +1,603 @@
+"""The scheduler under every schedule of small hosts, and under random schedules of larger ones.
+
+Two properties: what can run is run without further calls once it is flushed, and everything ends. Operations are
+models with the board's real conflict matrix; queues, events, readiness, scheduler and workers are the real ones.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from interleavings import Chooser, Explored, Randomly, Stuck, schedules
+
+from fpgart import opencl as cl
+from fpgart.errors import CLError, OutOfResources
+from fpgart.runtime.event import COMPLETE, SUBMITTED, Event
+from fpgart.runtime.occupancy import Claim, Direction, Occupancy
+from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.readiness import ReadyList
+from fpgart.runtime.scheduler import Scheduler
+
+OUT_OF_ORDER = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
+
+
+class Board:
+    """What the operations of this test keep busy."""
+
+    def __init__(self, scheduler: Scheduler, *, full_duplex: bool = False) -> None:
+        self.scheduler = scheduler
+        self.occupancy = Occupancy(full_duplex=full_duplex, cores=0)
+        self.transfers = scheduler.new_ready_list(ends_by_itself=True)
+        self.kernels = scheduler.new_ready_list(ends_by_itself=False)
+        self.loaded = "a"
+
+
+@dataclass(eq=False)
+class Work:
+    """A transfer, or a kernel of program "a" or "b"; `until` it waits for while it runs."""
+
+    world: World
+    kind: str
+    way: Direction = Direction.IN
+    fails: bool = False
+    until: Callable[[], bool] | None = None
+    needs_thread: bool = False
+    ran: bool = False
+    abandoned: int = 0
+    programming: bool = False
+    counted: bool = False
+
+    @property
+    def device(self) -> Any:
+        return self.world.board
+
+    @property
+    def name(self) -> str:
+        return "transfer" if self.kind == "transfer" else "kernel"
+
+    @property
+    def ready_list(self) -> ReadyList:
+        board = self.world.board
+        return board.transfers if self.kind == "transfer" else board.kernels
+
+    @property
+    def direction(self) -> Direction:
+        if self.kind == "transfer":
+            return self.world.board.occupancy.lanes(self.way)
+        return Direction.NONE if self.counted else Direction.BOTH
+
+    def claim(self) -> Claim:
+        board = self.world.board
+        if self.kind == "transfer":
+            if not board.occupancy.admits(self.way):
+                return Claim.WAITS
+            board.occupancy.begin_transfer(self.way)
+            return Claim.TAKEN
+        if not self.counted:
+            if board.loaded != self.kind:
+                claim = board.occupancy.claim_programming()
+                self.programming = claim is Claim.TAKEN
+                return claim
+            if board.occupancy.claim_launch(0) is not Claim.TAKEN:
+                return Claim.WAITS
+            self.counted = True
+        return Claim.TAKEN
+
+    def release(self, following: object) -> None:
+        occupancy = self.world.board.occupancy
+        if self.kind == "transfer":
+            occupancy.end_transfer(self.way)
+        elif self.programming:
+            self.programming = False
+            occupancy.end_programming()
+            occupancy.begin_launch(0)
+            self.counted = True
+        else:
+            occupancy.end_launch(0)
+
+    def run(self) -> Work | None:
+        threads = self.world.threads
+        threads.pause()
+        if self.programming:
+            self.world.board.loaded = self.kind
+            return self
+        if self.until is not None:
+            threads.block(self.until)
+        self.world.log.append(self)
+        self.ran = True
+        if self.fails:
+            raise OutOfResources("this one fails")
+        return None
+
+    def abandon(self) -> None:
+        self.abandoned += 1
+
+
+class World:
+    """A scheduler on explored threads, with one board and queues as a host has them."""
+
+    def __init__(self, chooser: Chooser, *, timers: bool = False, limit: int = 99, full_duplex: bool = False) -> None:
+        self.threads = Explored(chooser, timers=timers, limit=limit)
+        self.scheduler = Scheduler(self.threads)
+        self.scheduler._workers._base = 8  # so that no timer has to add workers, unless a test is about that
+        self.board = Board(self.scheduler, full_duplex=full_duplex)
+        self.log: list[Work] = []
+        self.events: list[Event] = []
+        self.works: list[Work] = []
+        self.told: list[CLError] = []
+        self.context: Any = SimpleNamespace(
+            scheduler=self.scheduler, placing=threading.Lock(), queues=set(), reaper=deque(), notify=self.told.append
+        )
+
+    def queue(self, *, in_order: bool = True) -> CommandQueue:
+        board: Any = self.board
+        return CommandQueue(self.context, board, 0 if in_order else OUT_OF_ORDER)
+
+    def work(self, kind: str = "transfer", **more: Any) -> Work:
+        made = Work(self, kind, **more)
+        self.works.append(made)
+        return made
+
+    def enqueue(
+        self, queue: CommandQueue, work: Work | None, waits: Sequence[Event] = (), kind: int = cl.CL_COMMAND_MARKER
+    ) -> Event:
+        event = queue.enqueue(kind, work, tuple(waits))
+        self.events.append(event)
+        return event
+
+    def blocking(self, queue: CommandQueue, work: Work, waits: Sequence[Event] = ()) -> None:
+        try:
+            self.events.append(queue.run(cl.CL_COMMAND_WRITE_BUFFER, work, True, tuple(waits)))
+        except CLError:
+            assert work.fails or waits
+
+    def user_event(self) -> Event:
+        return Event(self.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+
+    def explore(self) -> None:
+        """Run all threads, and check that everything has ended and nothing is left busy. Raises Stuck."""
+        self.threads.run()
+        open_ = [event for event in self.events if event.status > COMPLETE]
+        if open_:
+            raise Stuck(f"{len(open_)} of {len(self.events)} commands never end")
+        occupancy = self.board.occupancy
+        assert (occupancy.moving, occupancy.programming, occupancy.launches) == (Direction.NONE, False, 0)
+        assert not self.scheduler._ready.any_ready()
+        assert self.scheduler._ready.running == 0
+        for work in self.works:
+            assert work.ran + work.abandoned == 1, "each operation is run, or given up once"
+        assert not self.told or any(work.fails for work in self.works)
+
+
+# Small hosts, every schedule
+
+
+def blocking_write_beside_a_flush_and_polling(world: World) -> None:
+    queue = world.queue()
+    world.threads.host(lambda: world.blocking(queue, world.work()))
+
+    def other() -> None:
+        event = world.enqueue(queue, world.work())
+        queue.flush()
+        world.threads.block(lambda: event.status <= COMPLETE)
+
+    world.threads.host(other)
+
+
+def blocking_write_beside_a_launch_and_finish(world: World) -> None:
+    queue = world.queue()
+    world.threads.host(lambda: world.blocking(queue, world.work()))
+
+    def other() -> None:
+        world.enqueue(queue, world.work("a"))
+        queue.finish()
+
+    world.threads.host(other)
+
+
+def persistent_kernel_and_its_flag(world: World) -> None:
+    flag = world.work()
+    first, second = world.queue(), world.queue()
+
+    def host() -> None:
+        world.enqueue(first, world.work("a", until=lambda: flag.ran))
+        first.flush()
+        world.enqueue(second, flag)
+        second.flush()
+        first.finish()
+
+    world.threads.host(host)
+
+
+def persistent_kernel_whose_flag_waits_for_its_programming(world: World) -> None:
+    """The thread that ends the programming goes on with the kernel and looks at nothing else."""
+    flag = world.work()
+    first, second = world.queue(), world.queue()
+    world.threads.host(lambda: world.blocking(first, world.work("b", until=lambda: flag.ran)))
+
+    def other() -> None:
+        event = world.enqueue(second, flag)
+        second.flush()
+        world.threads.block(lambda: event.status <= COMPLETE)
+
+    world.threads.host(other)
+
+
+def what_follows_a_command_with_a_thread_of_its_own(world: World) -> None:
+    queue = world.queue()
+
+    def host() -> None:
+        world.enqueue(queue, world.work("a", needs_thread=True))
+        event = world.enqueue(queue, world.work())
+        queue.flush()
+        world.threads.block(lambda: event.status <= COMPLETE)
+
+    world.threads.host(host)
+
+
+def finish_behind_another_queues_persistent_kernel(world: World) -> None:
+    """The host ends the first kernel only after it has waited for the second."""
+    flag = world.work()
+    first, second, third = world.queue(), world.queue(), world.queue()
+
+    def host() -> None:
+        world.enqueue(first, world.work("a", until=lambda: flag.ran))
+        world.enqueue(second, world.work("a"))
+        second.finish()
+        world.enqueue(third, flag)
+        third.flush()
+
+    world.threads.host(host)
+
+
+def two_programs_in_turn_beside_transfers(world: World) -> None:
+    first, second, third = world.queue(), world.queue(), world.queue()
+
+    def launches(queue: CommandQueue, program: str) -> None:
+        world.enqueue(queue, world.work(program))
+        queue.finish()
+
+    world.threads.host(lambda: launches(first, "b"))
+    world.threads.host(lambda: launches(second, "a"))
+    world.threads.host(lambda: world.blocking(third, world.work()))
+
+
+def marker_of_an_out_of_order_queue(world: World) -> None:
+    queue = world.queue(in_order=False)
+
+    def host() -> None:
+        for kind in ("a", "transfer", "a"):
+            world.enqueue(queue, world.work(kind))
+        marker = world.enqueue(queue, None)
+        world.scheduler.wait(marker)
+        assert len(world.log) == 3, "a marker without a wait list waits for all before it"
+
+    world.threads.host(host)
+
+
+def user_event_of_another_thread(world: World) -> None:
+    queue, other = world.queue(in_order=False), world.queue()
+    user = world.user_event()
+
+    def host() -> None:
+        gate = world.enqueue(queue, world.work(), [user])
+        world.enqueue(other, world.work("b"), [gate])
+        other.flush()
+
+    world.threads.host(host)
+    world.threads.host(lambda: user.set_status(COMPLETE))
+
+
+def failed_wait_list(world: World) -> None:
+    queue, other = world.queue(), world.queue(in_order=False)
+    user = world.user_event()
+
+    def host() -> None:
+        first = world.enqueue(queue, world.work("b"), [user])
+        world.enqueue(other, world.work(), [first])
+        world.enqueue(other, None, kind=cl.CL_COMMAND_BARRIER)
+        world.enqueue(other, world.work())
+        other.finish()
+        queue.finish()
+
+    world.threads.host(host)
+    world.threads.host(lambda: user.set_status(-5))
+
+
+def commands_with_threads_of_their_own(world: World) -> None:
+    """As kernels with channels: the first waits for the second."""
+    queue, other = world.queue(), world.queue()
+    second = world.work("a", needs_thread=True)
+
+    def host() -> None:
+        world.enqueue(queue, world.work("a", needs_thread=True, until=lambda: second.ran))
+        world.enqueue(other, second)
+        queue.finish()
+
+    world.threads.host(host)
+
+
+def callback_instead_of_waiting(world: World) -> None:
+    """While one thread writes, the other is called back; it makes no call after the flush."""
+    queue = world.queue()
+    called: list[int] = []
+    world.threads.host(lambda: world.blocking(queue, world.work()))
+
+    def other() -> None:
+        event = world.enqueue(queue, world.work("b"))
+        event.when(COMPLETE, lambda _, status: called.append(status))
+        queue.flush()
+        world.threads.block(lambda: bool(called))
+
+    world.threads.host(other)
+
+
+HOSTS = [
+    blocking_write_beside_a_flush_and_polling,
+    blocking_write_beside_a_launch_and_finish,
+    persistent_kernel_and_its_flag,
+    persistent_kernel_whose_flag_waits_for_its_programming,
+    what_follows_a_command_with_a_thread_of_its_own,
+    finish_behind_another_queues_persistent_kernel,
+    two_programs_in_turn_beside_transfers,
+    marker_of_an_out_of_order_queue,
+    user_event_of_another_thread,
+    failed_wait_list,
+    commands_with_threads_of_their_own,
+    callback_instead_of_waiting,
+]
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: str(host.__name__))
+def test_every_schedule_of_a_small_host_ends(host: Callable[[World], None]) -> None:
+    for chooser in schedules(preemptions=2, most=MOST_SCHEDULES):
+        world = World(chooser)
+        host(world)
+        world.explore()
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: str(host.__name__))
+def test_random_schedules_of_a_small_host_end(host: Callable[[World], None]) -> None:
+    for seed in range(RANDOM_SCHEDULES):
+        world = World(Randomly(Random(seed)), full_duplex=bool(seed % 2))
+        host(world)
+        world.explore()
+
+
+MOST_SCHEDULES = 1500
+RANDOM_SCHEDULES = 150
+
+
+# Time: what is not flushed, and workers that are all busy
+
+
+def test_what_nobody_flushes_runs_after_a_while() -> None:
+    for seed in range(50):
+        world = World(Randomly(Random(seed)), timers=True)
+        queue = world.queue()
+
+        def host(world: World = world, queue: CommandQueue = queue) -> None:
+            event = world.enqueue(queue, world.work("b"))
+            world.threads.block(lambda: event.status <= COMPLETE)
+
+        world.threads.host(host)
+        world.explore()
+
+
+@pytest.mark.parametrize("kernels", [1, 3, 6])
+def test_kernels_that_keep_all_workers_busy_do_not_keep_a_flushed_transfer_from_running(kernels: int) -> None:
+    for seed in range(50):
+        world = World(Randomly(Random(seed)), timers=True)
+        world.scheduler._workers._base = 1
+        flag = world.work()
+
+        def host(world: World = world, flag: Work = flag) -> None:
+            for _ in range(kernels):
+                queue = world.queue()
+                world.enqueue(queue, world.work("a", until=lambda: flag.ran))
+                queue.flush()
+            last = world.queue()
+            event = world.enqueue(last, flag)
+            last.flush()
+            world.threads.block(lambda: event.status <= COMPLETE)
+
+        world.threads.host(host)
+        world.explore()
+
+
+def test_short_commands_need_no_more_workers_than_there_are_from_the_start() -> None:
+    for seed in range(50):
+        world = World(Randomly(Random(seed)), timers=True)
+        world.scheduler._workers._base = 2
+
+        def host(world: World = world) -> None:
+            for _ in range(20):
+                queue = world.queue()
+                world.enqueue(queue, world.work("a"))
+                queue.flush()
+
+        world.threads.host(host)
+        world.explore()
+        assert world.threads.most_of_driver <= 3, "two workers and the keeper"
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_without_threads_to_be_had_a_flush_runs_the_commands_itself(limit: int) -> None:
+    for seed in range(50):
+        world = World(Randomly(Random(seed)), limit=limit)
+        queue = world.queue()
+
+        def host(world: World = world, queue: CommandQueue = queue) -> None:
+            for kind in ("transfer", "b", "transfer"):
+                event = world.enqueue(queue, world.work(kind))
+            queue.flush()
+            world.threads.block(lambda: event.status <= COMPLETE)
+
+        world.threads.host(host)
+        world.explore()
+
+
+def test_a_command_for_which_no_thread_can_be_made_ends_with_an_error() -> None:
+    world = World(Randomly(Random(1)), limit=0)
+    queue = world.queue()
+    work = world.work("a", needs_thread=True)
+
+    def host() -> None:
+        event = world.enqueue(queue, work)
+        world.scheduler.wait(event)
+        assert event.status == OutOfResources.status
+
+    world.threads.host(host)
+    world.threads.run()
+    assert "no thread" in str(world.told[0])
+    assert world.board.occupancy.launches == 0
+
+
+def test_finish_waits_for_what_was_there_and_not_for_what_comes_after() -> None:
+    """A second thread enqueues for as long as the first has not come back."""
+    for seed in range(100):
+        world = World(Randomly(Random(seed)), timers=True)
+        queue = world.queue(in_order=bool(seed % 2))
+        back: list[bool] = []
+
+        def waiting(world: World = world, queue: CommandQueue = queue, back: list[bool] = back) -> None:
+            world.enqueue(queue, world.work())
+            queue.finish()
+            back.append(True)
+
+        def busy(world: World = world, queue: CommandQueue = queue, back: list[bool] = back) -> None:
+            for _ in range(500):
+                if back:
+                    return
+                world.enqueue(queue, world.work("a", until=lambda: True))
+            raise AssertionError("clFinish has not come back after 500 later commands")
+
+        world.threads.host(waiting)
+        world.threads.host(busy)
+        world.explore()
+
+
+# Larger hosts, random programs and schedules
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that a thread of the host does; `number` chooses a queue, and an earlier event of the thread."""
+
+    action: str
+    number: int
+    kind: str = "transfer"
+
+
+ACTIONS = ("enqueue", "after", "blocking", "marker", "barrier", "flush", "finish", "wait", "fail", "gated")
+steps = st.builds(Step, st.sampled_from(ACTIONS), st.integers(0, 5), st.sampled_from(["transfer", "a", "b", "out"]))
+
+
+@dataclass
+class Host:
+    """A thread of the host and the events that it knows."""
+
+    world: World
+    queues: list[CommandQueue]
+    gates: list[Event]
+    known: list[Event] = field(default_factory=list)
+
+    def do(self, step: Step) -> None:
+        world, queue = self.world, self.queues[step.number % len(self.queues)]
+        earlier = [self.known[step.number % len(self.known)]] if self.known else []
+        kind, way = ("transfer", Direction.OUT) if step.kind == "out" else (step.kind, Direction.IN)
+        if step.action == "blocking":
+            world.blocking(queue, world.work(kind, way=way), earlier)
+        elif step.action == "flush":
+            queue.flush()
+        elif step.action == "finish":
+            queue.finish()
+        elif step.action == "wait" and earlier:
+            world.scheduler.wait(earlier[0])
+        elif step.action in ("marker", "barrier"):
+            barrier = step.action == "barrier"
+            waits = earlier if step.number % 2 else []
+            command = cl.CL_COMMAND_BARRIER if barrier else cl.CL_COMMAND_MARKER
+            self.known.append(world.enqueue(queue, None, waits, command))
+        elif step.action in ("enqueue", "after", "fail", "gated"):
+            waits = earlier if step.action == "after" else []
+            if step.action == "gated":
+                waits = [self.gates[step.number % len(self.gates)]]
+            work = world.work(kind, way=way, fails=step.action == "fail")
+            self.known.append(world.enqueue(queue, work, waits))
+
+    def script(self, steps: list[Step]) -> None:
+        for step in steps:
+            self.do(step)
+        for queue in self.queues:
+            queue.flush()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(steps, max_size=8), min_size=1, max_size=4),
+    st.lists(st.booleans(), min_size=2, max_size=3),
+    st.lists(st.sampled_from([0, 0, -5]), min_size=2, max_size=2),
+    st.booleans(),
+    st.integers(0, 1 << 30),
+)
+def test_everything_ends_without_timers_once_it_is_flushed(
+    scripts: list[list[Step]], orders: list[bool], statuses: list[int], full_duplex: bool, seed: int
+) -> None:
+    world = World(Randomly(Random(seed)), full_duplex=full_duplex)
+    queues = [world.queue(in_order=order) for order in orders]
+    gates = [world.user_event() for _ in statuses]
+    for script in scripts:
+        host = Host(world, queues, gates)
+        world.threads.host(lambda host=host, script=script: host.script(script))  # type: ignore[misc]
+
+    def opens_gates() -> None:
+        for gate, status in zip(gates, statuses, strict=True):
+            world.threads.pause()
+            gate.set_status(status)
+
+    world.threads.host(opens_gates)
+    world.explore()
+
+
+# The order of queues
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(steps, max_size=10), st.booleans(), st.integers(0, 1 << 30))
+def test_commands_run_in_the_order_that_their_queue_gives_them(script: list[Step], in_order: bool, seed: int) -> None:
+    """Of one thread and one queue: nothing begins before what it has to follow has ended."""
+    world = World(Randomly(Random(seed)))
+    queue = world.queue(in_order=in_order)
+    follows: list[tuple[Work, list[Work]]] = []
+    since_barrier: list[Work] = []
+    before_barrier: list[Work] = []
+
+    def host() -> None:
+        nonlocal since_barrier, before_barrier
+        for step in script:
+            if step.action == "barrier":
+                world.enqueue(queue, None, kind=cl.CL_COMMAND_BARRIER)
+                before_barrier = before_barrier + since_barrier
+                since_barrier = []
+            else:
+                work = world.work("a" if step.kind == "b" else step.kind.replace("out", "transfer"))
+                follows.append((work, before_barrier + (since_barrier if in_order else [])))
+                since_barrier = [*since_barrier, work]
+                world.enqueue(queue, work)
+        queue.flush()
+
+    world.threads.host(host)
+    world.explore()
+    for work, before in follows:
+        at = world.log.index(work)
+        assert all(world.log.index(other) < at for other in before)
