@@ -94,7 +94,6 @@ def quoted(*words: str) -> str:
 def option_names() -> list[tuple[str, str]]:
     """Macros for the options that C code reads before an interpreter has started (icd/lobby.c)."""
     from fpgart import config
-
     from fpgart.board.keystone import partition
 
     numbers = (config.SIMULATOR_DEVICES, config.EMULATOR_DEVICES, config.CPU_EMULATE_DEVICES)
