@@ -106,6 +106,15 @@ uintptr_t driver_function(uintptr_t object, const char *name)
 
 static pthread_mutex_t arguments_lock = PTHREAD_MUTEX_INITIALIZER;
 
+int32_t driver_try_argument(uintptr_t kernel, uint32_t index, size_t size, const char *value)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)kernel)->dispatch;
+    pthread_mutex_lock(&arguments_lock);
+    cl_int status = driver->clSetKernelArg((cl_kernel)kernel, index, size, value);
+    pthread_mutex_unlock(&arguments_lock);
+    return status;
+}
+
 static cl_int set_argument(const struct _cl_icd_dispatch *driver, cl_kernel kernel, cl_uint index,
                            const struct argument *argument, const char *image)
 {

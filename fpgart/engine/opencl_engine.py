@@ -301,7 +301,8 @@ class Program:
         return log
 
     def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
-        names = self.driver.text("clGetProgramInfo", self.handle, cl.CL_PROGRAM_KERNEL_NAMES)
+        answer = self.driver.query("clGetProgramInfo", self.handle, cl.CL_PROGRAM_KERNEL_NAMES)
+        names = answer.rstrip(b"\0").decode(errors="replace")
         found = (name for name in names.split(";") if name and name != DECLARE)
         return {name: known.get(name) or self.kernel(name).interface for name in found}
 
@@ -440,7 +441,7 @@ class Kernel:
             return False
         if not 0 < size <= 1 << 16:
             return False
-        status = self.driver.function("clSetKernelArg")(self.handle, index, size, ffi.new("char[]", size))
+        status = lib.driver_try_argument(self.handle, index, size, ffi.new("char[]", size))
         if status == cl.CL_SUCCESS:
             self._accepted[index] = size
         return bool(status == cl.CL_SUCCESS)
