@@ -6,6 +6,7 @@ models with the board's real conflict matrix; queues, events, readiness, schedul
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.readiness import ReadyList
 from fpgart.runtime.scheduler import Scheduler
 
+MOST_SCHEDULES = int(os.environ.get("FPGART_TEST_SCHEDULES", "1500"))
+RANDOM_SCHEDULES = MOST_SCHEDULES // 10
 OUT_OF_ORDER = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 
@@ -373,8 +376,6 @@ def test_random_schedules_of_a_small_host_end(host: Callable[[World], None]) -> 
         world.explore()
 
 
-MOST_SCHEDULES = 1500
-RANDOM_SCHEDULES = 150
 
 
 # Time: what is not flushed, and workers that are all busy
