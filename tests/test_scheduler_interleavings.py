@@ -376,8 +376,6 @@ def test_random_schedules_of_a_small_host_end(host: Callable[[World], None]) -> 
         world.explore()
 
 
-
-
 # Time: what is not flushed, and workers that are all busy
 
 

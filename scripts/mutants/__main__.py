@@ -123,7 +123,7 @@ def judge(modules: list[Module], reached: covering.Covering, at_once: int) -> No
             tests = tests_for(mutant, module, reached)
             digest = digest_of(tests, versions)
             known = module.results.get(mutant.key)
-            if known is None or known["outcome"] in (SURVIVED, UNREACHED) and known["tests"] != digest:
+            if known is None or (known["outcome"] in (SURVIVED, UNREACHED) and known["tests"] != digest):
                 if tests:
                     left.append((module, mutant, tests, digest))
                 else:

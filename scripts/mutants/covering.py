@@ -31,7 +31,7 @@ class Covering:
                     self._tests.setdefault((file, line), set()).add(test)
 
     def tests_of(self, file: str, first: int, last: int, *, importing: bool) -> dict[str, float]:
-        """The tests that reach lines of a file, the shortest first; all that reach the file, for what importing runs."""
+        """The tests that reach lines of a file, the shortest first; for what is run by importing it all that reach it."""
         found = set(self._reach.get(file, ())) if importing else set()
         for line in range(first, last + 1):
             found |= self._tests.get((file, line), set())

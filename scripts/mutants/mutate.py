@@ -148,7 +148,7 @@ def _nodes(node: Any) -> Iterator[Any]:
     yield node
     children = list(getattr(node, "children", ()))
     for before, child in zip([None, *children], children, strict=False):
-        is_annotation = node.type == "annassign" and before == ":" or node.type == "funcdef" and before == "->"
+        is_annotation = (node.type == "annassign" and before == ":") or (node.type == "funcdef" and before == "->")
         if not is_annotation:
             yield from _nodes(child)
 

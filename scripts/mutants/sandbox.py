@@ -98,12 +98,20 @@ def limit(seconds: float) -> None:
 
 
 def passes(tests: dict[str, float], mutated: Mutated) -> bool:
-    """Run tests (their names, with their seconds) of a mutant; in a child of fork()."""
+    """Run tests (their names, with their seconds) of a mutant; in a child of fork().
+
+    File by file, the shortest first: most mutants fall to the first file, and importing the others would take longer.
+    """
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     sys.meta_path.insert(0, mutated)
-    limit(5)
-    files = list(dict.fromkeys(name.split("::")[0] for name in tests))
-    return pytest.main([*OPTIONS, *files], plugins=[Chosen(tests)]) == pytest.ExitCode.OK
+    by_file: dict[str, dict[str, float]] = {}
+    for name, seconds in tests.items():
+        by_file.setdefault(name.split("::")[0], {})[name] = seconds
+    for file in sorted(by_file, key=lambda file: sum(by_file[file].values())):
+        limit(5)
+        if pytest.main([*OPTIONS, file], plugins=[Chosen(by_file[file])]) != pytest.ExitCode.OK:
+            return False
+    return True
 
 
 @dataclass
