@@ -9,7 +9,7 @@ ENGINE = $(VENV)/.engine
 SOURCES = $(wildcard icd/*.c icd/*.h icd/*.py include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench clients soak coverage clean help
+.PHONY: build demo test lint format bench clients soak coverage mutants clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -18,6 +18,7 @@ help:
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each"
 	@echo "make coverage which lines the tests in tests/ reach"
+	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/order board/mmd\" for a part"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
 	@echo "make help     this"
 
@@ -74,6 +75,13 @@ clients: build
 
 coverage: build
 	$(BIN)/pytest tests --cov=fpgart --cov-report=term-missing:skip-covered
+
+# Goes on where it was broken off; what it knows is in build/mutants.
+MODULES ?=
+JOBS ?= $(shell nproc)
+mutants: build
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[mutants]"
+	$(BIN)/python scripts/mutants --jobs $(JOBS) $(MODULES)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info fpgart/*.so

@@ -14,7 +14,7 @@ from fpgart.runtime.occupancy import Claim
 from fpgart.runtime.workers import PATIENCE_NS, QUIET_NS, SLOW_TICK_S, TICK_S, Workers
 
 
-class Sleeps(Exception):  # noqa: N818
+class Sleeps(Exception):
     """A thread waits for its bell; how long at most."""
 
 
@@ -79,7 +79,7 @@ class Driver:
         """A worker looks until it sleeps (True) or ends (False)."""
         return self._until_it_sleeps(self.workers._work) is not False
 
-    def keep(self) -> float | None | bool:
+    def keep(self) -> float | bool | None:
         """One look of the keeper; for how long it then sleeps, False when it ends."""
         return self._until_it_sleeps(self.workers._keep)
 

@@ -31,7 +31,7 @@ class Covering:
                     self._tests.setdefault((file, line), set()).add(test)
 
     def tests_of(self, file: str, first: int, last: int, *, importing: bool) -> dict[str, float]:
-        """The tests that reach lines of a file, the shortest first; for what is run by importing it all that reach it."""
+        """The tests that reach lines of a file, the shortest first; all of the file's for what its import runs."""
         found = set(self._reach.get(file, ())) if importing else set()
         for line in range(first, last + 1):
             found |= self._tests.get((file, line), set())
@@ -91,8 +91,7 @@ def _measure_file(file: str, without: list[str], digest: str, kept: Path) -> boo
         data_file=None, config_file=False, source=["fpgart"], concurrency=["greenlet", "thread"], messages=False
     )
     measuring = Measuring(measured)
-    options = [option for option in sandbox.OPTIONS if option not in ("--tb=no",)]
-    options = [*options[:-2], "--tb=short", *(f"--deselect={name}" for name in without)]
+    options = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", *(f"--deselect={name}" for name in without)]
     measured.start()
     status = pytest.main([*options, file], plugins=[measuring])
     measured.stop()

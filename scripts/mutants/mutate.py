@@ -181,6 +181,8 @@ def _is_worth_deleting(statement: Any) -> bool:
         return False
     if statement.type in ("string", "strings") or statement == "pass":
         return False
+    if statement.get_code().strip() == "return None" and statement.parent.parent.parent.type == "funcdef":
+        return bool(statement.parent.parent.children[-1] is not statement.parent)  # the last one says nothing
     if statement.type != "expr_stmt":
         return True
     if len(statement.children) == 2 and len(statement.children[1].children) == 2:
