@@ -61,6 +61,7 @@ def test_an_event_begins_queued_with_no_time_and_no_handle(machine: Machine) -> 
     assert event.status == QUEUED
     assert (event.queued_ns, event.submit_ns, event.start_ns, event.end_ns) == (0, 0, 0, 0)
     assert (event.handle, event.unmet) == (0, 0)
+    assert (event.wait_list, event.predecessors) == ((), ())
 
 
 def test_watchers_hear_of_each_event(machine: Machine) -> None:
@@ -155,7 +156,8 @@ def test_a_queue_is_known_to_its_context_and_to_the_scheduler(machine: Machine) 
     [(0, True), (cl.CL_QUEUE_PROFILING_ENABLE, True), (cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, False)],
 )
 def test_a_queue_is_in_order_unless_it_is_made_otherwise(machine: Machine, properties: int, in_order: bool) -> None:
-    queue = CommandQueue(machine.context, machine.device, properties)
+    queue = CommandQueue(machine.context, machine.device, properties, (1, 2, 0))
+    assert queue.property_list == (1, 2, 0)
     assert (queue.in_order, queue.order.in_order) == (in_order, in_order)
 
 

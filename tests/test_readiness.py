@@ -80,6 +80,7 @@ def test_a_marker_ends_when_what_it_follows_has_ended_with_one_time_for_all(comm
     commands.end(gate)
     assert marker.status == COMPLETE
     assert marker.submit_ns == marker.start_ns == marker.end_ns == commands.now
+    assert not commands.after, "there is nothing to give up"
     assert (marker.wait_list, marker.predecessors) == ((), ())
 
 
@@ -371,6 +372,29 @@ def test_who_waits_for_what_runs_or_for_the_host_has_nothing_to_run(commands: Co
     assert commands.readiness.claim_needed(commands.transfer(gate, queue=commands.in_order)) is None
 
 
+def test_who_waits_runs_none_of_an_out_of_order_queue_that_it_does_not_wait_for(commands: Commands) -> None:
+    commands.transfer(queue=commands.out_of_order)
+    awaited = commands.transfer(queue=commands.out_of_order)
+    event = commands.kernel(awaited, queue=commands.out_of_order)
+    commands.take(next(iter(commands.transfers)))
+    assert commands.readiness.claim_needed(event) is awaited
+
+
+def test_who_waits_for_two_of_which_one_runs_runs_the_other(commands: Commands) -> None:
+    running, awaited = commands.transfer(), commands.kernel()
+    commands.take(running)
+    assert commands.readiness.claim_needed(commands.kernel(running, awaited)) is awaited
+
+
+def test_who_waits_runs_nothing_out_of_its_turn(commands: Commands) -> None:
+    """Not even what was enqueued before the one whose turn it is, but became ready after it."""
+    gate = commands.user_event()
+    event = commands.transfer(gate)
+    commands.transfer()
+    commands.end(gate)
+    assert commands.readiness.claim_needed(event) is None
+
+
 def test_a_walk_along_wait_lists_has_an_end(commands: Commands) -> None:
     chain = [commands.transfer()]
     for _ in range(WALK - 1):
@@ -418,21 +442,26 @@ def raising(*_: object) -> Any:
     raise MemoryError("of a test")
 
 
-def test_a_stage_that_cannot_be_released_ends_its_command_with_an_error(commands: Commands) -> None:
+def test_a_stage_that_cannot_be_released_ends_its_command_with_an_error(
+    commands: Commands, capfd: pytest.CaptureFixture[str]
+) -> None:
     event = commands.kernel()
     work_of(event).release = raising  # type: ignore[method-assign]
     commands.take(event)
     assert commands.stage_ends(event, Work(commands.transfers)) is None
     assert event.status == OutOfResources.status
     assert commands.readiness.running == 0
+    assert "what an operation kept busy could not be freed" in capfd.readouterr().err
 
 
 def test_an_operation_that_cannot_be_asked_is_taken_given_up_and_fails_with_its_error(commands: Commands) -> None:
     event = commands.kernel()
     work = work_of(event)
     work.claim = raising  # type: ignore[method-assign]
+    work.device = object()
     commands.take(event)
     stand_in: Any = event.operation
+    assert stand_in.device is work.device
     with pytest.raises(MemoryError, match="of a test"):
         stand_in.run()
     assert work.abandoned == 1
@@ -472,8 +501,15 @@ def test_a_ready_command_tells_that_it_is_submitted_and_no_more(commands: Comman
 def test_an_abnormal_end_counts_as_every_status_but_is_told_as_it_is(commands: Commands) -> None:
     event = commands.enter(Work(commands.transfers), told=ALL_THREE)
     commands.take(event)
-    commands.stage_ends(event, None, -5)
-    assert statuses(commands) == [SUBMITTED, -5, -5]
+    commands.stage_ends(event, None, -1)
+    assert statuses(commands) == [SUBMITTED, -1, -1]
+
+
+def test_a_user_event_passes_the_statuses_in_their_order_at_its_end(commands: Commands) -> None:
+    gate = commands.user_event()
+    gate.callbacks = [(COMPLETE, nothing), (RUNNING, nothing)]
+    commands.end(gate)
+    assert statuses(commands) == [RUNNING, COMPLETE]
 
 
 def test_a_command_whose_wait_list_failed_is_never_told_to_run(commands: Commands) -> None:
@@ -501,7 +537,7 @@ def test_a_callback_that_raises_keeps_no_other_from_being_called() -> None:
     assert called == [7]
 
 
-def test_an_operation_that_cannot_be_given_up_keeps_no_other_from_it() -> None:
+def test_an_operation_that_cannot_be_given_up_keeps_no_other_from_it(capfd: pytest.CaptureFixture[str]) -> None:
     broken: Any = Work(ReadyList(ends_by_itself=True))
     broken.abandon = raising
     fine: Any = Work(ReadyList(ends_by_itself=True))
@@ -510,6 +546,7 @@ def test_an_operation_that_cannot_be_given_up_keeps_no_other_from_it() -> None:
     assert after
     after.settle()
     assert fine.abandoned == 1
+    assert "could not be given up" in capfd.readouterr().err
 
 
 def test_an_aftermath_of_nothing_is_none() -> None:

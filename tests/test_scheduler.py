@@ -16,6 +16,7 @@ from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError
 from fpgart.errors import CLError, InvalidValue, OutOfResources
 from fpgart.notices import NOTICES
+from fpgart.runtime import scheduler
 from fpgart.runtime.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
 from fpgart.runtime.occupancy import Claim
 from fpgart.runtime.queue import CommandQueue
@@ -264,6 +265,13 @@ def test_a_blocking_command_runs_after_its_wait_list(world: World) -> None:
     assert order == [1, 2]
 
 
+def test_a_blocking_command_does_not_run_before_a_user_event_that_it_waits_for(world: World) -> None:
+    work = world.work()
+    with pytest.raises(Blocks):
+        world.blocking(work, world.user_event())
+    assert work.ran == 0
+
+
 def test_a_blocking_command_stands_in_its_queue_while_it_runs(world: World) -> None:
     open_: list[Event] = []
     event = world.blocking(world.work(lambda: open_.extend(world.scheduler.unfinished([world.queue]))))
@@ -339,6 +347,24 @@ def test_a_thread_that_waits_is_woken_by_the_end(world: World) -> None:
     assert waiter.taken
     gate.set_status(COMPLETE)
     assert not waiter.taken
+
+
+def test_the_engine_knows_whether_the_host_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that wait for each other are stuck only if the host waits too."""
+    told: list[bool] = []
+    monkeypatch.setattr(scheduler, "host_waits", told.append)
+    world.scheduler.wait(world.enqueue())
+    assert told == []
+    with pytest.raises(Blocks):
+        world.scheduler.wait(world.user_event())
+    assert told == [True, False]
+
+
+def test_a_thread_that_runs_something_waits_for_no_one(world: World) -> None:
+    waiters: list[object] = []
+    event = world.enqueue(world.work(lambda: waiters.append(event.waiters)))
+    world.scheduler.wait(event)
+    assert waiters == [None]
 
 
 def test_without_threads_who_waits_runs_whatever_is_ready(world: World) -> None:

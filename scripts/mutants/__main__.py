@@ -29,7 +29,7 @@ from rich.table import Table
 
 FOLDER = Path("build/mutants")
 DATA = Path("tests/mutants.json")
-KILLED, TIMEOUT, SURVIVED, UNREACHED = "killed", "timeout", "survived", "no test"
+KILLED, TIMEOUT, EXPLAINED, SURVIVED, UNREACHED = "killed", "timeouts", "explained", "survived", "no test"
 ALL = ("fpgart/runtime", "fpgart/board")
 
 
@@ -113,6 +113,23 @@ def check_unchanged(modules: list[Module], reached: covering.Covering, at_once: 
             raise SystemExit(f"tests of {name} fail in a sandbox without any change")
 
 
+def explain(modules: list[Module], entries: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Note which mutants are explained; they are not run. Returns the entries that fit none."""
+    by_identity: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for entry in entries:
+        identity = tuple(entry[name] for name in ("module", "function", "before", "after"))
+        by_identity.setdefault(identity, []).append(entry)
+    for module in modules:
+        for mutant in module.mutants:
+            if by_identity.get(mutant.identity):
+                by_identity[mutant.identity].pop()
+                module.note(mutant, EXPLAINED, "")
+            elif module.results.get(mutant.key, {}).get("outcome") == EXPLAINED:
+                del module.results[mutant.key]
+    names = {module.name for module in modules}
+    return [entry for left in by_identity.values() for entry in left if entry["module"] in names]
+
+
 def judge(modules: list[Module], reached: covering.Covering, at_once: int) -> None:
     """Run what has no result yet."""
     files = {name.split("::")[0] for name in reached.seconds}
@@ -147,38 +164,29 @@ def judge(modules: list[Module], reached: covering.Covering, at_once: int) -> No
             print(f"[{done}/{len(left)}]", flush=True)
 
 
-def report(modules: list[Module], explained: list[dict[str, str]]) -> int:
-    """Print the table, what survived without an explanation, and explanations of nothing; returns how many survived."""
-    reasons = Counter(tuple(entry[name] for name in ("module", "function", "before", "after")) for entry in explained)
-    table = Table("module", *(("mutants", "killed", "timeouts", "explained", "survived")))
+def report(modules: list[Module], idle: list[dict[str, str]]) -> int:
+    """Print the table, what survived, and the explanations of nothing (`idle`); returns how many survived."""
+    table = Table("module", *_COLUMNS)
     totals: Counter[str] = Counter()
-    surviving: list[mutate.Mutant] = []
     for module in modules:
         counts: Counter[str] = Counter(mutants=len(module.mutants))
         for mutant in module.mutants:
-            outcome = module.outcome(mutant)
-            if outcome in (SURVIVED, UNREACHED) and reasons[mutant.identity] > 0:
-                reasons[mutant.identity] -= 1
-                outcome = "explained"
-            elif outcome in (SURVIVED, UNREACHED):
-                outcome = SURVIVED
-                surviving.append(mutant)
+            outcome = SURVIVED if module.outcome(mutant) == UNREACHED else module.outcome(mutant)
             counts[outcome] += 1
+            if outcome == SURVIVED:
+                reached = "" if module.outcome(mutant) == SURVIVED else ", which no fast test reaches"
+                print(f"survived: {module.path}:{mutant.first} in {mutant.function}{reached}")
+                print(f"    - {mutant.before}\n    + {mutant.after}")
         totals += counts
         table.add_row(module.name, *(str(counts[name]) for name in _COLUMNS))
     table.add_row("all", *(str(totals[name]) for name in _COLUMNS))
-    for mutant in surviving:
-        print(f"survived: fpgart/{mutant.module}.py:{mutant.first} in {mutant.function}")
-        print(f"    - {mutant.before}\n    + {mutant.after}")
-    names = {module.name for module in modules}
-    for identity, count in reasons.items():
-        if count > 0 and identity[0] in names:
-            print(f"explained in {DATA}, but there is no such survivor: {' | '.join(identity)}")
+    for entry in idle:
+        print(f"explained in {DATA}, but there is no such mutant: {entry}")
     Console(width=100).print(table)
-    return len(surviving)
+    return totals[SURVIVED]
 
 
-_COLUMNS = ("mutants", KILLED, TIMEOUT, "explained", SURVIVED)
+_COLUMNS = ("mutants", KILLED, TIMEOUT, EXPLAINED, SURVIVED)
 
 
 def main() -> int:
@@ -192,8 +200,9 @@ def main() -> int:
     sandbox.warm_up()
     reached = covering.measure(data["tests"], data["without"], FOLDER / "covering", chosen.jobs)
     check_unchanged(modules, reached, chosen.jobs)
+    idle = explain(modules, data["explained"])
     judge(modules, reached, chosen.jobs)
-    return 1 if report(modules, data["explained"]) else 0
+    return 1 if report(modules, idle) else 0
 
 
 if __name__ == "__main__":
