@@ -395,6 +395,14 @@ def test_finish_returns_when_all_commands_of_the_queue_have_ended(world: World, 
     assert other.status == SUBMITTED
 
 
+def test_finish_of_an_out_of_order_queue_waits_for_its_first_command_too(world: World) -> None:
+    queue = world.new_queue(cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    world.enqueue(None, world.user_event(), queue=queue)
+    world.enqueue(queue=queue)
+    with pytest.raises(Blocks):
+        queue.finish()
+
+
 def test_finish_of_an_empty_queue_returns_at_once(world: World) -> None:
     world.queue.finish()
 
@@ -432,11 +440,13 @@ def test_a_callback_of_a_command_that_has_failed_is_told_its_error(world: World)
     assert called(event, RUNNING) == [InvalidValue.status]
 
 
-def test_a_user_event_ends_once(world: World) -> None:
+@pytest.mark.parametrize(("first", "second"), [(COMPLETE, -1), (-1, COMPLETE)])
+def test_a_user_event_ends_once(world: World, first: int, second: int) -> None:
     gate = world.user_event()
-    world.scheduler.end_user_event(gate, -5)
-    world.scheduler.end_user_event(gate, COMPLETE)
-    assert gate.status == -5
+    world.scheduler.end_user_event(gate, first)
+    world.scheduler.end_user_event(gate, second)
+    assert gate.status == first
+    assert called(gate, RUNNING) == [min(first, RUNNING) if first else RUNNING]
 
 
 # Running
@@ -586,6 +596,12 @@ def test_it_is_settled_when_nothing_runs_and_nothing_is_ready(world: World) -> N
     assert not world.scheduler.settle(1)
     world.scheduler.wait(event)
     assert world.scheduler.settle(1)
+
+
+def test_settling_has_everything_begin_that_may(world: World) -> None:
+    world.enqueue()
+    world.scheduler.settle(0)
+    assert world.workers == 1
 
 
 def test_settling_waits_as_long_as_it_is_told_and_no_longer(world: World) -> None:

@@ -30,6 +30,7 @@ from rich.table import Table
 FOLDER = Path("build/mutants")
 DATA = Path("tests/mutants.json")
 KILLED, TIMEOUT, EXPLAINED, SURVIVED, UNREACHED = "killed", "timeouts", "explained", "survived", "no test"
+IDENTITY = ("module", "function", "before", "after")
 ALL = ("fpgart/runtime", "fpgart/board")
 
 
@@ -113,21 +114,20 @@ def check_unchanged(modules: list[Module], reached: covering.Covering, at_once: 
             raise SystemExit(f"tests of {name} fail in a sandbox without any change")
 
 
-def explain(modules: list[Module], entries: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Note which mutants are explained; they are not run. Returns the entries that fit none."""
-    by_identity: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for entry in entries:
-        identity = tuple(entry[name] for name in ("module", "function", "before", "after"))
-        by_identity.setdefault(identity, []).append(entry)
+def explain(modules: list[Module], entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Note which mutants are explained; they are not run. Returns the entries that fit none.
+
+    An entry's `number` says which it is of several mutants of a function with the same words, from 1.
+    """
+    left = {(*(entry[name] for name in IDENTITY), entry.get("number", 1)): entry for entry in entries}
     for module in modules:
         for mutant in module.mutants:
-            if by_identity.get(mutant.identity):
-                by_identity[mutant.identity].pop()
+            if left.pop(mutant.identity, None):
                 module.note(mutant, EXPLAINED, "")
             elif module.results.get(mutant.key, {}).get("outcome") == EXPLAINED:
                 del module.results[mutant.key]
     names = {module.name for module in modules}
-    return [entry for left in by_identity.values() for entry in left if entry["module"] in names]
+    return [entry for entry in left.values() if entry["module"] in names]
 
 
 def judge(modules: list[Module], reached: covering.Covering, at_once: int) -> None:
@@ -164,7 +164,7 @@ def judge(modules: list[Module], reached: covering.Covering, at_once: int) -> No
             print(f"[{done}/{len(left)}]", flush=True)
 
 
-def report(modules: list[Module], idle: list[dict[str, str]]) -> int:
+def report(modules: list[Module], idle: list[dict[str, Any]]) -> int:
     """Print the table, what survived, and the explanations of nothing (`idle`); returns how many survived."""
     table = Table("module", *_COLUMNS)
     totals: Counter[str] = Counter()

@@ -110,8 +110,8 @@ class Mutant:
         return f"{self.module}: {self.function}: {self.before}  ->  {self.after}  #{self.number}"
 
     @property
-    def identity(self) -> tuple[str, str, str, str]:
-        return self.module, self.function, self.before, self.after
+    def identity(self) -> tuple[str, str, str, str, int]:
+        return self.module, self.function, self.before, self.after, self.number
 
 
 def mutants_of(module: str, source: str) -> list[Mutant]:
