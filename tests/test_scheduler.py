@@ -498,6 +498,15 @@ def test_a_command_that_raises_ends_with_that_error_and_the_context_is_told(
     assert ("a command failed" in capfd.readouterr().err) == (words is None), "bugs are always logged"
 
 
+@pytest.mark.parametrize("blocking", [False, True])
+def test_a_command_is_running_while_it_runs(world: World, blocking: bool) -> None:
+    statuses: list[int] = []
+    operation: Any = world.work(lambda: statuses.extend(e.status for e in world.queue.order.open))
+    world.queue.run(cl.CL_COMMAND_TASK, operation, blocking)
+    world.queue.finish()
+    assert statuses == [RUNNING]
+
+
 def test_stages_follow_each_other_and_the_command_starts_once(world: World) -> None:
     ran: list[int] = []
     starts: list[int] = []
