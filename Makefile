@@ -10,7 +10,7 @@ C_FILES = icd/*.c icd/*.h icd/preload/*.c icd/host/*.c conformance/c/*.c conform
 SOURCES = $(wildcard icd/*.c icd/host/*.c icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench clients cts soak coverage clean help
+.PHONY: build demo test lint format bench clients cts soak coverage mutants clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -21,6 +21,7 @@ help:
 	@echo "make cts CTS=folder  Khronos' conformance tests, sources or built, on the board and on the bare engine; hours"
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each"
 	@echo "make coverage which lines the tests in tests/ reach"
+	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/order board/mmd\" for a part"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
 	@echo "make help     this"
 
@@ -81,6 +82,13 @@ cts: build
 
 coverage: build
 	$(BIN)/pytest tests --cov=fpgart --cov-report=term-missing:skip-covered
+
+# Goes on where it was broken off; what it knows is in build/mutants.
+MODULES ?=
+JOBS ?= $(shell nproc)
+mutants: build
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[mutants]"
+	$(BIN)/python scripts/mutants --jobs $(JOBS) $(MODULES)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info fpgart/*.so fpgart/*.a fpgart/include
