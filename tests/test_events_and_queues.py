@@ -147,7 +147,7 @@ def test_a_queue_is_known_to_its_context_and_to_the_scheduler(machine: Machine) 
     made: list[CommandQueue] = []
     machine.scheduler.queue_made = made.append  # type: ignore[method-assign]
     queue = CommandQueue(machine.context, machine.device)
-    assert queue in machine.context.queues
+    assert queue in machine.context.queues.all()
     assert made == [queue]
 
 
