@@ -206,6 +206,12 @@ class Player:
         self.machine.context.reap()
 
 
+@pytest.fixture(autouse=True)
+def faults_of_this_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where an earlier test has started the driver in this process: it has boards, and faults, of its own."""
+    monkeypatch.setattr("fpgart.control.is_running", lambda: False)
+
+
 @pytest.fixture
 def faulty() -> Iterator[Callable[..., AbstractContextManager[Machine]]]:
     """A machine whose devices can have faults. The collector is off: nothing may wait for it to give memory back."""

@@ -129,6 +129,12 @@ class Bench:
         return 0
 
 
+@pytest.fixture(autouse=True)
+def faults_of_this_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where an earlier test has started the driver in this process: it has boards, and faults, of its own."""
+    monkeypatch.setattr("fpgart.control.is_running", lambda: False)
+
+
 @pytest.fixture
 def bench(boards: Boards) -> Iterator[Callable[..., Bench]]:
     benches: list[Bench] = []

@@ -166,6 +166,10 @@ class World:
     def user_event(self) -> Event:
         return Event(self.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
 
+    def fail(self, words: str) -> bool:
+        """For conditions: raises AssertionError."""
+        raise AssertionError(words)
+
     def explore(self) -> None:
         """Run all threads, and check that everything has ended and nothing is left busy. Raises Stuck."""
         self.threads.run()
@@ -300,6 +304,25 @@ def user_event_of_another_thread(world: World) -> None:
     world.threads.host(lambda: user.set_status(COMPLETE))
 
 
+def callback_that_makes_what_a_follower_reads(world: World) -> None:
+    """What waits for a user event begins after the event's callbacks."""
+    queue = world.queue()
+    user = world.user_event()
+    made: list[bool] = []
+    user.when(COMPLETE, lambda *_: (world.threads.pause(), made.append(True)))
+
+    def host() -> None:
+        world.enqueue(queue, world.work(until=lambda: made or world.fail("it began before the callback")), [user])
+        queue.flush()
+
+    def other() -> None:
+        world.threads.block(lambda: bool(world.events))
+        user.set_status(COMPLETE)
+
+    world.threads.host(host)
+    world.threads.host(other)
+
+
 def failed_wait_list(world: World) -> None:
     queue, other = world.queue(), world.queue(in_order=False)
     user = world.user_event()
@@ -354,6 +377,7 @@ HOSTS = [
     two_programs_in_turn_beside_transfers,
     marker_of_an_out_of_order_queue,
     user_event_of_another_thread,
+    callback_that_makes_what_a_follower_reads,
     failed_wait_list,
     commands_with_threads_of_their_own,
     callback_instead_of_waiting,

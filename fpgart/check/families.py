@@ -46,9 +46,8 @@ def start(findings: Findings) -> list[Part]:
     """
     modules = dict.fromkeys(module for family in findings.families for module in PARTS[family])
     started = [cast(Part, import_module(module).start(findings)) for module in modules]
+    others = NOTICES.operation_ended
     for part in started:
         NOTICES.listen(part)
-    ends = [part.operation_ended for part in started if hasattr(part, "operation_ended")]
-    others = [listener for listener in NOTICES.operation_ended if listener not in ends]
-    NOTICES.operation_ended = (*others, *reversed(ends))
+    NOTICES.operation_ended = (*others, *reversed(NOTICES.operation_ended[len(others) :]))
     return started

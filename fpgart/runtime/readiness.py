@@ -278,26 +278,41 @@ class Readiness:
         ended = [(event, status)]
         while ended:
             event, status = ended.pop()
-            event.end_ns = now
-            event.status = status
-            queue = event.queue
-            if queue is not None:
-                queue.order.forget(event)
-            if event.callbacks:
-                collect(event, status, after)
-            if event.waiters:
-                for waiter in event.waiters:
-                    waiter.release()
-                event.waiters = None
-            dependants, event.dependants = event.dependants, None
-            event.operation = None
-            for other in dependants or ():
-                other.unmet -= 1
-                if other.unmet == 0:
-                    if other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
-                        self._make_ready(other, now, after)
-                    else:
-                        ended.append((other, self._pass_through(other, now, after)))
+            self.take_note(event, status, now, after)
+            ended += self._passed_through(event, now, after)
+
+    def take_note(self, event: Event, status: int, now: int, after: Aftermath) -> None:
+        """`event` has ended: for those who wait for it and those who are called back. What follows it comes later."""
+        event.end_ns = now
+        event.status = status
+        queue = event.queue
+        if queue is not None:
+            queue.order.forget(event)
+        if event.callbacks:
+            collect(event, status, after)
+        if event.waiters:
+            for waiter in event.waiters:
+                waiter.release()
+            event.waiters = None
+        event.operation = None
+
+    def let_follow(self, event: Event, now: int, after: Aftermath) -> None:
+        """What follows `event`, of whose end note was taken, is ready now or ends with it."""
+        for other, status in self._passed_through(event, now, after):
+            self.end(other, status, now, after)
+
+    def _passed_through(self, event: Event, now: int, after: Aftermath) -> list[tuple[Event, int]]:
+        """Make ready what waited for `event` alone; returns the commands that end without being run, each with how."""
+        ended = []
+        dependants, event.dependants = event.dependants, None
+        for other in dependants or ():
+            other.unmet -= 1
+            if other.unmet == 0:
+                if other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
+                    self._make_ready(other, now, after)
+                else:
+                    ended.append((other, self._pass_through(other, now, after)))
+        return ended
 
     def _pass_through(self, event: Event, now: int, after: Aftermath) -> int:
         """A command without work of its own, or whose wait list failed, ends as soon as it may begin."""

@@ -166,11 +166,16 @@ class Scheduler:
             callback(event, min(event.status, status) if event.status < 0 else status)
 
     def end_user_event(self, event: Event, status: int) -> None:
-        after = Aftermath()
+        """End a user event. Its callbacks return before what waits for it begins: hosts of boards rely on that."""
+        after, then = Aftermath(), Aftermath()
         with self._lock:
-            if event.status > COMPLETE:
-                self._ready.end(event, status, self._now(), after)
+            if event.status <= COMPLETE:
+                return
+            self._ready.take_note(event, status, self._now(), after)
         after.settle()
+        with self._lock:
+            self._ready.let_follow(event, self._now(), then)
+        then.settle()
         self._stop_looking()
 
     def host_polls(self) -> None:
