@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -33,6 +33,7 @@ from fpgart.aocx.system import (
     TypeQualifier,
 )
 from fpgart.board.description import BoardDescription
+from fpgart.engine.dialect import APINT_HEADER, CompilerOptions, apint_header, predefined_macros
 from fpgart.engine.interface import (
     ArgumentInterface,
     BuildFailed,
@@ -43,6 +44,7 @@ from fpgart.engine.interface import (
     with_places,
 )
 from fpgart.engine.opencl_c import buffer_locations, kernel_attributes, size_of_type
+from fpgart.engine.preprocessor import Includes, PreprocessorError, preprocess
 
 SOURCE_ENGINE = "OpenCL C"
 """The engine of a binary whose payload is source."""
@@ -50,12 +52,11 @@ NO_IDENTITY = "0" * 40
 POINTER_BYTES, POINTER_ALIGNMENT = 8, 1024
 LARGEST_VALUE = 1024
 TEXT_UNIT = 256
-INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
-DEEPEST_INCLUDE = 32
 MESSAGE = re.compile(
     r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+): "
     r"(?:(?P<kind2>(?:fatal )?error|warning|note): )?(?P<words>.*)"
 )
+QUOTED_NAME = re.compile(r"'([A-Za-z_]\w*)'")
 SPACES = {
     cl.CL_KERNEL_ARG_ADDRESS_PRIVATE: AddressSpace.NONE,
     cl.CL_KERNEL_ARG_ADDRESS_LOCAL: AddressSpace.LOCAL,
@@ -84,11 +85,17 @@ class Options:
         return " ".join(self.compiler)
 
 
-def compile_source(source: str, board: BoardDescription, options: Options, engine: Engine) -> Container:
-    """A container for `board`; raises CompileError with the compiler's log."""
+def ignore(words: str) -> None:
+    """What is told to nobody."""
+
+
+def compile_source(
+    source: str, board: BoardDescription, options: Options, engine: Engine, tell: Callable[[str], None] = ignore
+) -> Container:
+    """A container for `board`; raises CompileError with the compiler's log, warnings alone go to `tell`."""
     built = engine.from_source(source)
     try:
-        built.build(options.text())
+        tell(built.build(board.build_options(options.text())))
     except BuildFailed as failed:
         raise CompileError(failed.log) from None
     interfaces = with_places(built.kernels({}), buffer_locations(source, options.text()))
@@ -265,37 +272,34 @@ def _argument_info(system: Autodiscovery) -> str:
     return "\n".join([*lines, "</board>", ""])
 
 
-def compile_file(path: Path, board: BoardDescription, options: Options, engine: Engine) -> Container:
-    """compile_source() of a file; headers beside it, or in a folder of -I, go into the container with it.
+def compile_file(
+    path: Path, board: BoardDescription, options: Options, engine: Engine, tell: Callable[[str], None] = ignore
+) -> Container:
+    """compile_source() of a file; the container has it as it is behind the preprocessor.
 
-    Raises CompileError, with the source lines that it is about, or OSError.
+    Raises CompileError, with the source lines that it is about, or OSError. Warnings go to `tell`.
     """
-    folders = [path.resolve().parent]
-    folders += [Path(option[2:]) for option in options.compiler if option.startswith("-I")]
-    kept = Options(tuple(o for o in options.compiler if not o.startswith("-I")), options.noted)
+    read = CompilerOptions.of(options.compiler)
     text = path.read_text(errors="surrogateescape")
     files = {path.name: text}
-    source = f'#line 1 "{path.name}"\n' + _with_headers(text, path.name, folders, files, 0)
+    version, extensions = (
+        engine.device_info(query).rstrip(b"\0").decode(errors="replace")
+        for query in (cl.CL_DEVICE_VERSION, cl.CL_DEVICE_EXTENSIONS)
+    )
     try:
-        return compile_source(source, board, kept, engine)
-    except CompileError as error:
+        made = preprocess(
+            text,
+            path.name,
+            Includes(read.folders, {APINT_HEADER: apint_header()}),
+            (*board.macros, *read.defines),
+            predefined_macros(version, extensions, options.text()),
+            path.resolve().parent,
+        )
+        files |= made.files
+        kept = Options(read.others, (*(f"-D{each}" for each in read.defines), *options.noted))
+        return compile_source(made.text, board, kept, engine, lambda log: tell(with_carets(log, files).strip()))
+    except (CompileError, PreprocessorError) as error:
         raise CompileError(with_carets(str(error), files)) from None
-
-
-def _with_headers(text: str, name: str, folders: list[Path], files: dict[str, str], depth: int) -> str:
-    """The text with `#include "..."` replaced by the file, where that is found."""
-    lines = []
-    for number, line in enumerate(text.splitlines(), 1):
-        found = INCLUDE.match(line)
-        header = next((f / found[1] for f in folders if (f / found[1]).is_file()), None) if found else None
-        if header is None or found is None or depth == DEEPEST_INCLUDE:
-            lines.append(line)
-            continue
-        content = files[found[1]] = header.read_text(errors="surrogateescape")
-        lines.append(f'#line 1 "{found[1]}"')
-        lines.append(_with_headers(content, found[1], [header.parent, *folders], files, depth + 1))
-        lines.append(f'#line {number + 1} "{name}"')
-    return "\n".join(lines) + "\n"
 
 
 def with_carets(log: str, files: dict[str, str]) -> str:
@@ -309,8 +313,18 @@ def with_carets(log: str, files: dict[str, str]) -> str:
         name, row, column = Path(found["file"]).name, int(found["line"]), int(found["column"])
         kind = found["kind"] or found["kind2"]
         lines.append(f"{name}:{row}:{column}: {kind}: {found['words']}")
-        source = files.get(name, "").splitlines()
+        source = files.get(name, files.get(found["file"], "")).splitlines()
         if row <= len(source):
             shown = source[row - 1].replace("\t", " ")
-            lines += [f"    {shown}", f"    {' ' * (column - 1)}^"]
+            lines += [f"    {shown}", f"    {' ' * (_column_in(shown, column, found['words']) - 1)}^"]
     return "\n".join(lines)
+
+
+def _column_in(line: str, column: int, words: str) -> int:
+    """Where the line of the source has what the message is about: columns are counted with macros put in."""
+    for name in QUOTED_NAME.findall(words):
+        if not line.startswith(name, column - 1):
+            found = re.search(rf"\b{name}\b", line)
+            if found is not None:
+                return found.start() + 1
+    return column if column <= len(line) else len(line) - len(line.lstrip()) + 1

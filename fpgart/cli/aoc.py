@@ -106,7 +106,7 @@ def compile_command(words: list[str]) -> int:
         click.echo(f"fpgart aoc: note: {word} changes nothing here", err=True)
     try:
         options = Options(tuple(asked.compiler), tuple(asked.noted))
-        made = compile_file(source, board, options, choose_engine())
+        made = compile_file(source, board, options, choose_engine(), tell_warnings)
     except CompileError as error:
         click.echo(str(error).rstrip() or "error: the compiler gave no reason", err=True)
         return 1
@@ -118,6 +118,12 @@ def compile_command(words: list[str]) -> int:
     if asked.report:
         click.echo(describe_container(made), nl=False)
     return 0
+
+
+def tell_warnings(words: str) -> None:
+    """What the compiler says of a program that it took."""
+    if words:
+        click.echo(words, err=True)
 
 
 def describe_container(container: Container) -> str:
