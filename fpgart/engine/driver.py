@@ -69,6 +69,16 @@ def keeping_signal_handlers(path: Path | str) -> Iterator[None]:
         lib.signals_give_back(str(path).encode())
 
 
+@contextmanager
+def wide_stacks() -> Iterator[None]:
+    """Threads that the driver makes within have room for large private arrays of kernels."""
+    lib.stacks_widen(True)
+    try:
+        yield
+    finally:
+        lib.stacks_widen(False)
+
+
 ON_CALLER = ("basic", "cpu-minimal")
 """PoCL's names for devices that run a kernel on the thread that enqueues it."""
 
@@ -95,7 +105,8 @@ class Driver:
         self.path = path
         self.platform = int(platforms[0])
         self._functions: dict[str, Any] = {}
-        found_devices = self._find_devices()
+        with wide_stacks():
+            found_devices = self._find_devices()
         on_caller = [
             d for d in found_devices if self.text("clGetDeviceInfo", d, cl.CL_DEVICE_NAME).startswith(ON_CALLER)
         ]

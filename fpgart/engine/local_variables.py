@@ -27,6 +27,7 @@ DECLARATOR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*
 LAST_NAME = re.compile(r"(?P<type>.*?)\b(?P<rest>[A-Za-z_]\w*\s*(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 KERNEL = re.compile(r"\b(?:__)?kernel\b")
 POINTER = "__fpgart_locals"
+NOWHERE = (0, 0)
 DECLARED = re.compile(r"(?:^|[;{}])\s*(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
 
 
@@ -102,7 +103,7 @@ def _functions(bare: str) -> Iterator[Function]:
         word, at = hit[0], hit.end()
         if word in (";", "}"):
             if word == ";" and opened is not None:
-                yield _function(bare, statement, opened, (0, 0))
+                yield _function(bare, statement, opened, NOWHERE)
             statement, opened = at, None
         elif word == "__attribute__":
             at = closing(bare, bare.index("(", at)) + 1
@@ -182,27 +183,42 @@ def _declare(bare: str, function: Function, begin: int, after: int, block_end: i
 
 def _edits(bare: str, functions: list[Function], holders: set[str]) -> Iterator[tuple[int, int, str]]:
     """Begin, end and the words to put there."""
+    structures = _Structures(functions, holders)
     for function in functions:
-        if function.body == (0, 0):
-            yield (function.head, function.head, f"{function.structure}; ")
-            if not function.is_kernel:
-                yield _parameter(bare, function)
+        yield (function.head, function.head, structures.until(function.name))
+        if not function.is_kernel:
+            yield _parameter(bare, function)
+        if function.body == NOWHERE:
             continue
-        called = sorted({name for name, _, _ in function.calls if name in holders})
-        members = [variable.declaration for variable in function.variables]
-        members += [f"struct {POINTER}_{name} in_{name};" for name in called]
-        yield (function.head, function.head, f"{function.structure} {{ {' '.join(members)} }}; ")
         if function.is_kernel:
             place = function.body[0] + 1
             yield (place, place, f" __local {function.structure} {POINTER};")
-        else:
-            yield _parameter(bare, function)
         yield from ((begin, end, ";") for begin, end in function.declarations)
         yield from _uses(bare, function)
         for name, opening, end in function.calls:
             if name in holders:
                 comma = ", " if bare[opening + 1 : end].strip() else ""
                 yield (end, end, f"{comma}&{function.access}in_{name}")
+
+
+class _Structures:
+    """The structures' definitions, each once and behind those that it has within."""
+
+    def __init__(self, functions: list[Function], holders: set[str]) -> None:
+        self.defined = {function.name: function for function in functions if function.body != NOWHERE}
+        self.holders = holders
+        self.told: set[str] = set()
+
+    def until(self, name: str) -> str:
+        """Those that are still wanting for that of function `name`, and it."""
+        function = self.defined.get(name)
+        if function is None or name in self.told:
+            return ""
+        self.told.add(name)
+        called = sorted({called for called, _, _ in function.calls if called in self.holders})
+        members = [variable.declaration for variable in function.variables]
+        members += [f"struct {POINTER}_{each} in_{each};" for each in called]
+        return "".join(map(self.until, called)) + f"{function.structure} {{ {' '.join(members)} }}; "
 
 
 def _parameter(bare: str, function: Function) -> tuple[int, int, str]:
