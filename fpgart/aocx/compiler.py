@@ -56,7 +56,7 @@ MESSAGE = re.compile(
     r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+): "
     r"(?:(?P<kind2>(?:fatal )?error|warning|note): )?(?P<words>.*)"
 )
-QUOTED_NAME = re.compile(r"'([A-Za-z_]\w*)'")
+NAMED = re.compile(r"(?:identifier|function|member named|variable|parameter|attribute) '([A-Za-z_]\w*)'")
 SPACES = {
     cl.CL_KERNEL_ARG_ADDRESS_PRIVATE: AddressSpace.NONE,
     cl.CL_KERNEL_ARG_ADDRESS_LOCAL: AddressSpace.LOCAL,
@@ -322,7 +322,7 @@ def with_carets(log: str, files: dict[str, str]) -> str:
 
 def _column_in(line: str, column: int, words: str) -> int:
     """Where the line of the source has what the message is about: columns are counted with macros put in."""
-    for name in QUOTED_NAME.findall(words):
+    for name in NAMED.findall(words):
         if not line.startswith(name, column - 1):
             found = re.search(rf"\b{name}\b", line)
             if found is not None:
