@@ -13,6 +13,9 @@ from machine import Machine, machine_of
 
 from fpgart import opencl as cl
 from fpgart.aocx.compiler import CompileError, Options, compile_file
+from fpgart.aocx.container import Container
+from fpgart.aocx.errors import AocxError
+from fpgart.aocx.libraries import find_library, models_of
 from fpgart.board.catalogue import describe
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
@@ -250,6 +253,58 @@ def test_a_kernel_that_waits_for_a_file_without_data_is_told_with_its_name(
     board.queue.finish()
     assert event.status < 0
     assert f"from file '{tmp_path}/in': No such file or directory" in capfd.readouterr().err
+
+
+# Libraries
+
+MODEL = """#include "rtl.h"
+int rtl_add(int a, int b) { return a + b; }
+"""
+
+
+def archive(name: str, content: bytes) -> bytes:
+    """An archive with one member."""
+    header = f"{name + '/':<16}{0:<12}{0:<6}{0:<6}{644:<8}{len(content):<10}`\n".encode()
+    return b"!<arch>\n" + header + content + b"\n" * (len(content) % 2)
+
+
+LIBRARIES = {
+    "an archive of objects": ("rtl.aoclib", archive("rtl.aoco", Container({".rtl.c_model": MODEL.encode()}).encode())),
+    "an object": ("rtl.aoclib", Container({".acl.c_model": MODEL.encode() + b"\0"}).encode()),
+    "a specification": (
+        "rtl.xml",
+        b'<RTL_SPEC><FUNCTION><C_MODEL><FILE name="model.cl"/></C_MODEL></FUNCTION></RTL_SPEC>',
+    ),
+    "a source": ("rtl.cl", MODEL.encode()),
+}
+
+
+@pytest.mark.parametrize(("file", "content"), LIBRARIES.values(), ids=LIBRARIES)
+def test_functions_of_libraries_run_as_their_models_say(
+    board: Machine, tmp_path: Path, file: str, content: bytes
+) -> None:
+    (tmp_path / "rtl.h").write_text(
+        "#ifndef RTL\n#define RTL\ntypedef struct { int x; } seen;\nint rtl_add(int, int);\n#endif\n"
+    )
+    (tmp_path / "model.cl").write_text(MODEL)
+    (tmp_path / file).write_bytes(content)
+    (tmp_path / "k.cl").write_text('#include "rtl.h"\nkernel void k(global int *x) { x[0] = rtl_add(x[0], 2); }')
+    options = Options(noted=(f"-L{tmp_path}", f"-l{file}"))
+    made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
+    program = Program.from_binary(board.context, board.devices, made.encode())
+    assert unpack("i", launched(board, program, pack("i", 40), "k")) == (42,)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(None, "library 'x.aoclib' was not found"), (Container({".a": b""}).encode(), "has no model"),
+     (b"!<arch>\n" + b"x" * 60, "damaged at byte 8"), (b"<a", "object specification 'x.aoclib'")],
+)  # fmt: skip
+def test_a_library_that_cannot_be_used_is_told(tmp_path: Path, content: bytes | None, words: str) -> None:
+    if content is not None:
+        (tmp_path / "x.aoclib").write_bytes(content)
+    with pytest.raises(AocxError, match=words):
+        models_of(find_library("x.aoclib", [tmp_path]))
 
 
 # Containers

@@ -20,6 +20,7 @@ from fpgart.aocx.autodiscovery import format as format_autodiscovery
 from fpgart.aocx.binary import ProgramBinary
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
+from fpgart.aocx.libraries import Model, find_library, models_of
 from fpgart.aocx.system import (
     Access,
     AddressSpace,
@@ -83,6 +84,11 @@ class Options:
 
     def text(self) -> str:
         return " ".join(self.compiler)
+
+    def libraries(self) -> list[Path]:
+        """The files of -l, looked for in the folders of -L; raises AocxError."""
+        folders = [Path(option[2:]) for option in self.noted if option.startswith("-L")]
+        return [find_library(option[2:], folders) for option in self.noted if option.startswith("-l")]
 
 
 def ignore(words: str) -> None:
@@ -277,29 +283,36 @@ def compile_file(
 ) -> Container:
     """compile_source() of a file; the container has it as it is behind the preprocessor.
 
-    Raises CompileError, with the source lines that it is about, or OSError. Warnings go to `tell`.
+    Models of libraries (-l) go behind it. Raises CompileError, with the source lines that it is about, AocxError or
+    OSError. Warnings go to `tell`.
     """
     read = CompilerOptions.of(options.compiler)
     text = path.read_text(errors="surrogateescape")
-    files = {path.name: text}
+    models = [model for library in options.libraries() for model in models_of(library)]
+    files = {path.name: text} | {model.name: model.text for model in models}
     version, extensions = (
         engine.device_info(query).rstrip(b"\0").decode(errors="replace")
         for query in (cl.CL_DEVICE_VERSION, cl.CL_DEVICE_EXTENSIONS)
     )
     try:
         made = preprocess(
-            text,
+            _with_models(text, models),
             path.name,
             Includes(read.folders, {APINT_HEADER: apint_header()}),
             (*board.macros, *read.defines),
             predefined_macros(version, extensions, options.text()),
             path.resolve().parent,
         )
-        files |= made.files
+        files = made.files | files
         kept = Options(read.others, (*(f"-D{each}" for each in read.defines), *options.noted))
         return compile_source(made.text, board, kept, engine, lambda log: tell(with_carets(log, files).strip()))
     except (CompileError, PreprocessorError) as error:
         raise CompileError(with_carets(str(error), files)) from None
+
+
+def _with_models(text: str, models: list[Model]) -> str:
+    """One text, so that headers which both include are read once."""
+    return "\n".join([text, *(f'#line 1 "{model.name}"\n{model.text}' for model in models)])
 
 
 def with_carets(log: str, files: dict[str, str]) -> str:

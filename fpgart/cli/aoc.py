@@ -101,7 +101,7 @@ def compile_command(words: list[str]) -> int:
         return 2
     source = asked.sources[0]
     for word in asked.noted:
-        if word.startswith("-no-interleaving"):
+        if word.startswith(("-no-interleaving", "-l", "-L")):
             continue
         click.echo(f"fpgart aoc: note: {word} changes nothing here", err=True)
     try:
