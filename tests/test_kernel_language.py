@@ -252,7 +252,7 @@ def test_a_kernel_that_waits_for_a_file_without_data_is_told_with_its_name(
     event = board.enqueue(kernel)
     board.queue.finish()
     assert event.status < 0
-    assert f"from file '{tmp_path}/in': No such file or directory" in capfd.readouterr().err
+    assert f", file '{tmp_path}/in': No such file or directory" in capfd.readouterr().err
 
 
 # Libraries

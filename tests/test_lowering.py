@@ -64,6 +64,19 @@ def test_channels_for_the_host_are_known(attribute: str) -> None:
     assert found.hosted == ["c"]
 
 
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '__attribute__((io("uart"), depth(3))) channel int c;',
+        'channel int c __attribute((io("uart"), depth(3)));',
+        'channel int __attribute__((depth(3))) c __attribute__((io("uart")));',
+    ],
+)
+def test_attributes_of_channels_stand_before_within_or_behind_the_declaration(declaration: str) -> None:
+    text = " ".join(own_lines(lowered(declaration)))
+    assert '{"c", &c, 3, sizeof(int), 0, 0, "uart"}' in text
+
+
 def test_lines_keep_their_numbers() -> None:
     source = (
         "channel int c\n  __attribute__((depth(3)));\nkernel void k(global int *x)\n{ x[0] = read_channel_intel(c); }"

@@ -512,7 +512,7 @@ static void tell(struct network *network, const struct launch *launch)
     if (fifo->io != NULL) {
         const char *error = io_file_error(fifo->io);
         length = strlen(network->report);
-        snprintf(network->report + length, sizeof network->report - length, ", from file '%s'%s%s",
+        snprintf(network->report + length, sizeof network->report - length, ", file '%s'%s%s",
                  io_file_path(fifo->io), error[0] != '\0' ? ": " : "", error);
     }
 }

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fpgart.engine.local_variables import has_local_variables, with_local_variables
-from fpgart.engine.lowering import USES, Lowered, lower
+from fpgart.engine.lowering import DIRECTIVE, HIDDEN, USES, Lowered, LoweringError, blank, lower
 from fpgart.engine.preprocessor import Includes, preprocess
 
 MAIN_FILE = "program.cl"
@@ -25,7 +25,8 @@ APINT_HEADER = "ihc_apint.h"
 WIDEST_APINT = 64
 """Up to here, ihc_apint.h has names such as int24_t."""
 STANDARD_INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
-NEEDS_PREPROCESSOR = re.compile(rf"{USES.pattern}|\bap_u?int\b|\bihc_apint\b", re.MULTILINE)
+APINT = re.compile(r"\bap_u?int\b|\bihc_apint\b")
+CHANNEL = re.compile(r"\b(?:channel|pipe)\b")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
 HINTS = (
     "unroll|nounroll|ii|ivdep|loop_coalesce|loop_fuse|speculated_iterations|disable_loop_pipelining|max_concurrency"
@@ -194,7 +195,7 @@ def _blank_but_lines(found: re.Match[str]) -> str:
 
 def needs_preprocessor(source: str, options: CompilerOptions, includes: Includes) -> bool:
     """Whether the program, a macro of its options, or a header that it may include has words of FPGAs."""
-    if NEEDS_PREPROCESSOR.search(source) or any(map(NEEDS_PREPROCESSOR.search, options.defines)):
+    if any(map(CHANNEL.search, options.defines)) or has_words_of_fpgas(source):
         return True
     seen: set[Path | str] = set()
     waiting: list[tuple[str, Path | None]] = [(source, None)]
@@ -207,10 +208,24 @@ def needs_preprocessor(source: str, options: CompilerOptions, includes: Includes
             seen.add(place)
             beside = place.parent if isinstance(place, Path) else None
             header = place.read_text(errors="surrogateescape") if isinstance(place, Path) else includes.given[place]
-            if NEEDS_PREPROCESSOR.search(header):
+            if has_words_of_fpgas(header):
                 return True
             waiting.append((header, beside))
     return False
+
+
+def has_words_of_fpgas(text: str) -> bool:
+    """Whether a text has channels, pipes, program-scope variables or ap_int, as far as that shows before macros."""
+    if APINT.search(text):
+        return True
+    if not USES.search(text):
+        return False
+    if any(CHANNEL.search(line) for line in DIRECTIVE.findall(blank(HIDDEN, text))):
+        return True
+    try:
+        return lower(text) is not None
+    except LoweringError:
+        return True
 
 
 EXTENSION_NAME = re.compile(r"cl_\w+")

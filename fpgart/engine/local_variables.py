@@ -105,7 +105,7 @@ def _functions(bare: str) -> Iterator[Function]:
             if word == ";" and opened is not None:
                 yield _function(bare, statement, opened, NOWHERE)
             statement, opened = at, None
-        elif word == "__attribute__":
+        elif word in ("__attribute__", "__attribute"):
             at = closing(bare, bare.index("(", at)) + 1
         elif word == "(":
             end = closing(bare, hit.start())

@@ -28,7 +28,7 @@ USES = re.compile(r"\b(?:channel|pipe)\b|(?:^|[;}])\s*(?:static\s+)?(?:__)?globa
 HIDDEN = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+(\d+)", re.MULTILINE)
-ATTRIBUTE = re.compile(r"__attribute__\s*\(")
+ATTRIBUTE = re.compile(r"__attribute(?:__)?\s*\(")
 WORD = re.compile(r"[A-Za-z_]\w*|[{}();]")
 NAME_AND_SIZES = re.compile(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 PIPE = re.compile(
@@ -190,7 +190,7 @@ class _Lowering:
             elif word in ("global", "__global") and self._is_variable(statement, hit.start()):
                 self._variable(hit.start(), hit.end())
                 statement = self.copied
-            elif word == "__attribute__":
+            elif word in ("__attribute__", "__attribute"):
                 skipped = closing(self.bare, self.bare.find("(", hit.end())) + 1
             elif word == "(":
                 skipped = closing(self.bare, hit.start())

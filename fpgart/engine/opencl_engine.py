@@ -272,7 +272,7 @@ class Program:
     def _replace(self, driver: Driver, text: str) -> None:
         """Have the driver make a new program, of this text; no kernel is in use."""
         made = self.engine.create(text, driver)
-        self.release()
+        self.engine.let_go(self)
         self._kernels.clear()
         self.driver, self.handle = driver, made
 
