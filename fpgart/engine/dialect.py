@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenCL C as compilers for FPGAs take it, put into words that any compiler for the CPU takes.
 
-Hints for hardware go: `#pragma unroll` of thousands of iterations is circuits on a board, and hours on a CPU.
+Hints for hardware go, and what unrolls large loops (engine/unrolling.py).
 Names that those compilers know are defined in front of the program. What needs more than that is done behind
 the preprocessor: channels and the like (engine/lowering.py), ap_int, and on request local variables where
 OpenCL C has none (engine/local_variables.py). Programs that use nothing of it are not preprocessed here.
@@ -18,6 +18,7 @@ from pathlib import Path
 from fpgart.engine.local_variables import has_local_variables, with_local_variables
 from fpgart.engine.lowering import DIRECTIVE, HIDDEN, USES, Lowered, LoweringError, blank, lower
 from fpgart.engine.preprocessor import Includes, preprocess
+from fpgart.engine.unrolling import without_large_unrolling
 
 MAIN_FILE = "program.cl"
 """What messages call a program that has no file."""
@@ -29,11 +30,11 @@ APINT = re.compile(r"\bap_u?int\b|\bihc_apint\b")
 CHANNEL = re.compile(r"\b(?:channel|pipe)\b")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
 HINTS = (
-    "unroll|nounroll|ii|ivdep|loop_coalesce|loop_fuse|speculated_iterations|disable_loop_pipelining|max_concurrency"
+    "nounroll|ii|ivdep|loop_coalesce|loop_fuse|speculated_iterations|disable_loop_pipelining|max_concurrency"
     "|max_interleaving|force_II|initiation_interval|nofusion"
 )
 PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?:{HINTS})\b[^\n]*", re.MULTILINE)
-OPERATOR_PRAGMA = re.compile(rf'_Pragma\s*\(\s*"(?:{HINTS})\b[^"\n]*"\s*\)')
+OPERATOR_PRAGMA = re.compile(rf'_Pragma\s*\(\s*"(?:unroll|{HINTS})\b[^"\n]*"\s*\)')
 UNROLL_ATTRIBUTE = re.compile(r"__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\([^()\n]*\))?\s*\)\)")
 AP_INT = re.compile(r"\bap_(u?)int\s*<([^<>;{}\n]*)>")
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -172,7 +173,8 @@ def translate(
     if everything or needs_preprocessor(source, read, includes):
         text = preprocess(source, MAIN_FILE, includes, read.defines, compiler.macros(options)).text
         options = shlex.join(read.others)
-    text = AP_INT.sub(r"__fpgart_\1int(\2)", without_hints(text))
+    macros = dict((*each.partition("=")[::2],) for each in read.defines)
+    text = AP_INT.sub(r"__fpgart_\1int(\2)", without_large_unrolling(without_hints(text), macros))
     if everything:
         text = with_local_variables(text)
     lowered = lower(text, compiler.table) if compiler.table is not None else None

@@ -664,3 +664,23 @@ def _applied(operator: str, left: int, right: int) -> int:
     }  # fmt: skip
     value: int = results[operator]()
     return (value + (1 << 63)) % (1 << 64) - (1 << 63) if abs(value) >= 1 << 64 else value
+
+
+DEEPEST_CONSTANT = 16
+
+
+def constant(text: str, macros: Mapping[str, str], depth: int = 0) -> int | None:
+    """The value of an expression of numbers and of macros that are such expressions; None if it is none."""
+    tokens = []
+    for token in tokens_of(text):
+        word = token.text
+        if NAME.fullmatch(word):
+            value = constant(macros[word], macros, depth + 1) if word in macros and depth < DEEPEST_CONSTANT else None
+            if value is None:
+                return None
+            word = f"{value}" if value >= 0 else f"(0-{-value})"
+        tokens += [each.text for each in tokens_of(word)]
+    try:
+        return _Expression(tokens).value()
+    except (ValueError, IndexError):
+        return None
