@@ -10,15 +10,18 @@ C_FILES = icd/*.c icd/*.h icd/preload/*.c icd/host/*.c conformance/c/*.c conform
 SOURCES = $(wildcard icd/*.c icd/host/*.c icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench clients soak coverage clean help
+.PHONY: build demo test lint format bench clients cts soak coverage mutants clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
 	@echo "make test     all tests, Python and conformance"
 	@echo "make lint     format, types, layers"
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
+	@echo "              with FPGA_HOSTS=folder also public hosts for boards (clients/fpga_hosts.py)"
+	@echo "make cts CTS=folder  Khronos' conformance tests, sources or built, on the board and on the bare engine; hours"
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each"
 	@echo "make coverage which lines the tests in tests/ reach"
+	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/order board/mmd\" for a part"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
 	@echo "make help     this"
 
@@ -73,8 +76,19 @@ soak: build
 clients: build
 	$(BIN)/python clients/run.py
 
+cts: build
+	test -n "$(CTS)" || { echo "make cts CTS=folder: the folder of OpenCL-CTS, sources or what was built of them" >&2; exit 1; }
+	$(BIN)/python conformance/cts.py $(CTS) $(CTS_OPTIONS)
+
 coverage: build
 	$(BIN)/pytest tests --cov=fpgart --cov-report=term-missing:skip-covered
+
+# Goes on where it was broken off; what it knows is in build/mutants.
+MODULES ?=
+JOBS ?= $(shell nproc)
+mutants: build
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[mutants]"
+	$(BIN)/python scripts/mutants --jobs $(JOBS) $(MODULES)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info fpgart/*.so fpgart/*.a fpgart/include

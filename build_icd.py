@@ -119,7 +119,7 @@ def build_driver(into: Path, work: Path) -> Path:
     said = work / "platform_words.c"
     said.write_text(platform_words())
     exports = work / "exports.map"
-    exports.write_text("{ global: cl*; fpgart_control*; local: *; };\n")
+    exports.write_text("{ global: cl*; fpgart_control*; __malloc_*; __free_*; __is_in_malloced_region; local: *; };\n")
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef(declarations(api))

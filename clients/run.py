@@ -27,11 +27,14 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+import fpga_hosts as public
+
 from fpgart.cli import running
 from fpgart.cli.information import serving_engines
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 1800
+PATIENCE_OF_A_HOST_S = 600
 FPGART = "fpgart"
 
 
@@ -293,6 +296,27 @@ def vecadd_mpax(environment: Environment, folder: Path) -> Outcome:
     for way in ("sub_buffers 2048 4", "ping_pong 512 4", "tasks 256 8", "tasks 128 16"):
         status, text = run({**environment, "FPGART_BOARD": "k2h"}, folder, str(made), *way.split())
         found.append(one(f"vecadd_mpax {way}", status == 0 and text.strip().endswith("ok"), text))
+    return together(found)
+
+
+@client
+def fpga_hosts(environment: Environment, folder: Path) -> Outcome:
+    """Public hosts for boards, of the folder FPGA_HOSTS: each builds and gives the right result, unmodified."""
+    hosts = os.environ.get("FPGA_HOSTS")
+    if not hosts:
+        raise Missing("FPGA_HOSTS names no folder with hosts and recipes (see clients/fpga_hosts.py)")
+    if "FPGART_ONLY" not in environment:  # other drivers have no boards
+        return Outcome(skipped={"fpga_hosts"})
+    found = []
+    for recipe in public.recipes(Path(hosts).resolve()):
+        fpgart = [sys.executable, "-m", "fpgart.cli", "run", *recipe.options, "--", "sh", "-c"]
+
+        def shell(surroundings: Environment, place: Path, command: str, fpgart: list[str] = fpgart) -> tuple[int, str]:
+            return run(surroundings, place, *fpgart, command, patience=PATIENCE_OF_A_HOST_S)
+
+        for result in public.results(recipe, environment, folder, shell):
+            print(f"    {'passes' if result.right else 'fails '} {result.name}", flush=True)
+            found.append(one(result.name, result.right, result.words))
     return together(found)
 
 

@@ -245,6 +245,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "threads": ("threads",),
     "buffers": ("buffer_life",),
     "retries": ("retries",),
+    "large groups": ("large_groups",),
 }
 # Those that start the driver, use it and end in different ways, to be tried in odd surroundings.
 STARTERS = ("example", "minimal", "nothing released")
@@ -309,6 +310,14 @@ def test_buffers_keep_their_contents_on_boards_of_all_kinds(
     run(build("buffer_life"), environment={**driver_environment, "FPGART_BOARD": boards})
 
 
+def test_groups_above_the_engines_limit_run_where_the_board_has_no_limit(
+    build: Build, driver: Path, driver_environment: Environment
+) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("other drivers have no boards to choose")
+    run(build("large_groups"), environment={**driver_environment, "FPGART_BOARD": "k2h"})
+
+
 def test_buffers_of_simulators_keep_their_contents(build: Build, driver: Path, driver_environment: Environment) -> None:
     if not is_fpgart(driver):
         pytest.skip("other drivers have no simulator devices")
@@ -345,15 +354,13 @@ def test_a_host_that_tries_again_gets_right_results_on_a_board_with_faults(
     assert seen[1] >= exceptions
 
 
-@pytest.mark.parametrize(
-    ("board", "banks"), [("a10_ref", "separate"), ("a10_small", "exhaustion"), ("usm_s10", "interleaved")]
-)
+@pytest.mark.parametrize(("board", "what"), [("a10_ref", "places"), ("a10_small", "exhaustion"), ("usm_s10", "places")])
 def test_banks_and_locations_are_granted_or_refused(
-    build: Build, driver: Path, driver_environment: Environment, board: str, banks: str
+    build: Build, driver: Path, driver_environment: Environment, board: str, what: str
 ) -> None:
     if not is_fpgart(driver):
         pytest.skip("an extension of FPGA boards")
-    run(build("buffer_places"), banks, environment={**driver_environment, "FPGART_BOARD": board})
+    run(build("buffer_places"), what, environment={**driver_environment, "FPGART_BOARD": board})
 
 
 TWICE = """

@@ -6,6 +6,8 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import opencl_api as cl
 import pytest
@@ -158,17 +160,26 @@ class TestCommandQueue:
         wait(host, event[0])
         assert host.ints(buffer, 1) == [3]
 
-    def test_barriers_order_an_out_of_order_queue(self, host: Host) -> None:
-        buffer = host.buffer(4)
+    @pytest.mark.parametrize("barrier", ["clEnqueueBarrierWithWaitList", "clEnqueueMarkerWithWaitList"])
+    def test_kernels_of_an_out_of_order_queue_wait_for_a_barrier_or_for_a_marker_in_their_wait_list(
+        self, host: Host, barrier: str
+    ) -> None:
+        """Kernels, because drivers run those beside each other that nothing orders: this one would overtake."""
+        queue, buffer = host.out_of_order, host.buffer(4)
+        steps = struct.pack("I", 20_000_000)
         host.write(buffer, struct.pack("i", 1))
-        queue = host.out_of_order
-        value = ctypes.create_string_buffer(4)
-        for number in range(1, 9):
-            data = struct.pack("i", number)
-            host.cl.check("clEnqueueFillBuffer", queue, buffer, data, 4, 0, 4, 0, None, None)
-            host.cl.check("clEnqueueBarrierWithWaitList", queue, 0, None, None)
-            host.cl.check("clEnqueueReadBuffer", queue, buffer, 1, 0, 4, value, 0, None, None)
-            assert value.raw == data
+        host.launch(host.kernel(INTS, "spin", buffer, steps), 1)
+        (spun,) = host.ints(buffer, 1)
+        host.write(buffer, struct.pack("i", 1))
+        spin, add = host.kernel(INTS, "spin", buffer, steps), host.kernel(INTS, "add", buffer, struct.pack("i", 5))
+        passed, done = event_slot(), event_slot()
+        host.launch(spin, 1, queue=queue)
+        host.cl.check(barrier, queue, 0, None, passed)
+        host.cl.check("clFlush", queue)
+        by_event = (1, passed) if "Marker" in barrier else (0, None)
+        host.cl.check("clEnqueueNDRangeKernel", queue, add, 1, None, (ctypes.c_size_t * 1)(1), None, *by_event, done)
+        wait(host, done[0])
+        assert host.ints(buffer, 1) == [ctypes.c_int32(spun + 5).value]
 
 
 class TestEvents:
@@ -470,6 +481,13 @@ class TestPrograms:
         assert set(host.cl.text("clGetProgramInfo", program, cl.CL_PROGRAM_KERNEL_NAMES).split(";")) == {"a", "b"}
         assert host.cl.number("clGetProgramInfo", program, cl.CL_PROGRAM_NUM_KERNELS) == 2
 
+    def test_a_device_without_intermediate_languages_has_no_specialization_constants(self, host: Host) -> None:
+        if host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_IL_VERSION):
+            pytest.skip("the device takes an intermediate language")
+        value = struct.pack("i", 7)
+        status = cl.CL_INVALID_OPERATION
+        fails(host, status, "clSetProgramSpecializationConstant", host.program(INTS), 0, 4, value)
+
     def test_binaries_work_again(self, host: Host) -> None:
         program = host.program(INTS)
         size = host.cl.number("clGetProgramInfo", program, cl.CL_PROGRAM_BINARY_SIZES)
@@ -516,6 +534,22 @@ class TestPrograms:
         kernel = host.cl.make("clCreateKernel", program, b"add")
         fails(host, -59, "clBuildProgram", program, 0, None, None, None, None)
         host.cl.check("clReleaseKernel", kernel)
+
+    def test_a_program_whose_kernels_are_gone_is_built_again_with_other_options(self, host: Host) -> None:
+        source = """kernel void k(global int *x) { x[0] = VALUE; }
+        #if VALUE == 2
+        kernel void two() {}
+        #endif"""
+        program = host.cl.make("clCreateProgramWithSource", host.context, 1, strings(source), None)
+        buffer = host.buffer(4)
+        for value, names in ((1, {"k"}), (2, {"k", "two"})):
+            host.cl.check("clBuildProgram", program, 0, None, f"-DVALUE={value}".encode(), None, None)
+            assert set(host.cl.text("clGetProgramInfo", program, cl.CL_PROGRAM_KERNEL_NAMES).split(";")) == names
+            kernel = host.cl.make("clCreateKernel", program, b"k")
+            host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+            host.launch(kernel, 1)
+            assert host.ints(buffer, 1) == [value]
+            host.cl.check("clReleaseKernel", kernel)
 
 
 ARG_INFO = "kernel void k(global const int *restrict a, float b, local char *c, constant uint4 *d) {}"
@@ -573,6 +607,14 @@ class TestKernels:
         fails(host, -54, *enqueue, handles(2, 2), 0, None, None)
         host.cl.check(*enqueue, handles(4, 2), 0, None, None)
         assert host.ints(buffer, 1) == [1]
+
+    def test_the_required_work_group_size_is_taken_where_none_is_given(self, host: Host) -> None:
+        source = """kernel __attribute__((reqd_work_group_size(4, 2, 1))) void k(global int *x) {
+            x[0] = get_local_size(0) * 10 + get_local_size(1);
+        }"""
+        buffer = host.buffer(4)
+        host.launch(host.kernel(source, "k", buffer), 8, 8)
+        assert host.ints(buffer, 1) == [42]
 
     @pytest.mark.parametrize(("index", "size", "value", "status"), WRONG_ARGUMENTS)
     def test_wrong_arguments_are_refused(self, host: Host, index: int, size: int, value: object, status: int) -> None:
@@ -647,6 +689,16 @@ class TestExecution:
         host.launch(host.kernel(INTS, "count", buffer), 1000)
         assert host.ints(buffer, 1) == [1000]
 
+    def test_integers_are_divided_by_zero_without_an_exception(self, host: Host) -> None:
+        source = """kernel void k(global int *x, int by) {
+            size_t i = get_global_id(0);
+            x[i] = i ? x[i] / 5 : x[i] / by;
+        }"""
+        buffer = host.buffer(16)
+        host.write(buffer, struct.pack("4i", 5, 10, 15, 20))
+        host.launch(host.kernel(source, "k", buffer, struct.pack("i", 0)), 4)
+        assert host.ints(buffer, 4)[1:] == [2, 3, 4]
+
     def test_a_task_is_one_work_item(self, host: Host) -> None:
         buffer = host.buffer(4)
         host.write(buffer, bytes(4))
@@ -682,25 +734,47 @@ class TestExecution:
         assert host.ints(buffer, 1) == [20]
 
 
+@contextmanager
+def coarse_grained(host: Host, size: int) -> Iterator[int]:
+    """An SVM allocation; skips on devices that have none."""
+    capabilities = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_SVM_CAPABILITIES)
+    if not capabilities & 1:
+        pytest.skip("the device has no coarse-grained SVM")
+    allocate = host.cl.library.clSVMAlloc
+    allocate.restype = ctypes.c_void_p
+    pointer = allocate(ctypes.c_void_p(host.context), ctypes.c_uint64(1), ctypes.c_size_t(size), 0)
+    assert pointer
+    yield pointer
+    host.finish()
+    host.cl.library.clSVMFree(ctypes.c_void_p(host.context), ctypes.c_void_p(pointer))
+
+
 class TestSharedVirtualMemory:
     """5.6"""
 
+    def test_a_buffer_over_an_allocation_ends_within_it(self, host: Host) -> None:
+        with coarse_grained(host, 400) as pointer:
+            whole = host.buffer(400, cl.CL_MEM_USE_HOST_PTR, ctypes.c_void_p(pointer))
+            host.cl.check("clReleaseMemObject", whole)
+            with pytest.raises(Failed) as caught:
+                host.buffer(401, cl.CL_MEM_USE_HOST_PTR, ctypes.c_void_p(pointer))
+            assert caught.value.status == cl.CL_INVALID_BUFFER_SIZE
+
+    def test_the_list_of_a_kernels_allocations_can_be_empty(self, host: Host) -> None:
+        with coarse_grained(host, 400) as pointer:
+            kernel = host.kernel(INTS, "add", None, struct.pack("i", 5))
+            query = cl.CL_KERNEL_EXEC_INFO_SVM_PTRS
+            host.cl.check("clSetKernelExecInfo", kernel, query, 8, handles(pointer))
+            host.cl.check("clSetKernelExecInfo", kernel, query, 0, None)
+
     def test_a_kernel_works_in_place(self, host: Host) -> None:
-        capabilities = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_SVM_CAPABILITIES)
-        if not capabilities & 1:
-            pytest.skip("the device has no coarse-grained SVM")
-        allocate = host.cl.library.clSVMAlloc
-        allocate.restype = ctypes.c_void_p
-        pointer = allocate(ctypes.c_void_p(host.context), ctypes.c_uint64(1), ctypes.c_size_t(400), 0)
-        assert pointer
-        kernel = host.kernel(INTS, "add", None, struct.pack("i", 5))
-        host.cl.check("clSetKernelArgSVMPointer", kernel, 0, pointer)
-        host.cl.check("clEnqueueSVMMap", host.queue, 1, 2, pointer, 400, 0, None, None)
-        ctypes.memset(pointer, 0, 400)
-        host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
-        host.launch(kernel, 100)
-        host.cl.check("clEnqueueSVMMap", host.queue, 1, 1, pointer, 400, 0, None, None)
-        assert ctypes.string_at(pointer, 400) == struct.pack("100i", *[5] * 100)
-        host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
-        host.finish()
-        host.cl.library.clSVMFree(ctypes.c_void_p(host.context), ctypes.c_void_p(pointer))
+        with coarse_grained(host, 400) as pointer:
+            kernel = host.kernel(INTS, "add", None, struct.pack("i", 5))
+            host.cl.check("clSetKernelArgSVMPointer", kernel, 0, pointer)
+            host.cl.check("clEnqueueSVMMap", host.queue, 1, 2, pointer, 400, 0, None, None)
+            ctypes.memset(pointer, 0, 400)
+            host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
+            host.launch(kernel, 100)
+            host.cl.check("clEnqueueSVMMap", host.queue, 1, 1, pointer, 400, 0, None, None)
+            assert ctypes.string_at(pointer, 400) == struct.pack("100i", *[5] * 100)
+            host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)

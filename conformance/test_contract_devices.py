@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 
 import opencl_api as cl
 import pytest
@@ -227,6 +228,21 @@ class TestDeviceQueries:
         features = name_versions(ask(host, "OPENCL_C_FEATURES"))
         assert (feature in features) == bool(number(host, query))
 
+    @pytest.mark.parametrize(("macro", "query"), [("__IMAGE_SUPPORT__", "IMAGE_SUPPORT"), *FEATURES])
+    def test_the_compiler_knows_the_features_of_the_device(self, host: Host, macro: str, query: str) -> None:
+        source = f"""kernel void k(global int *x) {{
+        #ifdef {macro}
+            x[0] = 1;
+        #else
+            x[0] = 0;
+        #endif
+        }}"""
+        buffer = host.buffer(4)
+        kernel = host.cl.make("clCreateKernel", host.program(source, "-cl-std=CL3.0"), b"k")
+        host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+        host.launch(kernel, 1)
+        assert host.ints(buffer, 1) == [int(number(host, query) > 0)]
+
     def test_the_largest_allocation_is_a_quarter_of_memory_or_1_gib(self, host: Host) -> None:
         assert number(host, "MAX_MEM_ALLOC_SIZE") >= min(1 << 30, number(host, "GLOBAL_MEM_SIZE") // 4)
 
@@ -247,6 +263,10 @@ class TestDeviceQueries:
 
     def test_the_language_string_begins_as_specified(self, host: Host) -> None:
         assert ask(host, "OPENCL_C_VERSION").startswith(b"OpenCL C ")
+
+    def test_the_conformance_version_is_a_date_and_a_number(self, host: Host) -> None:
+        version = host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED)
+        assert re.fullmatch(r"v\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])-\d{2}", version)
 
     @pytest.mark.parametrize("name", IN_EVERY_DEVICE)
     def test_extensions_that_became_core_are_still_named(self, host: Host, name: str) -> None:
@@ -306,6 +326,25 @@ class TestDeviceLists:
         if "cl_khr_spir" not in host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS).split():
             pytest.skip("this device has no SPIR")
         host.cl.text("clGetDeviceInfo", host.device, CL_DEVICE_SPIR_VERSIONS)
+
+    @pytest.mark.parametrize("given", ["a queue of the host", "NULL"])
+    def test_a_device_without_queues_of_its_own_has_no_default_one(self, host: Host, given: str) -> None:
+        if number(host, "DEVICE_ENQUEUE_CAPABILITIES"):
+            pytest.skip("this device has queues of its own")
+        queue = None if given == "NULL" else host.queue
+        fails(host, cl.CL_INVALID_OPERATION, "clSetDefaultDeviceCommandQueue", host.context, host.device, queue)
+
+    def test_pipes_that_the_device_lacks_cannot_be_made(self, host: Host) -> None:
+        if number(host, "PIPE_SUPPORT"):
+            pytest.skip("this device has pipes")
+        with pytest.raises(Failed) as caught:
+            host.cl.make("clCreatePipe", host.context, cl.CL_MEM_HOST_NO_ACCESS, 16, 8, None)
+        assert caught.value.status == cl.CL_INVALID_OPERATION
+
+    def test_a_buffer_of_the_largest_constant_size_can_be_made(self, host: Host) -> None:
+        largest = number(host, "MAX_CONSTANT_BUFFER_SIZE")
+        assert host.buffer(largest, cl.CL_MEM_READ_ONLY)
+        assert largest < 1 << 31  # hosts keep it in an int
 
     def test_images_that_the_device_lacks_cannot_be_made(self, host: Host) -> None:
         if number(host, "IMAGE_SUPPORT"):

@@ -25,6 +25,7 @@ class Notices:
     """The notices of a process. Times are in nanoseconds of the host's monotonic clock."""
 
     __slots__ = (
+        "bank_ignored",
         "block_freed",
         "block_refused",
         "block_reserved",
@@ -86,6 +87,8 @@ class Notices:
         """(kernel, index, allocation, device): an argument is memory of another device; the launch gives an error."""
         self.program_built: tuple[Listener, ...] = ()
         """(program, devices): the engine compiled or built a program for the host, well or not."""
+        self.bank_ignored: tuple[Listener, ...] = ()
+        """(buffer, device): it asks for a bank, where the binary on the board interleaves the banks."""
         self.block_reserved: tuple[Listener, ...] = ()
         """(block): a range of a board's memory was claimed."""
         self.block_refused: tuple[Listener, ...] = ()

@@ -15,6 +15,7 @@ FREES = {
 }
 """What is noted of calls, also of those that come too late: memory that the host gives back (leaks.c)."""
 REFUSED = {
+    "__is_in_malloced_region": "0",
     "clGetPlatformIDs": "CL_PLATFORM_NOT_FOUND_KHR",
     # The driver has waited for what ran before it closed; destructors of the host's wait once more.
     "clWaitForEvents": "fpgart_all_ended(num_events, event_list) ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
@@ -97,6 +98,7 @@ def entry_points(api: Api) -> str:
         "#include <string.h>",
         "#include <CL/cl_ext.h>",
         "#include <CL/cl_ext_intelfpga.h>",
+        "#include <CL/cl_ext_ti.h>",
         "#include <CL/cl_gl.h>",
         "#include <CL/cl_egl.h>",
         "",

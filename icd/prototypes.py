@@ -51,7 +51,16 @@ STANDARD = {
     "int64_t": "long",
     "uint64_t": "unsigned long",
 }
-HEADERS = ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h", "cl_gl.h", "cl_egl.h", "cl_function_types.h", "cl_icd.h")
+HEADERS = (
+    "cl.h",
+    "cl_ext.h",
+    "cl_ext_intelfpga.h",
+    "cl_ext_ti.h",
+    "cl_gl.h",
+    "cl_egl.h",
+    "cl_function_types.h",
+    "cl_icd.h",
+)
 OPAQUE_POINTEES = {"void", "char", "unsigned char"}
 OPAQUE = {*HANDLES, "cl_GLsync", "CLeglDisplayKHR", "CLeglImageKHR", "CLeglSyncKHR"}
 

@@ -100,6 +100,10 @@ class Watcher:
     freed: list[Block] = field(default_factory=list)
     migrations: list[tuple[str, Any, Any]] = field(default_factory=list)
     operations: list[str] = field(default_factory=list)
+    ignored: list[int] = field(default_factory=list)
+
+    def bank_ignored(self, buffer: Buffer, device: Device) -> None:
+        self.ignored.append(buffer.bank)
 
     def block_reserved(self, block: Block) -> None:
         self.reserved.append(block)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 
 import pytest
@@ -106,6 +107,25 @@ def test_each_hbm_bank_has_its_own_begin(boards: Boards, bank: int) -> None:
     assert machine.bind(buffer) == 0x100000000 + (bank - 1) * 0x10000000
 
 
+@pytest.mark.parametrize("bank", [1, 3, 7])
+def test_a_bank_is_no_place_in_an_interleaved_memory(boards: Boards, bank: int) -> None:
+    machine = boards("usm_s10")
+    assert machine.bind(machine.buffer(4096, bank=bank)) == 0x1000000000000
+
+
+def test_a_bank_is_a_place_once_the_binary_keeps_the_banks_apart(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    machine.device.interleaving = (False,) * len(machine.device.interleaving)
+    assert machine.bind(machine.buffer(4096, bank=3)) == 0x1000200000000
+
+
+def test_a_bank_that_has_no_effect_is_told(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    machine.bind(machine.buffer(4096, bank=2))
+    machine.bind(machine.buffer(4096))
+    assert machine.watcher.ignored == [2]
+
+
 def test_a_buffer_may_straddle_banks(boards: Boards) -> None:
     machine = boards("a10_ref")
     first = machine.buffer(GIB - 2 * KIB)
@@ -184,6 +204,33 @@ def test_buffer_location_of_a_kernel_argument_chooses_the_memory(boards: Boards,
     kernel = machine.kernel(nothing, location)
     kernel.set_buffer(0, buffer)
     assert machine.bind(buffer) == address
+
+
+def test_a_buffer_can_be_where_a_kernel_reaches_the_hosts_memory(boards: Boards) -> None:
+    machine = boards("usm_s10")
+
+    def invert(address: int) -> None:
+        data = (ctypes.c_ubyte * 4096).from_address(address)
+        data[:] = [byte ^ 255 for byte in data]
+
+    buffer = machine.buffer(4096)
+    kernel = machine.kernel(invert, "host")
+    kernel.set_buffer(0, buffer)
+    machine.write(buffer, b"\x0f" * 4096)
+    machine.run(kernel)
+    assert machine.read(buffer) == b"\xf0" * 4096
+    assert machine.bind(buffer) < 0x1000000000000
+
+
+def test_a_buffer_moves_to_where_a_kernel_reaches_the_hosts_memory(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    seen: list[bytes] = []
+    buffer = machine.buffer(4096)
+    machine.write(buffer, b"\x55" * 4096)
+    kernel = machine.kernel(lambda address: seen.append(ctypes.string_at(address, 4096)), "host")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    assert seen == [b"\x55" * 4096]
 
 
 @pytest.mark.parametrize(("index", "address"), [(0, 0x400), (1, 0x100000000), (2, 0x300000000)])

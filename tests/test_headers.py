@@ -125,3 +125,10 @@ def test_functions_are_deprecated_for_the_same_versions(version: int, function: 
         return "deprecated" in result.stderr
 
     assert warns(OURS) == warns(THEIRS)
+
+
+def test_a_host_that_names_no_version_uses_all_functions_without_a_warning() -> None:
+    source = "#define CL_VERSION_2_0\n#include <CL/opencl.h>\nvoid *f(void) { return (void *)clCreateCommandQueue; }\n"
+    command = ["gcc", "-xc", "-Wall", "-Werror", "-fsyntax-only", f"-I{OURS}", "-"]
+    result = subprocess.run(command, input=source, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

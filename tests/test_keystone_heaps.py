@@ -38,7 +38,7 @@ def test_the_runtime_can_use_the_heaps_as_any_boards_memory() -> None:
     assert system.memory_for("mapped") == MAPPED
     with pytest.raises(KeyError):
         system.memory_for("DDR")
-    assert not system.banks_can_be_chosen(None)
+    assert system.default_memory(1) is None
 
 
 def test_programs_go_to_the_fixed_heap_until_it_is_full() -> None:

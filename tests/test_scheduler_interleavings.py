@@ -6,6 +6,7 @@ models with the board's real conflict matrix; queues, events, readiness, schedul
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.readiness import ReadyList
 from fpgart.runtime.scheduler import Scheduler
 
+MOST_SCHEDULES = int(os.environ.get("FPGART_TEST_SCHEDULES", "1500"))
+RANDOM_SCHEDULES = MOST_SCHEDULES // 10
 OUT_OF_ORDER = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 
@@ -373,10 +376,6 @@ def test_random_schedules_of_a_small_host_end(host: Callable[[World], None]) -> 
         world.explore()
 
 
-MOST_SCHEDULES = 1500
-RANDOM_SCHEDULES = 150
-
-
 # Time: what is not flushed, and workers that are all busy
 
 
@@ -585,7 +584,9 @@ def test_commands_run_in_the_order_that_their_queue_gives_them(script: list[Step
     def host() -> None:
         nonlocal since_barrier, before_barrier
         for step in script:
-            if step.action == "barrier":
+            if step.action == "flush":  # some begin before others are there
+                queue.flush()
+            elif step.action == "barrier":
                 world.enqueue(queue, None, kind=cl.CL_COMMAND_BARRIER)
                 before_barrier = before_barrier + since_barrier
                 since_barrier = []

@@ -300,15 +300,16 @@ def project(engine: Engine, tmp_path: Path) -> Path:
 def test_a_project_with_the_classic_makefile_is_built_and_run(folder: Path, project: Path) -> None:
     built = in_sdk(folder, "make", "all", "kernels", cwd=project)
     assert built.returncode == 0, built.stderr
-    said = fpgart("run", "--board", "a10_ref", "--", project / "bin" / "host", FPGART_PLATFORM="intel-fpga-sdk")
-    assert "device a10_ref, binary vector_add.aocx" in said
+    said = fpgart("run", "--board", "a10_ref", "--", project / "bin" / "host")
+    assert said.startswith("device a10_ref")
+    assert "binary vector_add.aocx" in said
     assert "65536 sums" in said
     assert said.rstrip().endswith("all right")
 
 
 def test_make_within_run_needs_nothing_else(project: Path, tmp_path: Path) -> None:
-    variables = {"FPGART_PLATFORM": "intel-fpga-sdk", "XDG_DATA_HOME": str(tmp_path)}
-    said = fpgart("run", "--board", "hetero", "--", "make", "run", "BOARD=hetero", cwd=project, **variables)
+    command = ("run", "--board", "hetero", "--", "make", "run", "BOARD=hetero")
+    said = fpgart(*command, cwd=project, XDG_DATA_HOME=str(tmp_path))
     assert said.rstrip().endswith("all right")
 
 

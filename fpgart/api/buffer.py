@@ -102,7 +102,10 @@ def check_flags(flags: int, known: int = KNOWN_FLAGS) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Where a buffer shall be: index of a memory (None: anywhere), bank from 1 (0: any)."""
+    """Where a buffer shall be: index of a memory (None: anywhere), bank from 1 (0: any).
+
+    The bank is a hint, for memories whose banks are separate when the buffer is placed.
+    """
 
     location: int | None = None
     bank: int = 0
@@ -129,9 +132,15 @@ def placement_wish(context: Context, properties: tuple[int, ...], flags: int) ->
             raise InvalidProperty(f"{name:#x} is no property for a buffer")
     if location is not None and not any(device.holds_buffers(location) for device in context.devices):
         raise InvalidValue(f"buffer location {location} is no memory for buffers of any device of the context")
-    if bank and not any(device.memories.banks_can_be_chosen(location) for device in context.devices):
-        raise InvalidValue(f"bank {bank} cannot be chosen: the memory interleaves its banks")
     return Wish(location, bank)
+
+
+def check_within_svm(context: Context, flags: int, size: int, host_ptr: int) -> None:
+    """Raises InvalidBufferSize for a buffer made over an SVM allocation that ends before it."""
+    allocation = context.svm.find(host_ptr) if flags & cl.CL_MEM_USE_HOST_PTR else None
+    if allocation is not None and host_ptr + size > allocation.end:
+        room = allocation.end - host_ptr
+        raise InvalidBufferSize(f"{size} bytes asked for, the SVM allocation has {room} from host_ptr on")
 
 
 def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properties: tuple[int, ...] | None) -> Buffer:
@@ -148,6 +157,7 @@ def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properti
         raise InvalidHostPtr(
             "host_ptr is given without a flag that uses it" if host_ptr else "the flags need a host_ptr, it is NULL"
         )
+    check_within_svm(context, flags, size, host_ptr)
     buffer = Buffer(
         context,
         flags if flags & ACCESS else flags | cl.CL_MEM_READ_WRITE,

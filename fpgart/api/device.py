@@ -13,6 +13,7 @@ from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
 from fpgart.board.description import AllocationType, GlobalMemory
+from fpgart.engine.features import FEATURES_NOT_OFFERED
 from fpgart.errors import (
     DeviceNotFound,
     InvalidDevice,
@@ -33,6 +34,9 @@ KNOWN_TYPES = (
     | cl.CL_DEVICE_TYPE_CUSTOM
 )
 MIB = 1 << 20
+NO_CONFORMANCE = "v0000-01-01-00"
+"""No version of the conformance tests was passed officially; hosts read the query as vYYYY-MM-DD-XX."""
+LARGEST_CONSTANT = 1 << 30  # bytes that are promised for __constant buffers; hosts keep the number in an int
 CACHE_SIZE = 32768  # of __constant memory, unless the compiler is told otherwise
 CACHE_LINE = 64
 
@@ -76,13 +80,6 @@ OF_THE_ENGINE = {
     "cl_intel_subgroups_char",
     "cl_intel_subgroups_long",
     "cl_intel_subgroups_short",
-}
-FEATURES_NOT_OFFERED = {
-    "__opencl_c_images",
-    "__opencl_c_3d_image_writes",
-    "__opencl_c_read_write_images",
-    "__opencl_c_pipes",
-    "__opencl_c_device_enqueue",
 }
 
 
@@ -231,8 +228,14 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_VENDOR_ID: lambda d: info.u32(0x8086 if "Intel" in d.board.vendor else 0x104C),
     cl.CL_DEVICE_MAX_COMPUTE_UNITS: of_board("cores", engine_u32(cl.CL_DEVICE_MAX_COMPUTE_UNITS, 1), info.u32),
     cl.CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: lambda d: info.u32(3),
-    cl.CL_DEVICE_MAX_WORK_ITEM_SIZES: engine_bytes(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES, 24, info.sizes((4096,) * 3)),
-    cl.CL_DEVICE_MAX_WORK_GROUP_SIZE: engine_u64(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096),
+    cl.CL_DEVICE_MAX_WORK_ITEM_SIZES: of_board(
+        "largest_group",
+        engine_bytes(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES, 24, info.sizes((4096,) * 3)),
+        lambda most: info.sizes((most,) * 3),
+    ),
+    cl.CL_DEVICE_MAX_WORK_GROUP_SIZE: of_board(
+        "largest_group", engine_u64(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, 4096), info.u64
+    ),
     cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR: lambda d: info.u32(4),
     cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT: lambda d: info.u32(2),
     cl.CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT: lambda d: info.u32(1),
@@ -249,7 +252,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF: NONE32,
     cl.CL_DEVICE_MAX_CLOCK_FREQUENCY: of_board("clock_mhz", lambda d: info.u32(1000), info.u32),
     cl.CL_DEVICE_ADDRESS_BITS: lambda d: info.u32(64),
-    cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE: lambda d: info.u64(d.max_mem_alloc_size),
+    cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE: lambda d: info.u64(d.board.told_allocation or d.max_mem_alloc_size),
     cl.CL_DEVICE_IMAGE_SUPPORT: lambda d: info.boolean(False),
     cl.CL_DEVICE_MAX_READ_IMAGE_ARGS: NONE32,
     cl.CL_DEVICE_MAX_WRITE_IMAGE_ARGS: NONE32,
@@ -279,7 +282,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE: lambda d: info.u32(CACHE_LINE),
     cl.CL_DEVICE_GLOBAL_MEM_CACHE_SIZE: lambda d: info.u64(CACHE_SIZE),
     cl.CL_DEVICE_GLOBAL_MEM_SIZE: lambda d: info.u64(d.board.global_size),
-    cl.CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE: lambda d: info.u64(d.max_mem_alloc_size),
+    cl.CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE: lambda d: info.u64(min(d.max_mem_alloc_size, LARGEST_CONSTANT)),
     cl.CL_DEVICE_MAX_CONSTANT_ARGS: lambda d: info.u32(8),
     cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE: engine_u64(cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, 0),
     cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE: engine_u64(cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, 0),
@@ -353,7 +356,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES: NONE64,
     cl.CL_DEVICE_PIPE_SUPPORT: lambda d: info.boolean(False),
     cl.CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: lambda d: info.u64(1),
-    cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: lambda d: info.string(""),
+    cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: lambda d: info.string(NO_CONFORMANCE),
     cl.CL_DEVICE_UUID_KHR: uuid,
     cl.CL_DRIVER_UUID_KHR: lambda d: hashlib.sha256(f"fpgart {VERSION}".encode()).digest()[:16],
     cl.CL_DEVICE_LUID_VALID_KHR: lambda d: info.boolean(False),
@@ -439,6 +442,13 @@ def matching(platform: Platform, device_type: int) -> list[Device]:
     return platform.devices[:1] if device_type & cl.CL_DEVICE_TYPE_DEFAULT else []
 
 
+MOMENTARY = {
+    cl.CL_DEVICE_GLOBAL_MEM_MAX_ALLOC_TI,
+    cl.CL_DEVICE_GLOBAL_EXT1_MEM_MAX_ALLOC_TI,
+    cl.CL_DEVICE_GLOBAL_EXT2_MEM_MAX_ALLOC_TI,
+    cl.CL_DEVICE_MSMC_MEM_MAX_ALLOC_TI,
+}
+"""What changes while the host runs."""
 _ANSWERS: dict[tuple[int, int], bytes] = {}
 
 
@@ -450,7 +460,8 @@ def get_device_info(
     if known is None:
         query = DEVICE_INFO.get(param_name)
         known = query(device) if query is not None else of_extension(device, param_name)
-        _ANSWERS[device.id, param_name] = known
+        if param_name not in MOMENTARY:
+            _ANSWERS[device.id, param_name] = known
     info.write(known, param_value_size, param_value, param_value_size_ret)
 
 
@@ -479,11 +490,10 @@ def get_host_timer(device: Device, host_timestamp: Any) -> None:
 
 @entry("clSetDefaultDeviceCommandQueue")
 def set_default_device_command_queue(context: int, device: int, command_queue: int) -> None:
+    """Whatever the queue, NULL too: it cannot be one on the device."""
     from fpgart.runtime.context import Context
-    from fpgart.runtime.queue import CommandQueue
 
     owner = find(context, Context)
     if find(device, Device) not in owner.devices:
         raise InvalidDevice("the device is not of this context")
-    find(command_queue, CommandQueue)
     raise InvalidOperation("boards have no queues on the device")

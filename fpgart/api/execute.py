@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from struct import unpack
 from typing import Any
 
@@ -27,18 +28,15 @@ from fpgart.runtime.device import Device
 from fpgart.runtime.kernel import Kernel
 from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.transfers import HostWork
+from fpgart.runtime.work_groups import fits_engine, largest_group
 
 SIZE_MAX = (1 << 64) - 1
 ONES, ZEROS = (1, 1, 1), (0, 0, 0)
 
 
 @lru_cache(maxsize=128)
-def limits(device: Device) -> tuple[int, tuple[int, ...], bool]:
-    """Work-items per group, per dimension of a group, and whether uneven groups are possible."""
-    group = unpack("Q", DEVICE_INFO[cl.CL_DEVICE_MAX_WORK_GROUP_SIZE](device))[0]
-    items = unpack("3Q", DEVICE_INFO[cl.CL_DEVICE_MAX_WORK_ITEM_SIZES](device))
-    uneven = unpack("I", DEVICE_INFO[cl.CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT](device))[0]
-    return group, items, bool(uneven)
+def admits_uneven_groups(device: Device) -> bool:
+    return bool(unpack("I", DEVICE_INFO[cl.CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT](device))[0])
 
 
 def check_kernel(queue: CommandQueue, kernel: Kernel) -> None:
@@ -53,25 +51,38 @@ def check_kernel(queue: CommandQueue, kernel: Kernel) -> None:
 
 
 def check_local(device: Device, kernel: Kernel, sizes: tuple[int, ...], local: tuple[int, ...]) -> None:
-    most, per_dimension, uneven = limits(device)
-    total = 1
     for index, size in enumerate(local):
-        if size > per_dimension[index]:
-            raise InvalidWorkItemSize(
-                f"local size {size} in dimension {index} is above the device's {per_dimension[index]}"
-            )
         if not size:
             raise InvalidWorkGroupSize(f"the local size in dimension {index} is 0")
-        if sizes[index] % size and not (uneven and kernel.program.admits_uneven_groups(device)):
+        if sizes[index] % size and not (admits_uneven_groups(device) and kernel.program.admits_uneven_groups(device)):
             raise InvalidWorkGroupSize(
                 f"global size {sizes[index]} is no multiple of local size {size} in dimension {index}"
             )
-        total *= size
-    if total > most:
-        raise InvalidWorkGroupSize(f"{total} work-items per group, the device's limit is {most}")
+    if not fits_engine(device, local):
+        check_large_group(device, kernel, local)
     required = kernel.interface.required_work_group_size
     if required != ZEROS and tuple(local) + ONES[len(local) :] != required:
         raise InvalidWorkGroupSize(f"kernel '{kernel.name}' requires local size {required}, {local} is given")
+
+
+def check_large_group(device: Device, kernel: Kernel, local: tuple[int, ...]) -> None:
+    """A group that the engine does not take as it is. Raises InvalidWorkItemSize, InvalidWorkGroupSize."""
+    most, reason = largest_group(kernel, device)
+    if prod(local) <= most:
+        return
+    per_dimension = unpack("3Q", DEVICE_INFO[cl.CL_DEVICE_MAX_WORK_ITEM_SIZES](device))
+    for index, size in enumerate(local):
+        if size > per_dimension[index]:
+            raise InvalidWorkItemSize(
+                f"local size {size} in dimension {index} is above the device's {per_dimension[index]}: {reason}"
+            )
+    raise InvalidWorkGroupSize(f"{prod(local)} work-items per group, kernel '{kernel.name}' can have {most}: {reason}")
+
+
+def required_size(kernel: Kernel, work_dim: int) -> tuple[int, ...]:
+    """The work-group size that the kernel was compiled for; () where it takes any."""
+    required = kernel.interface.required_work_group_size
+    return required[:work_dim] if required != ZEROS else ()
 
 
 @entry("clEnqueueNDRangeKernel")
@@ -96,9 +107,8 @@ def enqueue_nd_range_kernel(
     for index in range(work_dim):
         if offset[index] and offset[index] + sizes[index] > SIZE_MAX:
             raise InvalidGlobalOffset(f"offset {offset[index]} and size {sizes[index]} exceed a size_t")
-    local: tuple[int, ...] = ()
-    if local_work_size:
-        local = tuple(ffi.unpack(local_work_size, work_dim))
+    local = tuple(ffi.unpack(local_work_size, work_dim)) if local_work_size else required_size(kernel, work_dim)
+    if local:
         check_local(command_queue.device, kernel, sizes, local)
     if 0 in sizes:  # since OpenCL 2.1 nothing to do is done at once
         return command_queue.enqueue(

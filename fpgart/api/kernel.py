@@ -35,6 +35,7 @@ from fpgart.runtime.kernel import Kernel
 from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.program import Program
 from fpgart.runtime.usm import Indirect
+from fpgart.runtime.work_groups import largest_group
 
 KERNEL_INFO: dict[int, info.Query[Kernel]] = {
     cl.CL_KERNEL_FUNCTION_NAME: lambda k: info.string(k.name),
@@ -82,9 +83,15 @@ def local_mem_size(kernel: Kernel) -> bytes:
     return info.u64(max(own, sum(a[1] for i, a in enumerate(kernel.arguments) if a and kernel.is_local(i))))
 
 
+def work_group_size(kernel: Kernel) -> bytes:
+    """As many as it can have on each of its program's devices."""
+    built = [device for device, build in kernel.program.builds.items() if build.kind]
+    return info.size(min((largest_group(kernel, device)[0] for device in built), default=4096))
+
+
 WORK_GROUP_INFO: dict[int, Callable[[Kernel], bytes]] = {
     cl.CL_KERNEL_GLOBAL_WORK_SIZE: global_work_size,
-    cl.CL_KERNEL_WORK_GROUP_SIZE: from_engine(cl.CL_KERNEL_WORK_GROUP_SIZE, info.size(4096)),
+    cl.CL_KERNEL_WORK_GROUP_SIZE: work_group_size,
     cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE: lambda k: info.sizes(k.interface.required_work_group_size),
     cl.CL_KERNEL_LOCAL_MEM_SIZE: local_mem_size,
     cl.CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: from_engine(
@@ -209,6 +216,8 @@ def set_kernel_arg_svm_pointer(kernel: Kernel, arg_index: int, arg_value: int) -
 
 @entry("clSetKernelExecInfo")
 def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int, param_value: int) -> None:
+    if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS and not param_value and not param_value_size:
+        return  # the empty list; kernels reach all SVM of the context in any case
     if not param_value:
         raise InvalidValue("no value is given")
     if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS:

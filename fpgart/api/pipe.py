@@ -9,7 +9,7 @@ from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.entry import Address, Command, WaitList, entry, string_at
 from fpgart.api.handles import references
-from fpgart.errors import InvalidArgValue, InvalidContext, InvalidPipeSize, InvalidValue
+from fpgart.errors import InvalidArgValue, InvalidContext, InvalidOperation, InvalidPipeSize, InvalidValue
 from fpgart.runtime.context import Context
 from fpgart.runtime.device import Device
 from fpgart.runtime.pipe import MovePacket, MoveVariable, Pipe
@@ -48,6 +48,11 @@ def create_pipe(context: Context, flags: int, packet_size: int, max_packets: int
     for among in (ACCESS, HOST_ACCESS):
         if (flags & among) & ((flags & among) - 1):
             raise InvalidValue(f"{flags:#x}: only one kind of access is possible")
+    if flags & cl.CL_MEM_HOST_NO_ACCESS:
+        raise InvalidOperation(
+            "the standard's pipes, with CL_MEM_HOST_NO_ACCESS, are not supported (CL_DEVICE_PIPE_SUPPORT); "
+            "the FPGA runtime's have CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY or neither"
+        )
     if not 0 < packet_size <= LARGEST_PACKET or not max_packets:
         raise InvalidPipeSize(f"{max_packets} packets of {packet_size} bytes; packets have 1 to {LARGEST_PACKET}")
     if properties:

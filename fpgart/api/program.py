@@ -73,15 +73,20 @@ def create_program_with_source(context: Context, count: int, strings: Any, lengt
     return Program(context, context.devices, source="".join(parts))
 
 
-@entry("clCreateProgramWithIL", "clCreateProgramWithILKHR")
-def create_program_with_il(context: Context, il: int, length: int) -> Program:
+def check_takes_il(context: Context) -> None:
+    """Raises InvalidOperation where no device of the context takes an intermediate language."""
     engine = context.platform.engine
     if not engine.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
         raise InvalidOperation(f"engine '{engine.name}' takes no intermediate language")
+
+
+@entry("clCreateProgramWithIL", "clCreateProgramWithILKHR")
+def create_program_with_il(context: Context, il: int, length: int) -> Program:
+    check_takes_il(context)
     if not il or not length:
         raise InvalidValue("no intermediate language is given")
     data = bytes_at(il, length)
-    return Program(context, context.devices, il=data, made=engine.from_il(data))
+    return Program(context, context.devices, il=data, made=context.platform.engine.from_il(data))
 
 
 @entry("clCreateProgramWithBinary")
@@ -153,6 +158,7 @@ SCALARS = (1, 2, 4, 8)
 
 @entry("clSetProgramSpecializationConstant")
 def set_program_specialization_constant(program: Program, spec_id: int, spec_size: int, spec_value: int) -> None:
+    check_takes_il(program.context)
     if not program.il:
         raise InvalidProgram("only programs from intermediate language have specialisation constants")
     if not spec_value or spec_size not in SCALARS:

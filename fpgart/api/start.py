@@ -43,6 +43,7 @@ CHAPTERS = (
     "kernel",
     "execute",
     "fpga",
+    "ti",
 )
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 ZERO_PAGE = 1024
 """The first kibibyte of a memory that begins at 0 is never handed out: no buffer has address 0."""
+
+
+def host_memory() -> int:
+    """Bytes of memory of this machine."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 class AllocationType(enum.IntFlag):
@@ -85,8 +91,13 @@ class GlobalMemory:
         return self.end - self.usable_begin
 
     @property
+    def room(self) -> int:
+        """Bytes from `begin` that blocks can be in: of the host's memory, what this machine has of it."""
+        return self.size if self.is_device_private else min(self.size, host_memory())
+
+    @property
     def is_device_private(self) -> bool:
-        """Whether buffers can be here."""
+        """Whether it is the board's own, where buffers are unless a kernel's argument has to be elsewhere."""
         return not self.allocation_types or AllocationType.DEVICE in self.allocation_types
 
     def bank_of(self, address: int) -> int:
@@ -122,7 +133,9 @@ class BoardDescription:
     """A board's name, vendor and memories; the first memory is the compiler's default.
 
     `full_duplex`: reads and writes may be under way at once. `text` is the file it was read from. `cores`: how many
-    tasks can run at once, 0 for no limit. `local_memory` in bytes and `clock_mhz` are 0 where nothing is said of them.
+    tasks can run at once, 0 for no limit. `largest_group`: the work-items of a group that its compiler takes, 0 where
+    there is none but the engine's. `told_allocation`: bytes of the largest buffer as hosts are told, 0 where it is the
+    largest there can be. `local_memory` in bytes and `clock_mhz` are 0 where nothing is said of them.
     """
 
     name: str
@@ -131,6 +144,8 @@ class BoardDescription:
     full_duplex: bool = False
     unified_memory: bool = False
     cores: int = 0
+    largest_group: int = 0
+    told_allocation: int = 0
     local_memory: int = 0
     clock_mhz: int = 0
     text: str = field(default="", repr=False, compare=False)

@@ -94,8 +94,8 @@ class MemorySystem(Protocol):
     def bank_of(self, region: Region) -> int:
         """The number of the bank, from 1, in which a region begins."""
 
-    def banks_can_be_chosen(self, memory: int | None) -> bool:
-        """Whether a preferred bank means something in a memory (None: in any that holds buffers)."""
+    def default_memory(self, size: int) -> int | None:
+        """The memory that `size` bytes go to by themselves; None where that depends on what is free."""
 
 
 class GlobalMemories:
@@ -104,12 +104,12 @@ class GlobalMemories:
     def __init__(self, board: BoardDescription) -> None:
         self._board = board
         self._lock = threading.Lock()
-        self._heaps = [FirstFit(m.usable_begin, m.end) for m in board.memories]
+        self._heaps = [FirstFit(m.usable_begin, m.begin + m.room) for m in board.memories]
         private = [(m.begin, index) for index, m in enumerate(board.memories) if m.is_device_private]
         self._by_address = [(index, board.memories[index].usable_size) for _, index in sorted(private)]
 
     def default_memory(self, size: int) -> int | None:
-        """The memory at the lowest address among those that could hold `size` bytes at all."""
+        """The memory at the lowest address among those that could hold `size` bytes at all; None for none."""
         for index, room in self._by_address:
             if room >= size:
                 return index
@@ -146,11 +146,6 @@ class GlobalMemories:
 
     def bank_of(self, region: Region) -> int:
         return self._board.memories[region.memory].bank_of(region.address)
-
-    def banks_can_be_chosen(self, memory: int | None) -> bool:
-        if memory is not None:
-            return not self._board.memories[memory].interleaved
-        return any(not m.interleaved for m in self._board.device_private)
 
     keeps_programs = False
 

@@ -42,7 +42,7 @@ class SimulatedBoard:
         self._opening = threading.Lock()
         self._descriptor = -1
         self._base = 0
-        self._size = sum(memory.size for memory in description.device_private)
+        self._size = sum(memory.room for memory in description.memories)
         self._segments: list[tuple[int, int, int]] = []
         self._begin = self._end = self._shift = 0
         self._warm = 0
@@ -64,9 +64,10 @@ class SimulatedBoard:
             self._descriptor = descriptor
             self._segments = []
             place = base
-            for memory in sorted(self.description.device_private, key=lambda memory: memory.begin):
-                self._segments.append((memory.begin, memory.end, place - memory.begin))
-                place += memory.size
+            own_first = sorted(self.description.memories, key=lambda m: (not m.is_device_private, m.begin))
+            for memory in own_first:
+                self._segments.append((memory.begin, memory.begin + memory.room, place - memory.begin))
+                place += memory.room
             self._begin, self._end, self._shift = self._segments[0]
             self._base = base
 

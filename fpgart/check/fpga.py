@@ -70,6 +70,19 @@ class Fpga:
                 "compile it with `fpgart aoc` (or aoc) and load the .aocx with clCreateProgramWithBinary",
             )
 
+    # Placing
+
+    def bank_ignored(self, buffer: Buffer, device: Device) -> None:
+        self._report(
+            "bank of an interleaved memory",
+            buffer_name(buffer),
+            buffer_maker(buffer),
+            buffer_maker(buffer),
+            f"asks for bank {buffer.bank} of device {device.id} ('{device.board.name}'), where consecutive addresses "
+            "lie in different banks; on the board the wish only moves where its range begins",
+            "compile with -no-interleaving=<memory>, or take the flag away",
+        )
+
     # Launching
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:

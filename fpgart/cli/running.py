@@ -47,13 +47,8 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
     OCL_ICD_VENDORS speaks to the loaders; libfpgart-only.so hides the folders that a loader bundled
     with a wheel searches besides. libfpgart-yield.so is for hosts written in Python (icd/preload/yield.c).
     """
-    given = {
-        **os.environ,
-        **sdk_variables(extra.get("FPGART_BOARD", "")),
-        **extra,
-        **for_loaders(),
-        config.RUN: secrets.token_hex(8),
-    }
+    of_sdk = sdk_variables(extra.get("FPGART_BOARD", ""))
+    given = {**os.environ, **of_sdk, **extra, **for_loaders(), config.RUN: secrets.token_hex(8)}
     changed = config.with_absolute_paths(given)
     preloaded = [str(library) for library in (ONLY, YIELD) if library.exists()]
     if preloaded:

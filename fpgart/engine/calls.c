@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "calls.h"
 #include "environment.h"
+#include "signals.h"
 #include "stacks.h"
 
 #include <CL/cl.h>
@@ -106,6 +107,15 @@ uintptr_t driver_function(uintptr_t object, const char *name)
 
 static pthread_mutex_t arguments_lock = PTHREAD_MUTEX_INITIALIZER;
 
+int32_t driver_try_argument(uintptr_t kernel, uint32_t index, size_t size, const char *value)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)kernel)->dispatch;
+    pthread_mutex_lock(&arguments_lock);
+    cl_int status = driver->clSetKernelArg((cl_kernel)kernel, index, size, value);
+    pthread_mutex_unlock(&arguments_lock);
+    return status;
+}
+
 static cl_int set_argument(const struct _cl_icd_dispatch *driver, cl_kernel kernel, cl_uint index,
                            const struct argument *argument, const char *image)
 {
@@ -137,6 +147,7 @@ static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
         place = (int32_t)i;
         status = set_argument(driver, (cl_kernel)kernel, i, &argument[i], image);
     }
+    signals_kernel_begins();
     if (status == CL_SUCCESS) {
         place = -1;
         status = driver->clEnqueueNDRangeKernel((cl_command_queue)queue, (cl_kernel)kernel,
@@ -149,6 +160,7 @@ static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
         place = -2;
         status = driver->clFinish((cl_command_queue)queue);
     }
+    signals_kernel_ends();
     return (int64_t)((uint64_t)(uint32_t)place << 32 | (uint32_t)status);
 }
 

@@ -23,7 +23,9 @@ uintptr_t driver_function(uintptr_t object, const char *name);
  * the high half says where it arose: -1 the enqueue, -2 the wait, else the argument's index. */
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                       uint32_t dimensions, const char *sizes, int has_local);
-/* As above, for a kernel object that no other thread uses. */
+/* Sets one argument for a try; no launch on another thread takes it for its own. */
+int32_t driver_try_argument(uintptr_t kernel, uint32_t index, size_t size, const char *value);
+/* As driver_launch, for a kernel object that no other thread uses. */
 int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local);

@@ -243,7 +243,7 @@ def predefined_macros(device_version: str, extensions: str, options: str) -> dic
     found |= {f"CL_VERSION_{version.replace('.', '_')}": version.replace(".", "") + "0" for version in VERSIONS}
     found["__OPENCL_VERSION__"] = f"{numbers[1]}{numbers[2]}0" if numbers else "120"
     found["__OPENCL_C_VERSION__"] = str(language)
-    found |= dict.fromkeys(("__ENDIAN_LITTLE__", "__IMAGE_SUPPORT__", "__clang__", "__LP64__"), "1")
+    found |= dict.fromkeys(("__ENDIAN_LITTLE__", "__clang__", "__LP64__"), "1")
     for option, macro in (("-cl-fast-relaxed-math", "__FAST_RELAXED_MATH__"),
                           ("-cl-finite-math-only", "__FINITE_MATH_ONLY__")):  # fmt: skip
         if option in options:

@@ -25,6 +25,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.dialect import HALF_EXTENSION, Compiler, predefined_macros, translate
 from fpgart.engine.driver import Driver, keeping_signal_handlers
+from fpgart.engine.features import without_features
 from fpgart.engine.interface import (
     ArgumentInterface,
     BuildFailed,
@@ -132,7 +133,8 @@ class OpenCLEngine:
 
     def create(self, text: str, driver: Driver) -> int:
         """The driver's own program of this source."""
-        texts = ffi.new("char *[]", [c_text := ffi.new("char[]", text.encode(errors="surrogateescape"))])
+        encoded = without_features(text).encode(errors="surrogateescape")
+        texts = ffi.new("char *[]", [c_text := ffi.new("char[]", encoded)])
         made = driver.create("clCreateProgramWithSource", driver.context, 1, texts, ffi.NULL)
         del c_text
         return made
@@ -343,7 +345,8 @@ class Program:
         return log
 
     def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
-        names = self.driver.text("clGetProgramInfo", self.handle, cl.CL_PROGRAM_KERNEL_NAMES)
+        answer = self.driver.query("clGetProgramInfo", self.handle, cl.CL_PROGRAM_KERNEL_NAMES)
+        names = answer.rstrip(b"\0").decode(errors="replace")
         found = (name for name in names.split(";") if name and name != DECLARE)
         return {name: known.get(name) or self.kernel(name).interface for name in found}
 
@@ -482,7 +485,7 @@ class Kernel:
             return False
         if not 0 < size <= 1 << 16:
             return False
-        status = self.driver.function("clSetKernelArg")(self.handle, index, size, ffi.new("char[]", size))
+        status = lib.driver_try_argument(self.handle, index, size, ffi.new("char[]", size))
         if status == cl.CL_SUCCESS:
             self._accepted[index] = size
         return bool(status == cl.CL_SUCCESS)

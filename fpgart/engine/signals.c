@@ -19,16 +19,71 @@ static struct sigaction remembered[SIGNALS];
 static int working;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Integers are divided by zero without an exception in kernels (OpenCL C, 6.3.a). Processors that
+ * trap need the engine's handler for that; it is in place while kernels run. */
+static struct sigaction engines_trap, hosts_trap;
+static int kernels, has_trap;
+
 void signals_remember(void)
 {
     pthread_mutex_lock(&lock);
     if (working++ == 0)
         for (int i = 1; i < SIGNALS; i++)
             sigaction(i, NULL, &remembered[i]);
+    if (working == 1 && kernels > 0)
+        remembered[SIGFPE] = hosts_trap;
     pthread_mutex_unlock(&lock);
 }
 
-static int leads_into(const struct sigaction *action, const char *path)
+/* While kernels run, an integer division that traps counts as one of theirs; all else is the
+ * host's. */
+static void trap(int number, siginfo_t *info, void *context)
+{
+    if (info->si_code == FPE_INTDIV || info->si_code == FPE_INTOVF)
+        engines_trap.sa_sigaction(number, info, context);
+    else if (hosts_trap.sa_flags & SA_SIGINFO)
+        hosts_trap.sa_sigaction(number, info, context);
+    else if (hosts_trap.sa_handler == SIG_DFL || hosts_trap.sa_handler == SIG_IGN)
+        signal(number, SIG_DFL); /* the instruction is tried again, and ends the process */
+    else
+        hosts_trap.sa_handler(number);
+}
+
+static int is_trap(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == trap;
+}
+
+static void put_trap(void)
+{
+    struct sigaction ours = {.sa_sigaction = trap,
+                             .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+    sigaction(SIGFPE, &ours, NULL);
+}
+
+void signals_kernel_begins(void)
+{
+    pthread_mutex_lock(&lock);
+    if (kernels++ == 0 && has_trap) {
+        if (working > 0)
+            hosts_trap = remembered[SIGFPE];
+        else
+            sigaction(SIGFPE, NULL, &hosts_trap);
+        put_trap();
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void signals_kernel_ends(void)
+{
+    struct sigaction now;
+    pthread_mutex_lock(&lock);
+    if (--kernels == 0 && has_trap && sigaction(SIGFPE, NULL, &now) == 0 && is_trap(&now))
+        sigaction(SIGFPE, &hosts_trap, NULL);
+    pthread_mutex_unlock(&lock);
+}
+
+static const char *library_of(const struct sigaction *action)
 {
     Dl_info info;
     void *address = NULL;
@@ -36,16 +91,30 @@ static int leads_into(const struct sigaction *action, const char *path)
         memcpy(&address, &action->sa_sigaction, sizeof address);
     else
         memcpy(&address, &action->sa_handler, sizeof address);
-    if (dladdr(address, &info) == 0 || info.dli_fname == NULL)
-        return 0;
-    const char *slash = strrchr(info.dli_fname, '/');
-    if (strncmp(slash != NULL ? slash + 1 : info.dli_fname, COMPILER, sizeof COMPILER - 1) == 0)
-        return 1;
-    char *one = realpath(info.dli_fname, NULL), *other = realpath(path, NULL);
+    return dladdr(address, &info) != 0 ? info.dli_fname : NULL;
+}
+
+static int is_compilers(const struct sigaction *action)
+{
+    const char *library = library_of(action);
+    const char *slash = library != NULL ? strrchr(library, '/') : NULL;
+    const char *name = slash != NULL ? slash + 1 : library;
+    return name != NULL && strncmp(name, COMPILER, sizeof COMPILER - 1) == 0;
+}
+
+static int is_drivers(const struct sigaction *action, const char *path)
+{
+    const char *library = library_of(action);
+    char *one = library != NULL ? realpath(library, NULL) : NULL, *other = realpath(path, NULL);
     int same = one != NULL && other != NULL && strcmp(one, other) == 0;
     free(one);
     free(other);
     return same;
+}
+
+static int leads_into(const struct sigaction *action, const char *path)
+{
+    return is_compilers(action) || is_drivers(action, path);
 }
 
 void signals_give_back(const char *path)
@@ -54,7 +123,15 @@ void signals_give_back(const char *path)
     working--;
     for (int i = 1; i < SIGNALS; i++) {
         struct sigaction now;
-        if (sigaction(i, NULL, &now) == 0 && leads_into(&now, path))
+        if (sigaction(i, NULL, &now) != 0 || !leads_into(&now, path))
+            continue;
+        if (i == SIGFPE && !has_trap && (now.sa_flags & SA_SIGINFO) && is_drivers(&now, path)) {
+            engines_trap = now;
+            has_trap = 1;
+        }
+        if (i == SIGFPE && has_trap && kernels > 0)
+            put_trap();
+        else
             sigaction(i, &remembered[i], NULL);
     }
     pthread_mutex_unlock(&lock);

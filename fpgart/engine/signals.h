@@ -7,4 +7,7 @@
 void signals_remember(void);
 void signals_give_back(const char *path);
 /* cffi */
+/* Around each kernel that the driver runs. */
+void signals_kernel_begins(void);
+void signals_kernel_ends(void);
 #endif

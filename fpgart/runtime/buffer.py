@@ -16,6 +16,7 @@ from itertools import count
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
+from fpgart import log
 from fpgart import opencl as cl
 from fpgart._native import lib
 from fpgart.board.first_fit import round_up
@@ -95,7 +96,7 @@ class Buffer:
             self.host_ptr = host_ptr
             self.on_host = True
             self.svm = context.svm.find(host_ptr) is not None
-            self.stays_on_host = self.svm or context.unified_memory
+            self.stays_on_host = self.svm or context.unified_memory or context.platform.malloced.holds(host_ptr)
         for listener in NOTICES.buffer_created:
             listener(self)
 
@@ -161,7 +162,7 @@ class Buffer:
         device.open()
         if memory is None:
             memory = self._wanted(device)
-        block = device.allocate(self.size, memory, self.bank, self.number)
+        block = device.allocate(self.size, memory, self._bank_on(device, memory), self.number)
         if block is None:
             where = f" in memory '{device.memories.name_of(memory)}'" if memory is not None else ""
             raise MemObjectAllocationFailure(
@@ -171,6 +172,18 @@ class Buffer:
             self.blocks = {}
         self.blocks[device, block.memory] = block
         return block
+
+    def _bank_on(self, device: Device, memory: int | None) -> int:
+        """The bank that the host wants it in, or 0 where the binary on the board interleaves them."""
+        if not self.bank or not device.interleaves(memory, self.size):
+            return self.bank
+        log.note(
+            f"buffer {self.number} asks for bank {self.bank} of device {device.id} ('{device.board.name}'), "
+            "whose memory interleaves its banks: the wish has no effect"
+        )
+        for listener in NOTICES.bank_ignored:
+            listener(self, device)
+        return 0
 
     def _wanted(self, device: Device) -> int | None:
         """The memory where the host, or else a kernel argument, wants it; None for no wish."""

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fpgart import log
 from fpgart.errors import CLError
 from fpgart.runtime.registry import AddressRegistry, Living
 from fpgart.runtime.usm import give_back
@@ -91,7 +92,10 @@ class Context:
                 dispose = self.reaper.popleft()
             except IndexError:  # another thread was faster
                 return
-            dispose()
+            try:
+                dispose()
+            except Exception:
+                log.bug("what a dead object left could not be disposed of")
 
     def __del__(self) -> None:
         for allocation in self.usm.all():

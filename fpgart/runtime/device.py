@@ -180,6 +180,11 @@ class Device:
             listener(block)
         return block
 
+    def interleaves(self, memory: int | None, size: int) -> bool:
+        """Whether the binary that is loaded spreads `size` bytes in a memory (None: the default one) over its banks."""
+        index = self.memories.default_memory(size) if memory is None else memory
+        return index is not None and self.interleaving[index]
+
     def unload(self, identity: str) -> None:
         """Forget a program; where programs lie in memory, that is free again."""
         region = self.loaded.pop(identity, None)

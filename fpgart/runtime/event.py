@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from fpgart.runtime.readiness import ReadyList
     from fpgart.runtime.threads import Lock
 
-QUEUED = 3
-SUBMITTED = 2
-RUNNING = 1
-COMPLETE = 0
+QUEUED = cl.CL_QUEUED
+SUBMITTED = cl.CL_SUBMITTED
+RUNNING = cl.CL_RUNNING
+COMPLETE = cl.CL_COMPLETE
 
 Callback = Callable[["Event", int], None]
 

@@ -32,6 +32,7 @@ from fpgart.runtime.programming import load_onto
 from fpgart.runtime.readiness import ReadyList
 from fpgart.runtime.transfers import Migration
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmUse
+from fpgart.runtime.work_groups import for_engine
 
 if TYPE_CHECKING:
     from fpgart.runtime.program import Program
@@ -200,6 +201,8 @@ class Kernel:
         launch = LaunchKernel(self, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
         launch.on_host = on_host
         launch.pipes = pipes
+        if has_local:
+            launch.engine_sizes = for_engine(self, device, launch.sizes)
         if len(self.context.usm):
             launch.usm = self._usm_use(device, snapshot)
         if device.knows_memories:
@@ -255,6 +258,7 @@ class LaunchKernel:
         "cores",
         "device",
         "dimensions",
+        "engine_sizes",
         "has_local",
         "kernel",
         "on_host",
@@ -292,6 +296,8 @@ class LaunchKernel:
         self.reserved = Reservation()
         self.dimensions = dimensions
         self.sizes = sizes
+        self.engine_sizes = sizes
+        """The same with work-groups that the engine takes."""
         self.has_local = has_local
         self.committed = False
         self.stage = Stage.RUN
@@ -504,7 +510,7 @@ class LaunchKernel:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
         engine_kernel.launch(
-            pack_arguments(packed), self.dimensions, self.sizes, self.has_local, reaches, device.network
+            pack_arguments(packed), self.dimensions, self.engine_sizes, self.has_local, reaches, device.network
         )
         if not engine_kernel.launched:
             engine_kernel.launched = True

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic_ns
 
 from fpgart.board.memory_system import MemorySystem
@@ -13,8 +14,10 @@ from fpgart.board.mmd import Mmd
 from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.personality import Personality
+from fpgart.runtime.board_malloc import BoardMalloc
 from fpgart.runtime.device import Device
 from fpgart.runtime.scheduler import Scheduler
+from fpgart.runtime.work_groups import engine_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class Platform:
         self.engine_grew: Callable[[], None] = lambda: None
         """Called whenever the engine has loaded or compiled something for the first time."""
         self._choosing = threading.Lock()
+        self.malloced = BoardMalloc()
+        """What the host has allocated in boards' memory without a buffer."""
 
     @property
     def engine(self) -> Engine:
@@ -63,6 +68,11 @@ class Platform:
                     self._engine = choose_engine(self._contents)
                     self.engine_grew()
         return self._engine
+
+    @cached_property
+    def group_limits(self) -> tuple[int, tuple[int, ...]]:
+        """Work-items of the largest group that the engine takes, and by dimension its largest local size."""
+        return engine_limits(self.engine)
 
     @property
     def has_engine(self) -> bool:

@@ -90,6 +90,7 @@ class Program:
         self._locations: dict[str, tuple[str, ...]] = {}
         self._memories: frozenset[str] | None = None
         """Memories that a buffer_location may name; None: any. Others are passed over."""
+        self._parts: tuple[str | None, ...] = ()
 
     @staticmethod
     def check_binary(device: Device, data: bytes) -> None:
@@ -218,8 +219,9 @@ class Program:
         return bool(self.il) or any(option in ("-cl-std=CL2.0", "-cl-std=CL3.0") for option in options)
 
     def specialize(self, id: int, value: bytes) -> None:
-        """Set a specialisation constant for the next build; raises the engine's error."""
+        """Set a specialisation constant for the builds from now on; raises the engine's error."""
         self._program().specialize(id, value)
+        self._constants[id] = value
 
     def build(self, devices: list[Device], options: str) -> None:
         """Compile and link for `devices`; raises CLError, the log has the compiler's words.
@@ -313,6 +315,7 @@ class Program:
     def adopt(self, made: BuiltProgram, options: str, log: str, kind: int, parts: list[Program]) -> None:
         """Take over what linking made of `parts`."""
         self._made = made
+        self._parts = tuple(part.listing for part in parts)
         for part in parts:
             self._locations |= part.locations()
             self._known |= part.known()
@@ -320,9 +323,15 @@ class Program:
             self.builds[device] = Build(cl.CL_BUILD_SUCCESS, options, log, kind)
 
     def _program(self, *, fresh: bool = False) -> BuiltProgram:
-        if self._made is None:
+        """What the engine has of this program.
+
+        `fresh`, to build it: not what the engine has made kernels of, which it would not build again.
+        """
+        if self._made is None or (fresh and self._interfaces and (self.il or self.source is not None)):
             engine = self.context.platform.engine
             self._made = engine.from_il(self.il) if self.il else engine.from_source(self.source or "")
+            for id, value in self._constants.items():
+                self._made.specialize(id, value)
         return self._made
 
     @property
@@ -363,6 +372,13 @@ class Program:
 
             self._known = spirv.interfaces(self.il)
         return self._known
+
+    @property
+    def listing(self) -> str | None:
+        """All the OpenCL C that it is made of; None where some of it is not known."""
+        if self.source is not None:
+            return self.source
+        return "\n".join(part or "" for part in self._parts) if self._parts and None not in self._parts else None
 
     def locations(self) -> dict[str, tuple[str, ...]]:
         """By kernel, the buffer_location of each argument, where the source or what was linked has any."""

@@ -41,7 +41,7 @@ class ReadyList(OrderedDict[Event, None]):
         """When the youngest command that has stood here since it was last empty was enqueued."""
 
     def add(self, event: Event) -> None:
-        self.newest_ns = max(event.queued_ns, self.newest_ns if self else 0)
+        self.newest_ns = max(event.queued_ns, self.newest_ns) if self else event.queued_ns
         self[event] = None
 
 
@@ -306,11 +306,8 @@ class Readiness:
             after.unrun.append(event.operation)
         event.wait_list = event.predecessors = ()
         event.submit_ns = event.start_ns = now
-        event.status = SUBMITTED
         if event.callbacks:
             collect(event, SUBMITTED, after)
-            if not failed:
-                collect(event, RUNNING, after)
         return ExecStatusErrorForEventsInWaitList.status if failed else COMPLETE
 
 

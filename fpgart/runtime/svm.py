@@ -6,19 +6,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fpgart.board.first_fit import round_up
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
     from fpgart.runtime.context import Context
 
-PAGE = 4096
 LARGEST_ALIGNMENT = 128
 
 
 @dataclass(frozen=True, slots=True)
 class SvmAllocation:
-    """`size` bytes at `pointer`, whole pages."""
+    """`size` bytes at `pointer`."""
 
     pointer: int
     size: int
@@ -32,7 +30,7 @@ def allocate(context: Context, size: int, alignment: int) -> int:
     """Address of `size` bytes; 0 when there is no memory."""
     address = context.devices[0].mmd.host_alloc(size, alignment or LARGEST_ALIGNMENT)
     if address:
-        context.svm.add(SvmAllocation(address, round_up(size, PAGE)))
+        context.svm.add(SvmAllocation(address, size))
         for listener in NOTICES.svm_allocated:
             listener(address, size)
     return address

@@ -30,4 +30,21 @@
 #define CL_ERROR_KERNEL_EXIT_TI -7102
 #define CL_ERROR_KERNEL_TIMEOUT_TI -7103
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Memory of the board that the host uses as its own: DDR3, and on-chip memory. A buffer made over it
+ * with CL_MEM_USE_HOST_PTR is never copied. NULL where there is no room. */
+extern CL_API_ENTRY void *CL_API_CALL __malloc_ddr(size_t size);
+extern CL_API_ENTRY void CL_API_CALL __free_ddr(void *ptr);
+extern CL_API_ENTRY void *CL_API_CALL __malloc_msmc(size_t size);
+extern CL_API_ENTRY void CL_API_CALL __free_msmc(void *ptr);
+/* Not 0 for an address in such memory */
+extern CL_API_ENTRY cl_int CL_API_CALL __is_in_malloced_region(void *ptr);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

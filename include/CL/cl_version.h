@@ -4,8 +4,27 @@
 #ifndef OPENCL_CL_VERSION_H_
 #define OPENCL_CL_VERSION_H_
 
+/* A host that does not say its version was written for headers that deprecated nothing. */
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 300
+#ifndef CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#endif
+#ifndef CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#endif
+#ifndef CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#endif
+#ifndef CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#endif
+#ifndef CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#endif
+#ifndef CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#endif
 #endif
 
 /* A host for a version may use what later versions deprecate. */
@@ -28,24 +47,26 @@
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
 #endif
 
-#if CL_TARGET_OPENCL_VERSION >= 300
+#if CL_TARGET_OPENCL_VERSION >= 300 && !defined(CL_VERSION_3_0)
 #define CL_VERSION_3_0 1
 #endif
-#if CL_TARGET_OPENCL_VERSION >= 220
+#if CL_TARGET_OPENCL_VERSION >= 220 && !defined(CL_VERSION_2_2)
 #define CL_VERSION_2_2 1
 #endif
-#if CL_TARGET_OPENCL_VERSION >= 210
+#if CL_TARGET_OPENCL_VERSION >= 210 && !defined(CL_VERSION_2_1)
 #define CL_VERSION_2_1 1
 #endif
-#if CL_TARGET_OPENCL_VERSION >= 200
+#if CL_TARGET_OPENCL_VERSION >= 200 && !defined(CL_VERSION_2_0)
 #define CL_VERSION_2_0 1
 #endif
-#if CL_TARGET_OPENCL_VERSION >= 120
+#if CL_TARGET_OPENCL_VERSION >= 120 && !defined(CL_VERSION_1_2)
 #define CL_VERSION_1_2 1
 #endif
-#if CL_TARGET_OPENCL_VERSION >= 110
+#if CL_TARGET_OPENCL_VERSION >= 110 && !defined(CL_VERSION_1_1)
 #define CL_VERSION_1_1 1
 #endif
+#ifndef CL_VERSION_1_0
 #define CL_VERSION_1_0 1
+#endif
 
 #endif

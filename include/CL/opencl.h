@@ -7,6 +7,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <CL/cl_ext_intelfpga.h>
+#include <CL/cl_ext_ti.h>
 #include <CL/cl_gl.h>
 
 /* Hosts of the years when compilers' own headers brought these along call clock_gettime, exit and

@@ -91,8 +91,8 @@ class KeystoneHeaps:
     def bank_of(self, region: Region) -> int:
         return 1
 
-    def banks_can_be_chosen(self, memory: int | None) -> bool:
-        return False
+    def default_memory(self, size: int) -> int | None:
+        return None
 
     def is_mapped(self, memory: int) -> bool:
         """Whether the DSP sees a heap only while its buffers are mapped."""

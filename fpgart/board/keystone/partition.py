@@ -41,6 +41,10 @@ WINDOW = Block(DspAddress(0x8000_0000), 2 << 30)
 MSMC = Block(DspAddress(0x0C00_0000), 4864 << 10)
 """The part of the on-chip memory that buffers can be in; cores and host know it by the same address."""
 CORES = 8
+LARGEST_GROUP = 1 << 30
+"""Work-items."""
+TOLD_ALLOCATION = 1 << 30
+"""Bytes of the largest buffer as hosts are told who do not ask for the heaps; heaps take larger ones."""
 LOCAL_BYTES = 768 << 10
 """Of a core's L2 memory, what a work-group has."""
 CLOCK_MHZ = 1200
@@ -107,6 +111,8 @@ class Partition:
             self.vendor,
             (*fixed, *mapped, GlobalMemory("msmc", MSMC.begin, MSMC.end, on_chip=True)),
             cores=CORES,
+            largest_group=LARGEST_GROUP,
+            told_allocation=min(TOLD_ALLOCATION, max(e.size for e in (*self.fixed_heaps, *self.mapped_heaps))),
             local_memory=LOCAL_BYTES,
             clock_mhz=CLOCK_MHZ,
             text=self.text,

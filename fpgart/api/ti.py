@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What TI's OpenCL for the 66AK2x adds to the API (include/CL/cl_ext_ti.h)."""
+
+from __future__ import annotations
+
+from fpgart import log
+from fpgart.api.entry import Pointer, entry
+from fpgart.api.platform import the_platform
+from fpgart.errors import CLError
+from fpgart.runtime.device import Device
+
+MSMC = "msmc"
+
+
+def shared_with_host() -> Device | None:
+    """The first board whose memory the host's processor has, too."""
+    devices = the_platform().devices
+    return next((device for device in devices if any(memory.on_chip for memory in device.board.memories)), None)
+
+
+def allocate(size: int, memory: str = "") -> int:
+    """NULL for whatever is not possible, as these functions have no status."""
+    device = shared_with_host()
+    if device is None:
+        log.note(f"{size} bytes of a board's memory asked for: no board of this process has a 66AK2x")
+        return 0
+    try:
+        return the_platform().malloced.allocate(device, size, memory) if size else 0
+    except CLError as error:
+        log.error(error)
+        return 0
+
+
+@entry("__malloc_ddr")
+def malloc_ddr(size: int) -> Pointer:
+    return allocate(size)
+
+
+@entry("__malloc_msmc")
+def malloc_msmc(size: int) -> Pointer:
+    return allocate(size, MSMC)
+
+
+@entry("__free_ddr", status=False)
+def free_ddr(ptr: int) -> None:
+    the_platform().malloced.free(ptr)
+
+
+@entry("__free_msmc", status=False)
+def free_msmc(ptr: int) -> None:
+    the_platform().malloced.free(ptr)
+
+
+@entry("__is_in_malloced_region")
+def is_in_malloced_region(ptr: int) -> Pointer:
+    """Not 0 for an address in such an allocation."""
+    return int(the_platform().malloced.holds(ptr))

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the tests notice when the driver is changed: `make mutants`, or with MODULES="runtime/order board/mmd".
+
+Each mutant of a module is run with the fast tests that reach its lines. One that no test notices has *survived*; it
+needs a better test, or an explanation in tests/mutants.json. Results are kept in build/mutants, and a module's as long
+as its source stays as it is: a run that was broken off goes on where it was, and a survivor is tried again when the
+tests that reach it have changed. Without that folder all begins anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import covering
+import mutate
+import sandbox
+from rich.console import Console
+from rich.table import Table
+
+FOLDER = Path("build/mutants")
+DATA = Path("tests/mutants.json")
+KILLED, TIMEOUT, EXPLAINED, SURVIVED, UNREACHED = "killed", "timeouts", "explained", "survived", "no test"
+IDENTITY = ("module", "function", "before", "after")
+ALL = ("fpgart/runtime", "fpgart/board")
+
+
+@dataclass
+class Module:
+    """The mutants of one module and what became of them, by their keys."""
+
+    name: str
+    mutants: list[mutate.Mutant]
+    digest: str
+    results: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        return Path(f"fpgart/{self.name}.py")
+
+    @property
+    def kept(self) -> Path:
+        return FOLDER / "results" / f"{self.name.replace('/', '.')}.json"
+
+    def load(self) -> None:
+        known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
+        if known.get("digest") == self.digest:
+            self.results = known["results"]
+
+    def note(self, mutant: mutate.Mutant, outcome: str, tests: str) -> None:
+        self.results[mutant.key] = {"outcome": outcome, "tests": tests}
+        self.kept.parent.mkdir(parents=True, exist_ok=True)
+        new = self.kept.with_suffix(".new")
+        new.write_text(json.dumps({"digest": self.digest, "results": self.results}, indent=1))
+        new.replace(self.kept)
+
+    def mutated(self, code: str) -> sandbox.Mutated:
+        return sandbox.Mutated(f"fpgart.{self.name.replace('/', '.')}", self.path, code)
+
+    def outcome(self, mutant: mutate.Mutant) -> str:
+        return self.results[mutant.key]["outcome"]
+
+
+def module_names() -> list[str]:
+    paths = [path for folder in ALL for path in sorted(Path(folder).rglob("*.py")) if path.name != "__init__.py"]
+    return [str(path.relative_to("fpgart").with_suffix("")) for path in paths] + ["engine/interface"]
+
+
+def read_module(name: str) -> Module:
+    path = Path(f"fpgart/{name}.py")
+    if not path.exists():
+        raise SystemExit(f"there is no module {path}")
+    source = path.read_text()
+    module = Module(name, mutate.mutants_of(name, source), hashlib.sha256(source.encode()).hexdigest())
+    module.load()
+    return module
+
+
+def tests_for(mutant: mutate.Mutant, module: Module, reached: covering.Covering) -> dict[str, float]:
+    importing = mutant.function == "(module)"
+    return reached.tests_of(str(module.path), mutant.first, mutant.last, importing=importing)
+
+
+def digest_of(tests: dict[str, float], versions: dict[str, str]) -> str:
+    """Changes when other tests reach a mutant, or the same ones have changed."""
+    words = sorted(f"{name} {versions[name.split('::')[0]]}" for name in tests)
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()
+
+
+def check_unchanged(modules: list[Module], reached: covering.Covering, at_once: int) -> None:
+    """A module that is imported as mutants are, but is none, passes. Raises SystemExit if not."""
+
+    def children() -> Iterator[tuple[str, sandbox.Child]]:
+        for number, module in enumerate(modules):
+            tests = dict(list(reached.tests_of(str(module.path), 0, -1, importing=True).items())[:5])
+
+            def work(module: Module = module, tests: dict[str, float] = tests) -> bool:
+                return sandbox.passes(tests, module.mutated(module.path.read_text()))
+
+            if tests:
+                yield module.name, sandbox.fork(work, FOLDER / f"unchanged.{number}")
+
+    for name, status in sandbox.each(children(), at_once):
+        if status:
+            raise SystemExit(f"tests of {name} fail in a sandbox without any change")
+
+
+def explain(modules: list[Module], entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Note which mutants are explained; they are not run. Returns the entries that fit none.
+
+    An entry's `number` says which it is of several mutants of a function with the same words, from 1.
+    """
+    left = {(*(entry[name] for name in IDENTITY), entry.get("number", 1)): entry for entry in entries}
+    for module in modules:
+        for mutant in module.mutants:
+            if left.pop(mutant.identity, None):
+                module.note(mutant, EXPLAINED, "")
+            elif module.results.get(mutant.key, {}).get("outcome") == EXPLAINED:
+                del module.results[mutant.key]
+    names = {module.name for module in modules}
+    return [entry for entry in left.values() if entry["module"] in names]
+
+
+def judge(modules: list[Module], reached: covering.Covering, at_once: int) -> None:
+    """Run what has no result yet."""
+    files = {name.split("::")[0] for name in reached.seconds}
+    versions = {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files}
+    left: list[tuple[Module, mutate.Mutant, dict[str, float], str]] = []
+    for module in modules:
+        for mutant in module.mutants:
+            tests = tests_for(mutant, module, reached)
+            digest = digest_of(tests, versions)
+            known = module.results.get(mutant.key)
+            if known is None or (known["outcome"] in (SURVIVED, UNREACHED) and known["tests"] != digest):
+                if tests:
+                    left.append((module, mutant, tests, digest))
+                else:
+                    module.note(mutant, UNREACHED, digest)
+
+    def children() -> Iterator[tuple[Any, sandbox.Child]]:
+        for number, (module, mutant, tests, digest) in enumerate(left):
+            mutated = module.mutated(mutant.code)
+
+            def work(tests: dict[str, float] = tests, mutated: sandbox.Mutated = mutated) -> bool:
+                return sandbox.passes(tests, mutated)
+
+            yield (module, mutant, digest), sandbox.fork(work, FOLDER / f"output.{number % 64}")
+
+    for done, ((module, mutant, digest), status) in enumerate(sandbox.each(children(), at_once), 1):
+        outcome = SURVIVED if status == 0 else TIMEOUT if status in (-24, -14) else KILLED
+        module.note(mutant, outcome, digest)
+        if outcome == SURVIVED:
+            print(f"[{done}/{len(left)}] survived: {module.path}:{mutant.first} {mutant.key}", flush=True)
+        elif done % 25 == 0:
+            print(f"[{done}/{len(left)}]", flush=True)
+
+
+def report(modules: list[Module], idle: list[dict[str, Any]]) -> int:
+    """Print the table, what survived, and the explanations of nothing (`idle`); returns how many survived."""
+    table = Table("module", *_COLUMNS)
+    totals: Counter[str] = Counter()
+    for module in modules:
+        counts: Counter[str] = Counter(mutants=len(module.mutants))
+        for mutant in module.mutants:
+            outcome = SURVIVED if module.outcome(mutant) == UNREACHED else module.outcome(mutant)
+            counts[outcome] += 1
+            if outcome == SURVIVED:
+                reached = "" if module.outcome(mutant) == SURVIVED else ", which no fast test reaches"
+                print(f"survived: {module.path}:{mutant.first} in {mutant.function}{reached}")
+                print(f"    - {mutant.before}\n    + {mutant.after}")
+        totals += counts
+        table.add_row(module.name, *(str(counts[name]) for name in _COLUMNS))
+    table.add_row("all", *(str(totals[name]) for name in _COLUMNS))
+    for entry in idle:
+        print(f"explained in {DATA}, but there is no such mutant: {entry}")
+    Console(width=100).print(table)
+    return totals[SURVIVED]
+
+
+_COLUMNS = ("mutants", KILLED, TIMEOUT, EXPLAINED, SURVIVED)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("modules", nargs="*", help="as runtime/order; all when none is named")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many at once")
+    chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("broken off"))
+    data = json.loads(DATA.read_text())
+    modules = [read_module(name) for name in chosen.modules or module_names()]
+    sandbox.warm_up()
+    reached = covering.measure(data["tests"], data["without"], FOLDER / "covering", chosen.jobs)
+    check_unchanged(modules, reached, chosen.jobs)
+    idle = explain(modules, data["explained"])
+    judge(modules, reached, chosen.jobs)
+    return 1 if report(modules, idle) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tests reach which lines, and how long each takes; kept from run to run, by test file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sandbox
+
+
+class Covering:
+    """What each test reaches: `lines` by test and source file, and `seconds` of the processor by test."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._tests: dict[tuple[str, int], set[str]] = {}
+        self._reach: dict[str, set[str]] = {}
+
+    def add(self, measured: dict[str, Any]) -> None:
+        self.seconds |= measured["seconds"]
+        for test, files in measured["lines"].items():
+            for file, lines in files.items():
+                self._reach.setdefault(file, set()).add(test)
+                for line in lines:
+                    self._tests.setdefault((file, line), set()).add(test)
+
+    def tests_of(self, file: str, first: int, last: int, *, importing: bool) -> dict[str, float]:
+        """The tests that reach lines of a file, the shortest first; all of the file's for what its import runs."""
+        found = set(self._reach.get(file, ())) if importing else set()
+        for line in range(first, last + 1):
+            found |= self._tests.get((file, line), set())
+        return {test: self.seconds[test] for test in sorted(found, key=lambda test: (self.seconds[test], test))}
+
+
+class Measuring:
+    """A pytest plugin: times each test, and has its lines counted apart."""
+
+    def __init__(self, measured: Any) -> None:
+        self._coverage = measured
+        self.seconds: dict[str, float] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        self._coverage.switch_context(item.nodeid)
+        begin = time.process_time()
+        result = yield
+        self.seconds[item.nodeid] = round(time.process_time() - begin, 3)
+        return result
+
+
+def measure(files: Iterable[str], without: list[str], folder: Path, at_once: int) -> Covering:
+    """Run the test files that have changed since they were last run. Raises SystemExit when a test fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    covering, stale = Covering(), {}
+    for file in files:
+        kept = folder / f"{Path(file).stem}.json"
+        digest = _digest(file, without)
+        known = json.loads(kept.read_text()) if kept.exists() else {}
+        if known.get("digest") == digest:
+            covering.add(known)
+        else:
+            stale[file] = digest, kept
+
+    def children() -> Iterator[tuple[str, sandbox.Child]]:
+        for file, (digest, kept) in stale.items():
+            print(f"measuring {file}", flush=True)
+
+            def work(file: str = file, digest: str = digest, kept: Path = kept) -> bool:
+                return _measure_file(file, without, digest, kept)
+
+            yield file, sandbox.fork(work, kept.with_suffix(".log"))
+
+    for file, status in sandbox.each(children(), at_once):
+        kept = stale[file][1]
+        if status:
+            raise SystemExit(f"{file} fails without any mutant, see {kept.with_suffix('.log')}")
+        covering.add(json.loads(kept.read_text()))
+    return covering
+
+
+def _measure_file(file: str, without: list[str], digest: str, kept: Path) -> bool:
+    import coverage
+
+    measured = coverage.Coverage(
+        data_file=None, config_file=False, source=["fpgart"], concurrency=["greenlet", "thread"], messages=False
+    )
+    measuring = Measuring(measured)
+    options = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", *(f"--deselect={name}" for name in without)]
+    measured.start()
+    status = pytest.main([*options, file], plugins=[measuring])
+    measured.stop()
+    if status != pytest.ExitCode.OK:
+        return False
+    data = measured.get_data()
+    lines: dict[str, dict[str, list[int]]] = {test: {} for test in measuring.seconds}
+    for path in data.measured_files():
+        name = str(Path(path).relative_to(Path.cwd()))
+        for line, tests in data.contexts_by_lineno(path).items():
+            for test in tests:
+                if test in lines:
+                    lines[test].setdefault(name, []).append(line)
+    kept.write_text(json.dumps({"digest": digest, "seconds": measuring.seconds, "lines": lines}))
+    return True
+
+
+def _digest(file: str, without: list[str]) -> str:
+    """Changes with the test file, with what the tests share, and with the driver."""
+    shared = [path for path in Path("tests").glob("*.py") if not path.name.startswith("test_")]
+    digest = hashlib.sha256(repr([name for name in without if name.startswith(file)]).encode())
+    for path in [Path(file), *sorted(shared), *sorted(Path("fpgart").rglob("*.py"))]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

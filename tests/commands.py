@@ -1,0 +1,97 @@
+"""Commands whose operations claim what they are told to: readiness without boards and without threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Event
+from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.order import QueueOrder
+from fpgart.runtime.readiness import Aftermath, Readiness, ReadyList
+
+
+@dataclass(eq=False)
+class Work:
+    """An operation that claims what it is told to."""
+
+    ready_list: ReadyList
+    direction: Direction = Direction.BOTH
+    answer: Claim = Claim.TAKEN
+    released: list[object] = field(default_factory=list)
+    abandoned: int = 0
+    device: Any = None
+    claims: int = 0
+
+    def claim(self) -> Claim:
+        self.claims += 1
+        return self.answer
+
+    def release(self, following: object) -> None:
+        self.released.append(following)
+
+    def abandon(self) -> None:
+        self.abandoned += 1
+
+
+class Commands:
+    """Commands by their names, in a readiness of their own; time goes on by 10 with each call."""
+
+    def __init__(self) -> None:
+        self.readiness = Readiness()
+        self.transfers = self.readiness.new_list(ends_by_itself=True)
+        self.kernels = self.readiness.new_list(ends_by_itself=False)
+        self.after = Aftermath()
+        self.now = 100
+        self.context: Any = SimpleNamespace()
+        self.in_order, self.out_of_order = self.queue(True), self.queue(False)
+
+    def queue(self, in_order: bool) -> Any:
+        return SimpleNamespace(order=QueueOrder(in_order), in_order=in_order)
+
+    def time(self) -> int:
+        self.now += 10
+        return self.now
+
+    def user_event(self) -> Event:
+        return Event(self.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+
+    def enter(
+        self,
+        work: Work | None = None,
+        *waits: Event,
+        queue: Any = None,
+        kind: int = cl.CL_COMMAND_MARKER,
+        told: Sequence[tuple[int, Callable[[Event, int], None]]] = (),
+    ) -> Event:
+        queue = queue or self.queue(False)
+        operation: Any = work
+        event = Event(self.context, queue, kind, operation)
+        event.callbacks = list(told) or None
+        event.queued_ns = self.time()
+        self.readiness.enter(event, queue, waits, event.queued_ns, self.after)
+        return event
+
+    def transfer(self, *waits: Event, queue: Any = None, **more: Any) -> Event:
+        return self.enter(Work(self.transfers, **more), *waits, queue=queue)
+
+    def kernel(self, *waits: Event, queue: Any = None, **more: Any) -> Event:
+        return self.enter(Work(self.kernels, **more), *waits, queue=queue)
+
+    def take(self, event: Event) -> None:
+        assert self.readiness.claim(event)
+        event.status = RUNNING
+
+    def end(self, event: Event, status: int = COMPLETE) -> None:
+        self.readiness.end(event, status, self.time(), self.after)
+
+    def stage_ends(self, event: Event, following: Work | None, status: int = COMPLETE) -> Any:
+        stage: Any = following
+        return self.readiness.stage_ended(event, status, stage, self.time(), self.after)
+
+    def due(self) -> Event | None:
+        self.readiness.make_due(self.now)
+        return self.readiness.claim_any()

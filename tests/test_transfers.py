@@ -1,0 +1,178 @@
+"""What transfers and migrations keep busy, and which bytes they move (fpgart/runtime/transfers.py)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from machine import Machine
+
+from fpgart import opencl as cl
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.event import COMPLETE, SUBMITTED
+from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.transfers import Box, CopyBuffer, MigrateToDevice, MigrateToHost, Migration, WriteBuffer, pieces
+
+Boards = Callable[..., Machine]
+
+
+@pytest.fixture
+def machine(boards: Boards) -> Machine:
+    return boards("a10_ref", "hetero")
+
+
+def placed(machine: Machine, device: int = 0) -> Buffer:
+    buffer = machine.keep(machine.buffer(64))
+    machine.write(buffer, bytes(range(64)), device=device)
+    return buffer
+
+
+def migration(machine: Machine, buffer: Buffer, device: int) -> Migration:
+    return Migration(machine.devices[device], [(buffer, buffer.reserve(machine.devices[device]))], "test")
+
+
+# What they wait for
+
+
+@pytest.mark.parametrize("at", ["home", "target"])
+def test_a_migration_waits_while_a_kernel_runs_with_the_block_that_it_leaves_or_goes_to(
+    machine: Machine, at: str
+) -> None:
+    buffer = placed(machine)
+    moving = migration(machine, buffer, device=1)
+    used = buffer.owner.home if at == "home" else moving.moves[0][1]
+    assert used is not None
+    used.running = 1
+    assert moving.claim() is Claim.YIELDS
+    assert machine.devices[1].occupancy.moving == Direction.NONE
+    used.running = 0
+    assert moving.claim() is Claim.TAKEN
+    moving.release(None)
+
+
+def test_a_migration_to_where_the_contents_are_waits_for_no_kernel(machine: Machine) -> None:
+    buffer = placed(machine)
+    staying = migration(machine, buffer, device=0)
+    staying.moves[0][1].running = 1
+    assert staying.claim() is Claim.TAKEN
+    staying.release(None)
+
+
+def test_a_migration_to_the_host_waits_while_a_kernel_runs_with_any_of_the_buffers(machine: Machine) -> None:
+    buffers = [machine.keep(machine.buffer(64)), placed(machine)]
+    moving = MigrateToHost(machine.device, buffers, keep=True)
+    home = buffers[1].owner.home
+    assert home is not None
+    home.running = 1
+    assert moving.claim() is Claim.YIELDS
+    home.running = 0
+    assert moving.claim() is Claim.TAKEN
+    moving.release(None)
+
+
+@pytest.mark.parametrize("to_host", [False, True])
+def test_a_migration_of_what_a_kernel_works_on_begins_when_that_has_ended(machine: Machine, to_host: bool) -> None:
+    """Else the kernel's results would stay behind."""
+    begun, go_on = threading.Event(), threading.Event()
+    buffer = placed(machine)
+
+    def kernel(address: int) -> None:
+        begun.set()
+        assert go_on.wait(30)
+
+    made = machine.kernel(kernel, "")
+    made.set_buffer(0, buffer)
+    machine.enqueue(made)
+    machine.queue.flush()
+    assert begun.wait(30)
+    device = machine.devices[1]
+    moving = MigrateToHost(device, [buffer], True) if to_host else MigrateToDevice(device, [buffer], True)
+    event = machine.queues[1].enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, moving)
+    machine.queues[1].flush()
+    passes = MigrateToDevice(device, [machine.keep(machine.buffer(64))], False)
+    CommandQueue(machine.context, device).run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, passes, True)
+    status = event.status
+    go_on.set()
+    machine.queues[1].finish()
+    assert (status, event.status) == (SUBMITTED, COMPLETE)
+    assert machine.read(buffer) == bytes(range(64))
+
+
+def test_both_boards_of_a_copy_and_of_a_migration_are_busy(machine: Machine) -> None:
+    here, there = placed(machine, 0), placed(machine, 1)
+    copy = CopyBuffer(machine.device, here, there, [(0, 0, 64)])
+    assert set(copy.devices()) == set(machine.devices)
+    assert migration(machine, here, device=1).devices() == (machine.devices[1], machine.devices[0])
+    assert CopyBuffer(machine.device, here, here, [(0, 8, 8)]).devices() == (machine.device,)
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+def test_a_copy_between_boards_begins_when_both_are_free_and_takes_neither_before(machine: Machine, busy: int) -> None:
+    copy = CopyBuffer(machine.device, placed(machine, 0), placed(machine, 1), [(0, 0, 64)])
+    occupancies = [device.occupancy for device in machine.devices]
+    occupancies[busy].begin_transfer(Direction.BOTH)
+    assert copy.claim() is Claim.WAITS
+    assert occupancies[1 - busy].moving == Direction.NONE
+    occupancies[busy].end_transfer(Direction.BOTH)
+    assert copy.claim() is Claim.TAKEN
+    assert all(occupancy.moving for occupancy in occupancies)
+    copy.release(None)
+    assert not any(occupancy.moving for occupancy in occupancies)
+
+
+def test_a_transfer_keeps_the_board_busy_that_has_the_contents(machine: Machine) -> None:
+    assert WriteBuffer(machine.device, placed(machine, 1), 0, 4, 0).devices() == (machine.devices[1],)
+
+
+# Which bytes
+
+
+sizes = st.integers(1, 4)
+regions = st.tuples(sizes, sizes, sizes)
+
+
+@st.composite
+def boxes(draw: st.DrawFn, region: tuple[int, int, int]) -> Box:
+    row = region[0] + draw(st.integers(0, 2))
+    plane = row * region[1] + draw(st.integers(0, 3))
+    return Box((draw(sizes), draw(sizes), draw(sizes)), row, plane)
+
+
+def bytes_of(box: Box, region: tuple[int, int, int]) -> list[int]:
+    """The offset of each byte of a region, x first."""
+    return [
+        (box.origin[0] + x) + (box.origin[1] + y) * box.row_pitch + (box.origin[2] + z) * box.slice_pitch
+        for z, y, x in product(range(region[2]), range(region[1]), range(region[0]))
+    ]
+
+
+@given(st.data(), regions)
+def test_the_pieces_of_two_boxes_are_their_bytes_in_order(data: st.DataObject, region: tuple[int, int, int]) -> None:
+    first, second = data.draw(boxes(region)), data.draw(boxes(region))
+    moved = [(a + i, b + i) for a, b, size in pieces(region, first, second) for i in range(size)]
+    assert moved == list(zip(bytes_of(first, region), bytes_of(second, region), strict=True))
+    assert first.begin == min(bytes_of(first, region))
+    assert first.end(region) == max(bytes_of(first, region)) + 1
+
+
+@pytest.mark.parametrize(
+    ("region", "rows", "planes", "count"),
+    [
+        ((8, 4, 2), (8, 8), (32, 32), 1),
+        ((8, 4, 2), (8, 8), (32, 40), 2),
+        ((8, 4, 2), (8, 9), (32, 36), 8),
+        ((8, 1, 1), (20, 30), (40, 60), 1),
+        ((8, 1, 2), (20, 30), (40, 60), 2),
+        ((8, 4, 1), (8, 8), (99, 77), 1),
+    ],
+)
+def test_what_lies_together_in_both_boxes_is_one_piece(
+    region: tuple[int, int, int], rows: tuple[int, int], planes: tuple[int, int], count: int
+) -> None:
+    first, second = (Box((0, 0, 0), row, plane) for row, plane in zip(rows, planes, strict=True))
+    assert len(list(pieces(region, first, second))) == count
