@@ -267,6 +267,15 @@ def test_an_error_that_shows_when_objects_are_linked_has_its_line(source: Path, 
     assert "    kernel void same(global int *x)" in result.stderr
 
 
+@pytest.mark.parametrize("step", [(), ("-c",)])
+def test_a_header_that_is_not_there_is_told_with_its_line(source: Path, tmp_path: Path, step: tuple[str, ...]) -> None:
+    (tmp_path / "inc.h").write_text("\n#include <none.h>\n")
+    (tmp_path / "k.cl").write_text('#include "inc.h"\nkernel void k() {}\n')
+    result = aoc(tmp_path, "k.cl", *step)
+    assert result.returncode == 1
+    assert result.stderr == "inc.h:2:1: error: 'none.h' file not found\n    #include <none.h>\n    ^\n"
+
+
 def test_warnings_are_told_once(source: Path, tmp_path: Path) -> None:
     (tmp_path / "w.cl").write_text("kernel void k(global int *x) { x[0] = x[1] / 0; }\n")
     assert "w.cl:1:44: warning: division by zero" in compiled(tmp_path, "-c", "w.cl")

@@ -19,7 +19,15 @@ from fpgart.aocx.libraries import find_library, models_of
 from fpgart.board.description import BoardDescription
 from fpgart.engine.dialect import APINT_HEADER, CompilerOptions, apint_header, predefined_macros
 from fpgart.engine.interface import BuildFailed, Engine
-from fpgart.engine.preprocessor import Embedded, Includes, Input, Inside, PreprocessorError, preprocess_all
+from fpgart.engine.preprocessor import (
+    Embedded,
+    Includes,
+    Input,
+    Inside,
+    Preprocessed,
+    PreprocessorError,
+    preprocess_all,
+)
 
 MESSAGE = re.compile(
     r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+): "
@@ -100,34 +108,35 @@ def embedded(unit: Unit, board: BoardDescription, engine: Engine) -> Unit:
 
 
 def _embedded(given: Input, board: BoardDescription, macros: dict[str, str]) -> Input:
-    made = preprocess_all([_for_board(given, board)], macros)
+    made = _preprocess([given], board, macros)
     headers = {name: text for name, text in made.files.items() if name != given.name}
     among = Embedded(headers, made.found, given_headers())
     return replace(given, headers=among, place=Inside(among, given.name))
 
 
-def _for_board(given: Input, board: BoardDescription) -> Input:
-    return replace(given, defines=(*board.macros, *given.defines))
+def preprocessed(unit: Unit, board: BoardDescription, engine: Engine) -> Text:
+    """The unit as one text; raises CompileError, with the line that it is about, or OSError."""
+    made = _preprocess(unit.inputs, board, _macros_of(engine, unit.options))
+    defines = dict.fromkeys(f"-D{macro}" for each in unit.inputs for macro in each.defines)
+    return Text(made.text, replace(unit.options, noted=(*defines, *unit.options.noted)), made.files)
+
+
+def _preprocess(inputs: Iterable[Input], board: BoardDescription, macros: dict[str, str]) -> Preprocessed:
+    """The inputs as the board's compiler takes them: with its macros."""
+    files: dict[str, str] = {}
+    try:
+        return preprocess_all([replace(each, defines=(*board.macros, *each.defines)) for each in inputs], macros, files)
+    except PreprocessorError as error:
+        raise CompileError(with_carets(str(error), files)) from None
 
 
 def _macros_of(engine: Engine, options: Options) -> dict[str, str]:
+    """Those that the engine's compiler has of its own."""
     version, extensions = (
         engine.device_info(query).rstrip(b"\0").decode(errors="replace")
         for query in (cl.CL_DEVICE_VERSION, cl.CL_DEVICE_EXTENSIONS)
     )
     return predefined_macros(version, extensions, options.text())
-
-
-def preprocessed(unit: Unit, board: BoardDescription, engine: Engine) -> Text:
-    """The unit as one text; raises CompileError, with the line that it is about, or OSError."""
-    files: dict[str, str] = {}
-    try:
-        macros = _macros_of(engine, unit.options)
-        made = preprocess_all([_for_board(each, board) for each in unit.inputs], macros, files)
-    except PreprocessorError as error:
-        raise CompileError(with_carets(str(error), files)) from None
-    defines = dict.fromkeys(f"-D{macro}" for each in unit.inputs for macro in each.defines)
-    return Text(made.text, replace(unit.options, noted=(*defines, *unit.options.noted)), files)
 
 
 def compile_text(

@@ -18,6 +18,7 @@ from fpgart.aocx.steps import Step, joined, object_of, unit_of
 from fpgart.aocx.units import check_text, compile_text, embedded, preprocessed, read_unit
 from fpgart.board.catalogue import describe
 from fpgart.board.keystone import partition
+from fpgart.cli.aoc import tell_warnings
 from fpgart.engine.choice import choose_engine
 
 DEFAULT_BOARD = "k2h"
@@ -122,12 +123,6 @@ def compile_all(asked: CommandLine) -> None:
     _write(asked, source.stem + ".out", made)
     if "text" in asked.switches:
         _write(asked, source.stem + ".dsp_h", as_header(source.stem, made).encode())
-
-
-def tell_warnings(words: str) -> None:
-    """What the compiler says of a program that it took."""
-    if words:
-        click.echo(words, err=True)
 
 
 def _is_dsp(name: str) -> bool:
