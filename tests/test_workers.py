@@ -265,6 +265,14 @@ def test_a_keeper_that_sleeps_is_reminded_by_its_bell(driver: Driver) -> None:
     assert driver.keeper_bell.rings == 1
 
 
+def test_what_nobody_flushes_begins_within_a_millisecond_and_threads_are_asked_for_ten_times_a_second(
+    driver: Driver,
+) -> None:
+    assert driver.keep() in (TICK_S, None)
+    assert 0 < PATIENCE_NS / 1e9 + TICK_S <= 0.001
+    assert 0 < TICK_S < SLOW_TICK_S <= 0.1
+
+
 # No threads to be had
 
 
@@ -353,8 +361,12 @@ def test_threads_are_made_anew_when_reopened(driver: Driver) -> None:
     assert driver.made == (4, 2)
 
 
-def test_there_are_always_two_workers_at_least() -> None:
-    commands = Commands()
+@pytest.mark.parametrize(("processors", "base"), [(None, 2), (1, 2), (2, 2), (8, 8)])
+def test_there_is_always_a_worker_for_each_processor_and_two_at_least(
+    monkeypatch: pytest.MonkeyPatch, processors: int | None, base: int
+) -> None:
+    """One alone would be kept by a command that waits for another."""
+    monkeypatch.setattr("os.cpu_count", lambda: processors)
     threads: Any = Driver()
     lock: Any = nullcontext()
-    assert Workers(lock, threads, commands.readiness, lambda event: None)._base >= 2
+    assert Workers(lock, threads, Commands().readiness, lambda event: None)._base == base

@@ -86,7 +86,7 @@ def read_module(name: str) -> Module:
 
 
 def tests_for(mutant: mutate.Mutant, module: Module, reached: covering.Covering) -> dict[str, float]:
-    importing = mutant.function == "(module)"
+    importing = mutant.function == "(module)" or mutant.before.startswith(("def ", "self, "))
     return reached.tests_of(str(module.path), mutant.first, mutant.last, importing=importing)
 
 

@@ -179,7 +179,7 @@ def _function_of(node: Any) -> str | None:
 def _is_worth_deleting(statement: Any) -> bool:
     if statement.type in ("pass_stmt", "import_name", "import_from", "assert_stmt", "nonlocal_stmt", "global_stmt"):
         return False
-    if statement.type in ("string", "strings") or statement == "pass":
+    if statement.type in ("string", "strings") or statement in ("pass", "..."):
         return False
     if statement.get_code().strip() == "return None" and statement.parent.parent.parent.type == "funcdef":
         return bool(statement.parent.parent.children[-1] is not statement.parent)  # the last one says nothing

@@ -1,0 +1,73 @@
+"""The mutants of `make mutants` (scripts/mutants): what is changed, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cosmic_ray", reason="comes with fpgart[mutants]")
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts" / "mutants"))
+
+import mutate  # type: ignore[import-not-found]  # noqa: E402
+
+SOURCE = '''
+LIMIT: Final = 3
+
+class Queue:
+    def put(self, item: int | None, last: bool = False) -> int | None:
+        """Words."""
+        if self.full and not last:
+            raise Full(f"{item + 1}")
+        self.items.append(item)
+        return None
+'''
+
+
+DECLARED = "def put(self, item: int | None, last: bool = False) -> int | None:"
+
+
+def changes(source: str) -> set[tuple[str, str, str]]:
+    return {(made.function, made.before, made.after) for made in mutate.mutants_of("m", source)}
+
+
+def test_statements_conditions_operators_and_numbers_are_mutated_each_by_itself() -> None:
+    condition = "if self.full and not last:"
+    raised = 'raise Full(f"{item + 1}")'
+    assert changes(SOURCE) == {
+        ("(module)", "LIMIT: Final = 3", "LIMIT: Final = 4"),
+        ("(module)", "LIMIT: Final = 3", "LIMIT: Final = 2"),
+        ("Queue.put", condition, "if True:"),
+        ("Queue.put", condition, "if False:"),
+        ("Queue.put", condition, "if self.full or not last:"),
+        ("Queue.put", condition, "if self.full and last:"),
+        ("Queue.put", raised, "pass"),
+        ("Queue.put", "self.items.append(item)", "pass"),
+        ("Queue.put", DECLARED, DECLARED.replace("False", "True")),
+    }
+
+
+def test_each_mutant_differs_from_the_source_in_the_lines_that_it_names() -> None:
+    lines = SOURCE.splitlines()
+    for made in mutate.mutants_of("m", SOURCE):
+        mutated = made.code.splitlines()
+        assert mutated[: made.first - 1] == lines[: made.first - 1]
+        assert mutated[len(mutated) - len(lines) + made.last :] == lines[made.last :]
+
+
+def test_equal_mutants_of_a_function_are_told_apart_by_number() -> None:
+    made = mutate.mutants_of("m", "def f():\n    g()\n    g()\n")
+    assert [mutant.number for mutant in made if mutant.before == "g()"] == [1, 2]
+
+
+def test_each_explanation_has_a_reason_and_fits_a_mutant() -> None:
+    entries = json.loads((ROOT / "tests" / "mutants.json").read_text())["explained"]
+    sources = {entry["module"]: (ROOT / "fpgart" / f"{entry['module']}.py").read_text() for entry in entries}
+    known = {made.identity for module, source in sources.items() for made in mutate.mutants_of(module, source)}
+    for entry in entries:
+        assert entry["reason"]
+        identity = (entry["module"], entry["function"], entry["before"], entry["after"], entry.get("number", 1))
+        assert identity in known, f"there is no such mutant: {identity}"
