@@ -156,14 +156,17 @@ def build_native(into: Path, work: Path) -> Path:
         "engine/channels.c",
         "engine/environment.c",
         "engine/signals.c",
+        "engine/stacks.c",
     )
-    sources = [ROOT / "fpgart" / part for part in parts]
+    inner = ("engine/io_file.c",)  # which C alone calls
+    interfaces = [ROOT / "fpgart" / part for part in parts]
+    sources = [*interfaces, *(ROOT / "fpgart" / part for part in inner)]
     ffi = FFI()
-    for source in sources:
+    for source in interfaces:
         ffi.cdef(source.with_suffix(".h").read_text().split("/* cffi */")[1])
     ffi.set_source(
         "_native",
-        "".join(f'#include "{source.with_suffix(".h").name}"\n' for source in sources),
+        "".join(f'#include "{source.with_suffix(".h").name}"\n' for source in interfaces),
         sources=[*map(str, sources), str(ROOT / "fpgart/check/code.c")],
         include_dirs=[str(INCLUDE), *(str(source.parent) for source in sources)],
         define_macros=OPENCL_3,

@@ -214,6 +214,74 @@ def test_several_sources_make_one_program(source: Path, tmp_path: Path) -> None:
     assert [kernel.name for kernel in made.kernels] == ["a", "b"]
 
 
+HEADER = "typedef struct { int x; } pair;\n#define ONE 1\nint twice(int x) { return 2 * x; }\n"
+USE = '#include "common.h"\nkernel void {name}(global pair *p) {{ p[0].x = twice(ONE); }}\n'
+
+
+@pytest.mark.parametrize("guard", [("#ifndef COMMON\n#define COMMON\n", "#endif\n"), ("", "")])
+def test_objects_that_include_the_same_header_are_linked(source: Path, tmp_path: Path, guard: tuple[str, str]) -> None:
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "common.h").write_text(guard[0] + HEADER + guard[1])
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.cl").write_text(USE.format(name=name).replace('"common.h"', "<common.h>"))
+    compiled(tmp_path, "a.cl", "b.cl", "-Iinc", "-o", "one.aocx")
+    compiled(tmp_path, "-c", "a.cl", "b.cl", "-Iinc")
+    for file in ("inc/common.h", "a.cl", "b.cl"):
+        (tmp_path / file).unlink()
+    compiled(tmp_path, "a.aoco", "b.aoco", "-o", "two.aocx")
+    assert (tmp_path / "two.aocx").read_bytes() == (tmp_path / "one.aocx").read_bytes()
+
+
+def test_each_object_keeps_its_macros(source: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.cl").write_text("kernel void NAME(global int *x) { x[0] = 1; }\n")
+        compiled(tmp_path, "-c", f"{name}.cl", f"-DNAME=run_{name}")
+    compiled(tmp_path, "a.aoco", "b.aoco", "-o", "k.aocx")
+    made = check(Container.read(tmp_path / "k.aocx"), describe("usm_s10"))
+    assert [kernel.name for kernel in made.kernels] == ["run_a", "run_b"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_library_is_named_to_the_compiler_or_when_objects_are_linked(
+    source: Path, tmp_path: Path, at_once: bool
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "add.cl").write_text("int rtl_add(int a, int b) { return a + b; }\n")
+    for name in ("a", "b"):
+        text = f"int rtl_add(int, int);\nkernel void {name}(global int *x) {{ x[0] = rtl_add(x[0], 2); }}\n"
+        (tmp_path / f"{name}.cl").write_text(text)
+    library = ("-L", "lib", "-l", "add.cl")
+    compiled(tmp_path, "-c", "a.cl", "b.cl", *(library if at_once else ()))
+    said = compiled(tmp_path, "a.aoco", "b.aoco", "-o", "k.aocx", *(() if at_once else library))
+    assert "changes nothing" not in said
+    assert Container.read(tmp_path / "k.aocx").text(sections.SOURCE).count("int rtl_add(int a, int b)") == 1
+
+
+def test_an_error_that_shows_when_objects_are_linked_has_its_line(source: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.cl").write_text("\nkernel void same(global int *x) { x[0] = 1; }\n")
+        compiled(tmp_path, "-c", f"{name}.cl")
+    result = aoc(tmp_path, "a.aoco", "b.aoco")
+    assert result.returncode == 1
+    assert "b.cl:2:13: error: redefinition of 'same'" in result.stderr
+    assert "    kernel void same(global int *x)" in result.stderr
+
+
+@pytest.mark.parametrize("step", [(), ("-c",)])
+def test_a_header_that_is_not_there_is_told_with_its_line(source: Path, tmp_path: Path, step: tuple[str, ...]) -> None:
+    (tmp_path / "inc.h").write_text("\n#include <none.h>\n")
+    (tmp_path / "k.cl").write_text('#include "inc.h"\nkernel void k() {}\n')
+    result = aoc(tmp_path, "k.cl", *step)
+    assert result.returncode == 1
+    assert result.stderr == "inc.h:2:1: error: 'none.h' file not found\n    #include <none.h>\n    ^\n"
+
+
+def test_warnings_are_told_once(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "w.cl").write_text("kernel void k(global int *x) { x[0] = x[1] / 0; }\n")
+    assert "w.cl:1:44: warning: division by zero" in compiled(tmp_path, "-c", "w.cl")
+    assert "warning: " not in compiled(tmp_path, "w.aoco")
+
+
 # Boards
 
 
@@ -328,6 +396,17 @@ def test_channels_and_local_memories_are_found_as_they_are_declared() -> None:
     )
     assert [(c.declaration, c.depth) for c in found.channels] == [("float4 c[2]", "8"), ("int d", "")]
     assert [(m.function, m.declaration.split()) for m in found.memories] == [("k", ["int", "tile[4][4]"])]
+
+
+def test_the_report_shows_what_macros_make_and_not_what_conditions_leave_out(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text(
+        "#define EACH(i, n) for (int i = 0; i < n; i++)\n#if 0\nkernel void no() { while (1); }\n#endif\n"
+        "kernel void k(global int *x) {\n  EACH(i, 4) x[i] = i;\n}\n"
+    )
+    compiled(tmp_path, "k.cl", "-report")
+    page = (tmp_path / "k" / "reports" / "report.html").read_text()
+    assert "<code>k.cl:6</code>" in page
+    assert "while" not in page
 
 
 def test_the_report_is_a_page_in_the_work_folder(source: Path, tmp_path: Path) -> None:

@@ -64,6 +64,19 @@ def test_channels_for_the_host_are_known(attribute: str) -> None:
     assert found.hosted == ["c"]
 
 
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '__attribute__((io("uart"), depth(3))) channel int c;',
+        'channel int c __attribute((io("uart"), depth(3)));',
+        'channel int __attribute__((depth(3))) c __attribute__((io("uart")));',
+    ],
+)
+def test_attributes_of_channels_stand_before_within_or_behind_the_declaration(declaration: str) -> None:
+    text = " ".join(own_lines(lowered(declaration)))
+    assert '{"c", &c, 3, sizeof(int), 0, 0, "uart"}' in text
+
+
 def test_lines_keep_their_numbers() -> None:
     source = (
         "channel int c\n  __attribute__((depth(3)));\nkernel void k(global int *x)\n{ x[0] = read_channel_intel(c); }"
@@ -108,9 +121,8 @@ def test_variables_are_found() -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("#define C(n) channel int n\nC(c);", "1: a channel is declared in the body of a macro"),
-        ('\nchannel int c __attribute__((io("uart")));', '2: I/O channel "uart"'),
         ("channel int c", "1: a declaration without its semicolon"),
+        ("\nchannel int *;", "2: this is no declaration of a channel"),
     ],
 )
 def test_what_cannot_be_put_into_other_words_is_told_with_its_line(source: str, words: str) -> None:

@@ -8,10 +8,8 @@ engines' own binaries differ from run to run, and the same input shall give the 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
 from fpgart import opencl as cl
@@ -50,12 +48,6 @@ NO_IDENTITY = "0" * 40
 POINTER_BYTES, POINTER_ALIGNMENT = 8, 1024
 LARGEST_VALUE = 1024
 TEXT_UNIT = 256
-INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
-DEEPEST_INCLUDE = 32
-MESSAGE = re.compile(
-    r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+): "
-    r"(?:(?P<kind2>(?:fatal )?error|warning|note): )?(?P<words>.*)"
-)
 SPACES = {
     cl.CL_KERNEL_ARG_ADDRESS_PRIVATE: AddressSpace.NONE,
     cl.CL_KERNEL_ARG_ADDRESS_LOCAL: AddressSpace.LOCAL,
@@ -77,22 +69,33 @@ class CompileError(AocxError):
 class Options:
     """What `aoc` was told: for the compiler (-I, -D, ...) and what is only written down.
 
-    `emulator`: the container is for any board, as those of -march=emulator are.
+    `libraries`: options -l and -L. `emulator`: the container is for any board, as those of -march=emulator are.
     """
 
     compiler: tuple[str, ...] = ()
     noted: tuple[str, ...] = field(default=())
     emulator: bool = False
+    libraries: tuple[str, ...] = ()
 
     def text(self) -> str:
         return " ".join(self.compiler)
 
+    def recorded(self) -> str:
+        """All that a container says of them."""
+        return " ".join((*self.compiler, *self.noted, *self.libraries))
 
-def compile_source(source: str, board: BoardDescription, options: Options, engine: Engine) -> Container:
-    """A container for `board`; raises CompileError with the compiler's log."""
+
+def ignore(words: str) -> None:
+    """What is told to nobody."""
+
+
+def compile_source(
+    source: str, board: BoardDescription, options: Options, engine: Engine, tell: Callable[[str], None] = ignore
+) -> Container:
+    """A container for `board`; raises CompileError with the compiler's log, warnings alone go to `tell`."""
     built = engine.from_source(source)
     try:
-        built.build(options.text())
+        tell(built.build(board.build_options(options.text())))
     except BuildFailed as failed:
         raise CompileError(failed.log) from None
     interfaces = with_places(built.kernels({}), buffer_locations(source, options.text()))
@@ -109,7 +112,7 @@ def compile_source(source: str, board: BoardDescription, options: Options, engin
         _check_locations(system)
     image = ProgramBinary(
         SOURCE_ENGINE, cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE, options.text(), dict(sorted(interfaces.items())),
-        source.encode(),
+        source.encode(errors="surrogateescape"),
     ).encode()  # fmt: skip
     return _with_identity(system, board, options, source, image)
 
@@ -117,8 +120,9 @@ def compile_source(source: str, board: BoardDescription, options: Options, engin
 def _with_identity(
     system: Autodiscovery, board: BoardDescription, options: Options, source: str, image: bytes
 ) -> Container:
-    recorded = " ".join((*options.compiler, *options.noted))
-    digest = hashlib.sha1("\0".join((system.board, recorded, source)).encode(), usedforsecurity=False).hexdigest()
+    recorded = options.recorded()
+    text = "\0".join((system.board, recorded, source)).encode(errors="surrogateescape")
+    digest = hashlib.sha1(text, usedforsecurity=False).hexdigest()
     made = Container(
         {
             sections.BOARD: system.board.encode(),
@@ -127,8 +131,8 @@ def _with_identity(
             sections.SOURCE_HASH: digest.encode(),
             sections.BOARD_SPEC: board.text.encode(),
             sections.ARGUMENT_INFO: _argument_info(system).encode(),
-            sections.OPTIONS: recorded.encode(),
-            sections.SOURCE: source.encode(),
+            sections.OPTIONS: recorded.encode(errors="surrogateescape"),
+            sections.SOURCE: source.encode(errors="surrogateescape"),
             sections.BOARD_IMAGE: image,
         }
     )
@@ -268,80 +272,3 @@ def _argument_info(system: Autodiscovery) -> str:
             )
         lines.append("  </kernel>")
     return "\n".join([*lines, "</board>", ""])
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """What is compiled at once: the text with its headers, the options that it still needs, and the files behind it."""
-
-    source: str
-    options: Options
-    files: dict[str, str] = field(default_factory=dict, repr=False)
-
-
-def read_unit(paths: Sequence[Path], options: Options) -> Unit:
-    """The sources one after the other, with the headers beside them or in a folder of -I; raises OSError."""
-    included = [Path(option[2:]) for option in options.compiler if option.startswith("-I")]
-    files: dict[str, str] = {}
-    parts = []
-    for path in paths:
-        text = files[path.name] = path.read_text(errors="surrogateescape")
-        folders = [path.resolve().parent, *included]
-        parts.append(f'#line 1 "{path.name}"\n' + _with_headers(text, path.name, folders, files, 0))
-    kept = tuple(option for option in options.compiler if not option.startswith("-I"))
-    return Unit("".join(parts), replace(options, compiler=kept), files)
-
-
-def compile_unit(unit: Unit, board: BoardDescription, engine: Engine) -> Container:
-    """compile_source() with the source lines that errors are about; raises CompileError."""
-    try:
-        return compile_source(unit.source, board, unit.options, engine)
-    except CompileError as error:
-        raise CompileError(with_carets(str(error), unit.files)) from None
-
-
-def check_unit(unit: Unit, engine: Engine) -> None:
-    """Compile without linking, for the errors alone; raises CompileError as compile_unit() does."""
-    try:
-        engine.from_source(unit.source).compile(unit.options.text(), {})
-    except BuildFailed as failed:
-        raise CompileError(with_carets(failed.log, unit.files)) from None
-
-
-def compile_file(path: Path, board: BoardDescription, options: Options, engine: Engine) -> Container:
-    """A container from one file; raises CompileError, with the source lines that it is about, or OSError."""
-    return compile_unit(read_unit([path], options), board, engine)
-
-
-def _with_headers(text: str, name: str, folders: list[Path], files: dict[str, str], depth: int) -> str:
-    """The text with `#include "..."` replaced by the file, where that is found."""
-    lines = []
-    for number, line in enumerate(text.splitlines(), 1):
-        found = INCLUDE.match(line)
-        header = next((f / found[1] for f in folders if (f / found[1]).is_file()), None) if found else None
-        if header is None or found is None or depth == DEEPEST_INCLUDE:
-            lines.append(line)
-            continue
-        content = files[found[1]] = header.read_text(errors="surrogateescape")
-        lines.append(f'#line 1 "{found[1]}"')
-        lines.append(_with_headers(content, found[1], [header.parent, *folders], files, depth + 1))
-        lines.append(f'#line {number + 1} "{name}"')
-    return "\n".join(lines) + "\n"
-
-
-def with_carets(log: str, files: dict[str, str]) -> str:
-    """A compiler's log with each message as `file:line:column: error: ...`, the source line and a caret below it."""
-    lines = []
-    for line in log.splitlines():
-        found = MESSAGE.fullmatch(line)
-        if found is None:
-            lines.append(line)
-            continue
-        name, row, column = Path(found["file"]).name, int(found["line"]), int(found["column"])
-        kind = found["kind"] or found["kind2"]
-        lines.append(f"{name}:{row}:{column}: {kind}: {found['words']}")
-        source = files.get(name, "").splitlines()
-        if row <= len(source):
-            shown = source[row - 1].replace("\t", " ")
-            lines += [f"    {shown}", f"    {' ' * (column - 1)}^"]
-    return "\n".join(lines)

@@ -2,7 +2,8 @@
 """The page that `aoc -report` writes: what is found in the source, and nothing that only hardware would tell.
 
 Interfaces and memories come from the compiled program; channels, loops and local memories are read in the source as it
-is written: by names, braces and parentheses, without evaluating conditions.
+is behind the preprocessor, by names, braces and parentheses: what macros and headers make is there, what conditions
+leave out is not. Places are those of the files.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class _Line:
 
 
 def read(source: str) -> Findings:
-    """Look through a source in which headers and `#line` are."""
+    """Look through a source behind the preprocessor, in which `#line` says where lines come from."""
     bare = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]) if found[0][0] == "/" else found[0], source)
     lines = list(_placed(bare))
     channels = [

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files between OpenCL C and an .aocx: objects (.aoco, one per source) and early containers (.aocr).
 
-An object is a container with the source, its headers in it, and what it is compiled with. An early container is an
+An object is a container with the source as it is written, the headers that it includes, the models of its libraries,
+and what it is compiled with; the preprocessor runs again when objects are linked. An early container is an
 .aocx without what the board loads: kernels and interfaces are known, nothing can run yet. Both say all that the next
 step needs, so that one step and three give the same .aocx.
 """
@@ -9,16 +10,21 @@ step needs, so that one step and three give the same .aocx.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from fpgart.aocx import container as sections
-from fpgart.aocx.compiler import Options, Unit
+from fpgart.aocx.compiler import Options
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
+from fpgart.aocx.units import Text, Unit, given_headers, without_copies
+from fpgart.engine.preprocessor import Embedded, Input, Inside
 
 STEP = ".acl.fpgart.step"
 """What a later step needs to know, as JSON; only files before the last step have it."""
+FILES = ".acl.fpgart.files"
+"""The files of an object, as JSON."""
 OBJECT, EARLY = "object", "early"
 
 
@@ -38,6 +44,7 @@ class Step:
             "compiler": self.options.compiler,
             "noted": self.options.noted,
             "emulator": self.options.emulator,
+            "libraries": self.options.libraries,
             "separate": self.separate,
         }
         return json.dumps(told, sort_keys=True).encode(errors="surrogateescape")
@@ -49,22 +56,52 @@ class Step:
             raise AocxError(f"{file} has no section {STEP}: it is no .aoco or .aocr of this compiler")
         try:
             told = json.loads(container[STEP])
-            options = Options(tuple(told["compiler"]), tuple(told["noted"]), told["emulator"])
+            options = Options(tuple(told["compiler"]), tuple(told["noted"]), told["emulator"], tuple(told["libraries"]))
             return cls(told["kind"], told["board"], options, tuple(told["separate"]))
         except (ValueError, KeyError, TypeError) as error:
             raise AocxError(f"{file} is damaged: section {STEP}: {error}") from None
 
 
 def object_of(unit: Unit, board: str, separate: tuple[str, ...]) -> Container:
-    """What `aoc -c` writes."""
+    """What `aoc -c` writes of a unit that has its headers in it."""
+    files = {
+        "sources": [_told(each) for each in unit.sources],
+        "models": [_told(each) for each in unit.models],
+    }
     return Container(
         {
             sections.BOARD: board.encode(),
-            sections.OPTIONS: " ".join((*unit.options.compiler, *unit.options.noted)).encode(),
-            sections.SOURCE: unit.source.encode(errors="surrogateescape"),
+            sections.OPTIONS: unit.options.recorded().encode(errors="surrogateescape"),
+            FILES: json.dumps(files, sort_keys=True).encode(),
             STEP: Step(OBJECT, board, unit.options, separate).encode(),
         }
     )
+
+
+def _told(given: Input) -> dict[str, object]:
+    assert isinstance(given.headers, Embedded), f"{given.name} has its headers on the disk"
+    return {
+        "name": given.name,
+        "text": given.text,
+        "defines": given.defines,
+        "headers": dict(given.headers.headers),
+        "found": {name: dict(known) for name, known in given.headers.found.items()},
+    }
+
+
+def _read(told: Mapping[str, Any]) -> Input:
+    among = Embedded(told["headers"], told["found"], given_headers())
+    return Input(told["name"], told["text"], among, tuple(told["defines"]), Inside(among, told["name"]))
+
+
+def unit_of(container: Container, step: Step, file: str) -> Unit:
+    """The files in an object; raises AocxError."""
+    try:
+        files = json.loads(container[FILES])
+        sources, models = (tuple(map(_read, files[kind])) for kind in ("sources", "models"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise AocxError(f"{file} is damaged: section {FILES}: {error}") from None
+    return Unit(sources, models, step.options)
 
 
 def early(made: Container, step: Step) -> Container:
@@ -73,13 +110,16 @@ def early(made: Container, step: Step) -> Container:
     return Container({**kept, STEP: step.encode()})
 
 
-def unit_of(container: Container, step: Step) -> Unit:
-    """The source in an object or an early container."""
-    return Unit(container[sections.SOURCE].decode(errors="surrogateescape"), step.options)
+def text_of(container: Container, step: Step) -> Text:
+    """The text in an early container."""
+    return Text(container[sections.SOURCE].decode(errors="surrogateescape"), step.options)
 
 
 def joined(named: Sequence[tuple[str, Unit]]) -> Unit:
-    """Units as one, in their order; raises AocxError for those that are compiled with different options."""
+    """Units as one, in their order; raises AocxError for those that are compiled with different options.
+
+    Macros are not among these: each file keeps its own.
+    """
     first_name, first = named[0]
     for name, unit in named:
         if unit.options.compiler != first.options.compiler:
@@ -88,7 +128,10 @@ def joined(named: Sequence[tuple[str, Unit]]) -> Unit:
                 f"what is linked together needs the same options"
             )
     noted = dict.fromkeys(option for _, unit in named for option in unit.options.noted)
+    libraries = dict.fromkeys(option for _, unit in named for option in unit.options.libraries)
     emulator = any(unit.options.emulator for _, unit in named)
-    files = {name: text for _, unit in named for name, text in unit.files.items()}
-    source = "".join(unit.source for _, unit in named)
-    return Unit(source, Options(first.options.compiler, tuple(noted), emulator), files)
+    return Unit(
+        tuple(each for _, unit in named for each in unit.sources),
+        without_copies(each for _, unit in named for each in unit.models),
+        replace(first.options, noted=tuple(noted), emulator=emulator, libraries=tuple(libraries)),
+    )

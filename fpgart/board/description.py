@@ -152,6 +152,15 @@ class BoardDescription:
     timing: Timing = Timing()
 
     @property
+    def macros(self) -> tuple[str, ...]:
+        """What compilers for such boards define, as NAME or NAME=VALUE."""
+        return ("INTELFPGA_CL", "ALTERA_CL")
+
+    def build_options(self, options: str) -> str:
+        """A program's options with the board's macros."""
+        return " ".join((*(f"-D{macro}" for macro in self.macros), options)).strip()
+
+    @property
     def device_private(self) -> tuple[GlobalMemory, ...]:
         return tuple(memory for memory in self.memories if memory.is_device_private)
 

@@ -15,12 +15,22 @@ from fpgart import __version__, config
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import parse
 from fpgart.aocx.checks import check
-from fpgart.aocx.compiler import CompileError, Options, Unit, check_unit, compile_unit, read_unit
+from fpgart.aocx.compiler import CompileError, Options, ignore
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError, of_file
 from fpgart.aocx.report import as_page
-from fpgart.aocx.steps import EARLY, OBJECT, Step, early, joined, object_of, unit_of
+from fpgart.aocx.steps import EARLY, OBJECT, Step, early, joined, object_of, text_of, unit_of
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, Kernel
+from fpgart.aocx.units import (
+    Text,
+    Unit,
+    check_text,
+    compile_text,
+    embedded,
+    preprocessed,
+    read_unit,
+    with_libraries,
+)
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import describe, shipped, with_separate_banks
 from fpgart.board.description import BoardDescription
@@ -45,6 +55,7 @@ Three steps:  aoc -c kernel.cl; aoc -rtl kernel.aoco; aoc kernel.aocr
   -march=emulator               a container that every board loads
   -board=NAME, -board-package=FOLDER, -list-boards, -list-board-packages
   -D NAME[=VALUE], -I FOLDER    for the preprocessor; AOCL_BOARD_<board> is defined
+  -l LIBRARY, -L FOLDER         the models in OpenCL C that a library has, and where to look for it
   -W, -Werror, -cl-...          for the compiler
   -no-interleaving=MEMORY       separate banks; `default` is the board's first memory, nothing is all of them
   -report                       also a page of interfaces, channels, memories and loops: <name>/reports/report.html
@@ -148,33 +159,47 @@ class Job:
             for path in self.asked.sources:
                 self._write(self._checked_object(path, engine), self._target(path))
             return
-        unit = joined([(path.name, self._unit([path])) for path in self.inputs] + self._sources())
+        text = self._text(engine)
         self._tell(f"compiling for board '{self.board.name}'")
-        made = compile_unit(unit, self.board, engine)
+        made = compile_text(text, self.board, engine, tell_warnings if self._sources else ignore)
         target = self._target(self.asked.sources[-1])
-        step = Step(EARLY, self.board.name, unit.options, self.separate)
+        step = Step(EARLY, self.board.name, text.options, self.separate)
         self._write(early(made, step) if self.asked.last is Last.EARLY else made, target)
         if self.asked.report:
-            self._report(unit, made, target)
+            self._report(text, made, target)
 
-    def _sources(self) -> list[tuple[str, Unit]]:
-        """The inputs that are OpenCL C, as one unit: a header with a guard is in it once."""
-        sources = [path for path in self.asked.sources if path not in self.inputs]
-        return [(sources[-1].name, self._unit(sources))] if sources else []
+    @property
+    def _sources(self) -> list[Path]:
+        """The inputs that are OpenCL C."""
+        return [path for path in self.asked.sources if path not in self.inputs]
 
-    def _unit(self, paths: list[Path]) -> Unit:
-        found = self.inputs.get(paths[0])
-        return unit_of(*found) if found else read_unit(paths, self.options)
+    def _text(self, engine: Engine) -> Text:
+        """All inputs behind the preprocessor."""
+        for container, step in self.inputs.values():
+            if step.kind == EARLY:
+                return text_of(container, step)
+        return preprocessed(self._unit(), self.board, engine)
+
+    def _unit(self) -> Unit:
+        """All inputs, in their order."""
+        named = [
+            (
+                path.name,
+                unit_of(*self.inputs[path], str(path)) if path in self.inputs else read_unit([path], self.options),
+            )
+            for path in self.asked.sources
+        ]
+        return with_libraries(joined(named), self.options) if not self._sources else joined(named)
 
     @property
     def options(self) -> Options:
         macro = re.sub(r"\W", "_", self.board.name)
         compiler = (*self.asked.compiler, f"-DAOCL_BOARD_{macro}=1")
-        return Options(compiler, tuple(self.asked.noted), self.asked.emulator)
+        return Options(compiler, tuple(self.asked.noted), self.asked.emulator, tuple(self.asked.libraries))
 
     def _checked_object(self, path: Path, engine: Engine) -> Container:
-        unit = self._unit([path])
-        check_unit(unit, engine)
+        unit = embedded(read_unit([path], self.options), self.board, engine)
+        check_text(preprocessed(unit, self.board, engine), self.board, engine, tell_warnings)
         return object_of(unit, self.board.name, self.separate)
 
     def _target(self, source: Path) -> Path:
@@ -186,17 +211,23 @@ class Job:
         target.write_bytes(made.encode())
         self._tell(f"{target} is written, {in_words(target.stat().st_size)}")
 
-    def _report(self, unit: Unit, made: Container, target: Path) -> None:
+    def _report(self, text: Text, made: Container, target: Path) -> None:
         click.echo(describe_container(made), nl=False)
         page = (self.asked.report_folder or target.with_suffix("")) / "reports" / "report.html"
         page.parent.mkdir(parents=True, exist_ok=True)
         system = parse(made.text(sections.AUTODISCOVERY))
-        page.write_text(as_page(unit.source, unit.options.text(), system, target.name), encoding="utf-8")
+        page.write_text(as_page(text.source, text.options.text(), system, target.name), encoding="utf-8")
         click.echo(f"aoc: {page} has interfaces, channels, memories and loops", err=True)
 
     def _tell(self, words: str) -> None:
         if self.asked.verbose:
             click.echo(f"aoc: {words}")
+
+
+def tell_warnings(words: str) -> None:
+    """What the compiler says of a program that it took."""
+    if words:
+        click.echo(words, err=True)
 
 
 def _earlier(path: Path) -> tuple[Container, Step]:

@@ -47,6 +47,8 @@ class CommandLine:
     compiler: list[str] = field(default_factory=list)
     noted: list[str] = field(default_factory=list)
     """What is written down in the container and changes nothing."""
+    libraries: list[str] = field(default_factory=list)
+    """-l and -L, as they are given."""
     separate: list[str] = field(default_factory=list)
     """Memories whose banks shall not be interleaved: names, "default", or "all"."""
     report: bool = False
@@ -99,8 +101,8 @@ VALUES: dict[str, Setter] = {
     "march": _march,
     "D": _pass("-D"),
     "I": _pass("-I"),
-    "l": lambda line, text: line.noted.append(f"-l{text}"),
-    "L": lambda line, text: line.noted.append(f"-L{text}"),
+    "l": lambda line, text: line.libraries.append(f"-l{text}"),
+    "L": lambda line, text: line.libraries.append(f"-L{text}"),
 }
 FOR_HARDWARE = {
     "bsp-flow", "clock", "const-cache-bytes", "dep-files", "emulator-channel-depth-model", "fmax", "force-initial-dir",

@@ -11,12 +11,14 @@ from pathlib import Path
 import click
 
 from fpgart import __version__, config
-from fpgart.aocx.compiler import CompileError, Options, check_unit, compile_unit, read_unit
+from fpgart.aocx.compiler import CompileError, Options
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError, of_file
 from fpgart.aocx.steps import Step, joined, object_of, unit_of
+from fpgart.aocx.units import check_text, compile_text, embedded, preprocessed, read_unit
 from fpgart.board.catalogue import describe
 from fpgart.board.keystone import partition
+from fpgart.cli.aoc import tell_warnings
 from fpgart.engine.choice import choose_engine
 
 DEFAULT_BOARD = "k2h"
@@ -111,11 +113,13 @@ def compile_all(asked: CommandLine) -> None:
     engine = choose_engine()
     unit = read_unit([source], Options(tuple(asked.compiler), emulator=True))
     if "object" in asked.switches:
-        check_unit(unit, engine)
+        unit = embedded(unit, board, engine)
+        check_text(preprocessed(unit, board, engine), board, engine, tell_warnings)
         _write(asked, source.stem + ".obj", object_of(unit, board.name, ()).encode())
         return
-    parts = [(file.name, unit_of(*_object(file))) for file in linked]
-    made = compile_unit(joined([*parts, (source.name, unit)]), board, engine).encode()
+    parts = [(file.name, unit_of(*_object(file), str(file))) for file in linked]
+    text = preprocessed(joined([*parts, (source.name, unit)]), board, engine)
+    made = compile_text(text, board, engine, tell_warnings).encode()
     _write(asked, source.stem + ".out", made)
     if "text" in asked.switches:
         _write(asked, source.stem + ".dsp_h", as_header(source.stem, made).encode())

@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "environment.h"
 #include "signals.h"
+#include "stacks.h"
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -169,9 +170,33 @@ int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
     return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, &arguments_lock);
 }
 
+struct alone {
+    uintptr_t queue;
+    uintptr_t kernel;
+    uint32_t arguments;
+    uint32_t dimensions;
+    const char *image;
+    const char *sizes;
+    int has_local;
+};
+
+int64_t driver_launch_here(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                           uint32_t dimensions, const char *sizes, int has_local)
+{
+    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, NULL);
+}
+
+static int64_t launch_alone(const void *data)
+{
+    const struct alone *this = data;
+    return driver_launch_here(this->queue, this->kernel, this->arguments, this->image,
+                              this->dimensions, this->sizes, this->has_local);
+}
+
 int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local)
 {
-    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, NULL);
+    const struct alone this = {queue, kernel, arguments, dimensions, image, sizes, has_local};
+    return on_wide_stack(launch_alone, &this);
 }

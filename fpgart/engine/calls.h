@@ -30,4 +30,7 @@ int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t argument
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local);
 /* cffi */
+/* As above, without a wide stack (stacks.h). */
+int64_t driver_launch_here(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                           uint32_t dimensions, const char *sizes, int has_local);
 #endif

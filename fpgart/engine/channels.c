@@ -9,6 +9,8 @@
 #include "channels.h"
 
 #include "calls.h"
+#include "io_file.h"
+#include "stacks.h"
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -21,6 +23,7 @@
 #include <time.h>
 
 enum {
+    IO_SLICE_MS = 1,    /* how often a file is tried again */
     SLICE_MS = 100,     /* how often those that wait look whether they should go on */
     FAST_BYTES = 65536, /* of a channel whose depth is ours to choose */
     FAST_LEAST = 16,
@@ -53,6 +56,7 @@ struct channel {
     uint64_t packet;
     uint64_t hosted;
     void *type;
+    const char *io; /* the file of an I/O channel; else NULL */
 };
 
 struct fifo {
@@ -60,8 +64,9 @@ struct fifo {
     pthread_cond_t moved;
     uint32_t packet;
     uint32_t sleepers;
-    bool hosted;       /* the host is at one end */
-    uint64_t capacity; /* bytes */
+    bool hosted;        /* the host is at one end */
+    struct io_file *io; /* at one end, for which `data` is a buffer; else NULL */
+    uint64_t capacity;  /* bytes */
     uint64_t begin;
     uint64_t used; /* bytes */
     char *data;
@@ -161,6 +166,7 @@ void fifo_free(struct fifo *fifo)
 {
     pthread_cond_destroy(&fifo->moved);
     pthread_mutex_destroy(&fifo->lock);
+    io_file_free(fifo->io);
     free(fifo->data);
     free(fifo->name);
     free(fifo);
@@ -184,9 +190,44 @@ uint32_t fifo_packet(struct fifo *fifo)
     return fifo->packet;
 }
 
-static bool ready(const struct fifo *fifo, bool writing)
+static uint64_t smaller(uint64_t a, uint64_t b)
 {
-    return writing ? fifo->used < fifo->capacity : fifo->used > 0;
+    return a < b ? a : b;
+}
+
+/* From the file as much as fits, if no packet is there. */
+static void fill(struct fifo *fifo)
+{
+    uint64_t count = 1;
+    while (fifo->used < fifo->packet && count > 0) {
+        uint64_t place = (fifo->begin + fifo->used) % fifo->capacity;
+        uint64_t room = smaller(fifo->capacity - fifo->used, fifo->capacity - place);
+        count = io_file_read(fifo->io, fifo->data + place, room);
+        fifo->used += count;
+    }
+}
+
+/* To the file as much as it takes now. */
+static bool drained(struct fifo *fifo, bool writing)
+{
+    (void)writing;
+    uint64_t count = 1;
+    while (fifo->used > 0 && count > 0) {
+        uint64_t piece = smaller(fifo->used, fifo->capacity - fifo->begin);
+        count = io_file_write(fifo->io, fifo->data + fifo->begin, piece);
+        fifo->begin = (fifo->begin + count) % fifo->capacity;
+        fifo->used -= count;
+    }
+    return fifo->used == 0;
+}
+
+static bool ready(struct fifo *fifo, bool writing)
+{
+    if (fifo->io != NULL && writing)
+        return drained(fifo, true);
+    if (fifo->io != NULL)
+        fill(fifo);
+    return writing ? fifo->used < fifo->capacity : fifo->used >= fifo->packet;
 }
 
 static void wake(struct fifo *fifo)
@@ -215,6 +256,8 @@ static bool try_move(struct fifo *fifo, bool writing, void *data)
     bool can = ready(fifo, writing);
     if (can)
         move(fifo, writing, data);
+    if (can && writing && fifo->io != NULL)
+        drained(fifo, true);
     pthread_mutex_unlock(&fifo->lock);
     return can;
 }
@@ -390,6 +433,10 @@ static struct fifo *make_channel(struct network *network, const struct channel *
     if (fifo == NULL) {
         fifo = fifo_new(name, (uint32_t)channel->packet, depth_of(network, channel),
                         channel->hosted != 0);
+        if (fifo != NULL && channel->io != NULL) {
+            fifo->io = io_file_new(channel->io);
+            fifo->hosted = fifo->io != NULL && io_file_has_peer(fifo->io);
+        }
         if (fifo != NULL) {
             fifo->next = network->channels;
             network->channels = fifo;
@@ -485,6 +532,12 @@ static void tell(struct network *network, const struct launch *launch)
              launch->writing ? "is full" : "is empty",
              (unsigned long long)(fifo->used / fifo->packet),
              (unsigned long long)(fifo->capacity / fifo->packet));
+    if (fifo->io != NULL) {
+        const char *error = io_file_error(fifo->io);
+        length = strlen(network->report);
+        snprintf(network->report + length, sizeof network->report - length, ", file '%s'%s%s",
+                 io_file_path(fifo->io), error[0] != '\0' ? ": " : "", error);
+    }
 }
 
 /* All kernels wait, none of them for the host, which itself waits for them; the network's lock is
@@ -524,23 +577,39 @@ static void give_up_if_stalled(struct network *network)
     pthread_mutex_unlock(&network->lock);
 }
 
-static void move_waiting(struct launch *launch, struct fifo *fifo, bool writing, void *data)
+/* Sleep until the FIFO is so, or the launch has to leave; the FIFO's lock is held. */
+static void wait_until(bool (*is)(struct fifo *, bool), struct launch *launch, struct fifo *fifo,
+                       bool writing)
 {
-    pthread_mutex_lock(&fifo->lock);
-    if (!ready(fifo, writing)) {
-        begin_to_wait(launch, fifo, writing);
-        while (!ready(fifo, writing) && !launch->leave) {
-            sleep_on(fifo, SLICE_MS);
-            if (!ready(fifo, writing))
-                give_up_if_stalled(launch->network);
-        }
-        end_to_wait(launch);
+    if (is(fifo, writing))
+        return;
+    begin_to_wait(launch, fifo, writing);
+    while (!launch->leave && !is(fifo, writing)) {
+        sleep_on(fifo, fifo->io != NULL ? IO_SLICE_MS : SLICE_MS);
+        if (!is(fifo, writing))
+            give_up_if_stalled(launch->network);
     }
+    end_to_wait(launch);
+}
+
+static void leave_if_told(struct launch *launch, struct fifo *fifo)
+{
     if (launch->leave) {
         pthread_mutex_unlock(&fifo->lock);
         leave(launch);
     }
+}
+
+static void move_waiting(struct launch *launch, struct fifo *fifo, bool writing, void *data)
+{
+    pthread_mutex_lock(&fifo->lock);
+    wait_until(ready, launch, fifo, writing);
+    leave_if_told(launch, fifo);
     move(fifo, writing, data);
+    if (fifo->io != NULL && writing) {
+        wait_until(drained, launch, fifo, true);
+        leave_if_told(launch, fifo);
+    }
     pthread_mutex_unlock(&fifo->lock);
 }
 
@@ -717,17 +786,39 @@ static void delist(struct launch *launch)
         network_free(network);
 }
 
+/* A launch, and what the driver gets. */
+struct enlisted {
+    struct launch *launch;
+    uintptr_t queue;
+    uintptr_t kernel;
+    uint32_t arguments;
+    uint32_t dimensions;
+    const char *image;
+    const char *sizes;
+    int has_local;
+};
+
+static int64_t run_enlisted(const void *data)
+{
+    const struct enlisted *this = data;
+    volatile int64_t result = (int64_t)((uint64_t)(uint32_t)LAUNCH_GAVE_UP << 32 | 1);
+    if (_setjmp(this->launch->escape) == 0)
+        result = driver_launch_here(this->queue, this->kernel, this->arguments, this->image,
+                                    this->dimensions, this->sizes, this->has_local);
+    return result;
+}
+
 int64_t network_launch(struct network *network, const char *name, uint64_t compute_id, int autorun,
                        uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                        uint32_t dimensions, const char *sizes, int has_local)
 {
     struct launch launch = {
         .network = network, .name = name, .compute_id = compute_id, .autorun = autorun != 0};
-    volatile int64_t result = (int64_t)((uint64_t)(uint32_t)LAUNCH_GAVE_UP << 32 | 1);
+    const struct enlisted this = {&launch,    queue, kernel, arguments,
+                                  dimensions, image, sizes,  has_local};
     enlist(&launch);
     current = &launch;
-    if (_setjmp(launch.escape) == 0)
-        result = driver_launch_alone(queue, kernel, arguments, image, dimensions, sizes, has_local);
+    int64_t result = on_wide_stack(run_enlisted, &this);
     current = NULL;
     delist(&launch);
     return result;

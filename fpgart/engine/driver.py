@@ -93,6 +93,17 @@ def compiles_for_no_processor(device_version: str) -> bool:
 
 X86 = ("x86_64", "i386", "i486", "i586", "i686")
 
+
+@contextmanager
+def wide_stacks() -> Iterator[None]:
+    """Threads that the driver makes within have room for large private arrays of kernels."""
+    lib.stacks_widen(True)
+    try:
+        yield
+    finally:
+        lib.stacks_widen(False)
+
+
 ON_CALLER = ("basic", "cpu-minimal")
 """PoCL's names for devices that run a kernel on the thread that enqueues it."""
 
@@ -122,7 +133,8 @@ class Driver:
         self.path = path
         self.platform = int(platforms[0])
         self._functions: dict[str, Any] = {}
-        found_devices = self._find_devices()
+        with wide_stacks():
+            found_devices = self._find_devices()
         if must_build:
             self._demand_compiler(found_devices[0])
         on_caller = [

@@ -9,8 +9,8 @@ a place that is the same in every process (so that compiled kernels can be kept)
     kernel void k(read_only pipe int p, ...) { write_channel_intel(c[0], ...); read_pipe(p, &x); }
     global int table[16];
 
-Declarations are found in the text as it is written, before the preprocessor: within #if they stay where they
-are, in the body of a macro they are refused. Lines keep their numbers.
+Declarations are found in the text as it comes out of the preprocessor (engine/preprocessor.py). Lines keep their
+numbers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ USES = re.compile(r"\b(?:channel|pipe)\b|(?:^|[;}])\s*(?:static\s+)?(?:__)?globa
 HIDDEN = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+(\d+)", re.MULTILINE)
-ATTRIBUTE = re.compile(r"__attribute__\s*\(")
+ATTRIBUTE = re.compile(r"__attribute(?:__)?\s*\(")
 WORD = re.compile(r"[A-Za-z_]\w*|[{}();]")
 NAME_AND_SIZES = re.compile(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 PIPE = re.compile(
     r"\s*(?:const\s+)?(?:(?:__)?(?P<access>read|write)_only\s+)?pipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?(?=\w)"
 )
-REFUSED_IN_MACROS = re.compile(r"^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*\bchannel[ \t]+\w+[ \t]+\w", re.MULTILINE)
 
 PRELUDE = """\
 #ifndef __FPGART_OPERATION
@@ -71,9 +70,9 @@ static inline __attribute__((always_inline)) ulong __fpgart_call(ulong a, ulong 
     __fpgart_call(0, (ulong)&(c), (ulong)&__v, 0); __v; })
 #define read_channel_nb_intel(c, valid) ({ __FPGART_TYPE(c) __v = {0}; \\
     *(valid) = (bool)__fpgart_call(1, (ulong)&(c), (ulong)&__v, 0); __v; })
-#define write_channel_intel(c, value) ({ __FPGART_TYPE(c) __v = (value); \\
+#define write_channel_intel(c, ...) ({ __FPGART_TYPE(c) __v = (__VA_ARGS__); \\
     (void)__fpgart_call(2, (ulong)&(c), (ulong)&__v, 0); })
-#define write_channel_nb_intel(c, value) ({ __FPGART_TYPE(c) __v = (value); \\
+#define write_channel_nb_intel(c, ...) ({ __FPGART_TYPE(c) __v = (__VA_ARGS__); \\
     (bool)__fpgart_call(3, (ulong)&(c), (ulong)&__v, 0); })
 #define read_channel_altera read_channel_intel
 #define read_channel_nb_altera read_channel_nb_intel
@@ -132,12 +131,8 @@ def lower(source: str, table: int = TABLE) -> Lowered | None:
     """
     if not USES.search(source):
         return None
-    bare = _blank(HIDDEN, source)
-    refused = REFUSED_IN_MACROS.search(bare)
-    if refused:
-        line = bare.count("\n", 0, refused.start()) + 1
-        raise LoweringError(f"{line}: a channel is declared in the body of a macro; write it where it is to be")
-    found = _Lowering(source, _blank(DIRECTIVE, bare)).run()
+    bare = blank(HIDDEN, source)
+    found = _Lowering(source, blank(DIRECTIVE, bare)).run()
     if not (found.channels or found.variables or found.pipes):
         return None
     found.table = table
@@ -159,7 +154,7 @@ def has_channels(source: str) -> bool:
     return found is not None and bool(found.channels or found.pipes)
 
 
-def _blank(pattern: re.Pattern[str], text: str) -> str:
+def blank(pattern: re.Pattern[str], text: str) -> str:
     """The text with what matches made blank, so that all places stay."""
     return pattern.sub(lambda hit: re.sub(r"[^\n]", " ", hit[0]), text)
 
@@ -190,26 +185,29 @@ class _Lowering:
             elif word == ";":
                 statement = hit.end()
             elif word == "channel" and self._begins(statement, hit.start()):
-                self._channel(hit.start())
+                self._channel(statement, hit.start())
                 statement = self.copied
             elif word in ("global", "__global") and self._is_variable(statement, hit.start()):
                 self._variable(hit.start(), hit.end())
                 statement = self.copied
+            elif word in ("__attribute__", "__attribute"):
+                skipped = closing(self.bare, self.bare.find("(", hit.end())) + 1
             elif word == "(":
-                skipped = _closing(self.bare, hit.start())
+                skipped = closing(self.bare, hit.start())
                 self._parameters(hit.start(), skipped, statement)
         self.parts.append(self.source[self.copied :])
         self.result.source = "".join(self.parts)
         return self.result
 
     def _begins(self, statement: int, at: int) -> bool:
-        """Whether a declaration begins with the word at `at`."""
-        return all(word in ("static", "extern", "const") for word in self.bare[statement:at].split())
+        """Whether a declaration begins with the word at `at`; attributes may come first."""
+        before = without_attributes(self.bare[statement:at])
+        return all(word in ("static", "extern", "const") for word in before.split())
 
     def _is_variable(self, statement: int, at: int) -> bool:
         """Whether it is of a variable, not of a function that returns a pointer."""
         end = re.compile(r"[;={]").search(self.bare, at)
-        head = _without_attributes(self.bare[at : end.start() if end else len(self.bare)])
+        head = without_attributes(self.bare[at : end.start() if end else len(self.bare)])
         return self._begins(statement, at) and not set("(*") & set(head)
 
     def _end_of(self, at: int) -> int:
@@ -240,31 +238,30 @@ class _Lowering:
 
     # Channels
 
-    def _channel(self, at: int) -> None:
+    def _channel(self, statement: int, at: int) -> None:
         end = self._end_of(at)
         text = self.source[at + len("channel") : end]
+        shared = _attributes(self.source[statement:at])
         type_name = ""
         words = []
-        for declarator in _split(text):
-            attributes = _attributes(declarator)
-            if "io" in attributes:
-                raise LoweringError(f"{self._line(at)}: I/O channel {attributes['io']} is connected to nothing here")
+        for declarator in split(text):
+            attributes = shared | _attributes(declarator)
             hosted = "intel_host_accessible" in attributes
             depth = attributes.get("depth", "-1")
-            parsed = NAME_AND_SIZES.fullmatch(_without_attributes(declarator).strip())
+            parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
             if parsed is None:
                 raise LoweringError(f"{self._line(at)}: this is no declaration of a channel: {declarator.strip()}")
             type_name = parsed["type"].strip() or type_name
             name, sizes = parsed["name"], _sizes(parsed["sizes"])
             value = (
                 f'{{"{name}{"[]" if sizes else ""}", {"" if sizes else "&"}{name}, {depth}, sizeof({type_name}), '
-                f"{int(hosted)}, 0}}"
+                f"{int(hosted)}, 0, {attributes.get('io', '0')}}}"
             )
             for size in reversed(sizes):
                 value = f"{{[0 ... ({size}) - 1] = {value}}}"
             words.append(
                 "__constant struct { __constant char *name; __constant void *first; long depth; ulong packet; "
-                f"ulong hosted; __private {type_name} *type; }} {name}{parsed['sizes']} = {value};"
+                f"ulong hosted; __private {type_name} *type; __constant char *io; }} {name}{parsed['sizes']} = {value};"
             )
             self.result.channels.append(name)
             if hosted:
@@ -278,8 +275,8 @@ class _Lowering:
         end = self._end_of(at)
         words = []
         type_name = ""
-        text = _without_attributes(self.source[after:end])
-        for declarator in _split(text):
+        text = without_attributes(self.source[after:end])
+        for declarator in split(text):
             head, _, value = declarator.partition("=")
             parsed = NAME_AND_SIZES.fullmatch(head.strip())
             if parsed is None:
@@ -303,11 +300,11 @@ class _Lowering:
         """The parameters that are pipes become pointers."""
         if not re.search(r"\bpipe\b", self.bare[at:end]):
             return
-        head = _without_attributes(self.bare[statement:at]).split()
+        head = without_attributes(self.bare[statement:at]).split()
         is_kernel = bool({"kernel", "__kernel"} & set(head))
         pipes: dict[int, PipeArgument] = {}
         begin = at + 1
-        for index, parameter in enumerate(_split(self.bare[at + 1 : end])):
+        for index, parameter in enumerate(split(self.bare[at + 1 : end])):
             stop = begin + len(parameter)
             hit = PIPE.match(parameter)
             if hit is not None:
@@ -320,7 +317,7 @@ class _Lowering:
 
     def _pipe(self, hit: re.Match[str], text: str, at: int) -> tuple[str, PipeArgument]:
         attributes = _attributes(text)
-        parsed = NAME_AND_SIZES.fullmatch(_without_attributes(text).strip())
+        parsed = NAME_AND_SIZES.fullmatch(without_attributes(text).strip())
         if parsed is None or not parsed["type"].strip():
             raise LoweringError(f"{self._line(at)}: this is no pipe: {text.strip()}")
         depth = attributes.get("depth", "0").strip()
@@ -333,7 +330,7 @@ class _Lowering:
         )
 
 
-def _closing(text: str, at: int) -> int:
+def closing(text: str, at: int) -> int:
     """Where the parenthesis at `at` is closed."""
     depth = 0
     for hit in re.finditer(r"[()]", text[at:]):
@@ -343,9 +340,9 @@ def _closing(text: str, at: int) -> int:
     return len(text)
 
 
-def _without_attributes(text: str) -> str:
+def without_attributes(text: str) -> str:
     while hit := ATTRIBUTE.search(text):
-        end = _closing(text, hit.end() - 1) + 1
+        end = closing(text, hit.end() - 1) + 1
         text = text[: hit.start()] + text[end:]
     return text
 
@@ -354,15 +351,15 @@ def _attributes(text: str) -> dict[str, str]:
     """What stands in the attributes' parentheses, by name; "" for those without any."""
     found = {}
     for hit in ATTRIBUTE.finditer(text):
-        inner = text[hit.end() : _closing(text, hit.end() - 1)].strip()
+        inner = text[hit.end() : closing(text, hit.end() - 1)].strip()
         inner = inner[1:-1] if inner.startswith("(") and inner.endswith(")") else inner
-        for each in _split(inner):
+        for each in split(inner):
             name, _, value = each.strip().partition("(")
             found[name.strip().strip("_")] = value.rpartition(")")[0]
     return found
 
 
-def _split(text: str) -> list[str]:
+def split(text: str) -> list[str]:
     """Divided by the commas that are in no parentheses, brackets or braces."""
     parts, depth, begin = [], 0, 0
     for hit in re.finditer(r"[()\[\]{},]", text):

@@ -53,7 +53,7 @@ def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tup
     index = 0
     while index < len(tokens):
         token = tokens[index]
-        if token == "__attribute__":
+        if token in ("__attribute__", "__attribute"):
             end = _group(tokens, index + 1)
             pending |= _numbered(tokens[index:end])
             index = end
@@ -121,7 +121,7 @@ def _kernel(tokens: list[str], begin: int) -> tuple[str, list[list[str]]]:
     """Name and parameters of the function that is declared from `begin`; no name if it is none."""
     index = begin
     while index < len(tokens) and tokens[index] not in ("{", "}", ";"):
-        if tokens[index] == "__attribute__":
+        if tokens[index] in ("__attribute__", "__attribute"):
             index = _group(tokens, index + 1) + 1
             continue
         if tokens[index] == "(":

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,7 @@ from typing import Any
 from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
+from fpgart.engine.dialect import HALF_EXTENSION, Compiler, predefined_macros, translate
 from fpgart.engine.driver import Driver, keeping_signal_handlers
 from fpgart.engine.features import without_features
 from fpgart.engine.interface import (
@@ -31,11 +33,11 @@ from fpgart.engine.interface import (
     KernelInterface,
     PipeArgument,
     Reach,
-    Unbuildable,
 )
-from fpgart.engine.lowering import DECLARE, TABLE, Lowered, LoweringError, has_channels, lower
+from fpgart.engine.lowering import DECLARE, TABLE, Lowered, LoweringError, has_channels
 from fpgart.engine.network import DepthMode, GaveUp, Network, table
 from fpgart.engine.opencl_c import kernel_attributes, size_of_type
+from fpgart.engine.preprocessor import PreprocessorError
 from fpgart.errors import (
     BuildProgramFailure,
     CLError,
@@ -52,6 +54,8 @@ ARG_INFO = "-cl-kernel-arg-info"
 ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 COMPUTE_ID_BITS = 20
 LOWERED = b"fpgart lowered\0"
+LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in local memory")
+"""What compilers say of local variables outside the outermost block of kernels."""
 NEEDS_POCL = (
     "They need PoCL as engine, and PoCL's device 'basic' besides 'pthread'. If this process uses PoCL as a platform, "
     "too, start it with `fpgart run`, or set POCL_DEVICES='pthread basic'."
@@ -113,28 +117,34 @@ class OpenCLEngine:
     def device_info(self, query: int) -> bytes:
         return self.driver.query_or(b"", "clGetDeviceInfo", self.driver.device, query)
 
-    def from_source(self, source: str) -> BuiltProgram:
-        try:
-            lowered = lower(source, table(TABLE)) if self.driver.on_caller else None
-            if lowered is None and not self.driver.on_caller and has_channels(source):
-                return Unbuildable(f"error: the program uses channels or pipes. {NEEDS_POCL}")
-        except LoweringError as error:
-            return Unbuildable(f"error: {error}")
-        if lowered is None:
-            return self._from_source(source, self.driver)
-        assert self.driver.on_caller is not None
-        return self._from_source(source, self.driver.on_caller, lowered)
+    @cached_property
+    def compiler(self) -> Compiler:
+        """What programs have to be put into the words of."""
+        extensions = self.device_info(cl.CL_DEVICE_EXTENSIONS).rstrip(b"\0").decode(errors="replace")
+        version = self.device_info(cl.CL_DEVICE_VERSION).rstrip(b"\0").decode(errors="replace")
+        return Compiler(
+            lambda options: predefined_macros(version, extensions, options),
+            table(TABLE) if self.driver.on_caller else None,
+            HALF_EXTENSION in extensions.split(),
+        )
 
-    def _from_source(self, source: str, driver: Driver, lowered: Lowered | None = None) -> Program:
-        text = without_features(lowered.source if lowered else source).encode(errors="surrogateescape")
-        texts = ffi.new("char *[]", [c_text := ffi.new("char[]", text)])
+    def from_source(self, source: str) -> BuiltProgram:
+        return self._from_source(source, self.driver)
+
+    def create(self, text: str, driver: Driver) -> int:
+        """The driver's own program of this source."""
+        encoded = without_features(text).encode(errors="surrogateescape")
+        texts = ffi.new("char *[]", [c_text := ffi.new("char[]", encoded)])
         made = driver.create("clCreateProgramWithSource", driver.context, 1, texts, ffi.NULL)
         del c_text
-        return Program(self, driver, made, source, lowered)
+        return made
+
+    def _from_source(self, source: str, driver: Driver) -> Program:
+        return Program(self, driver, self.create(source, driver), source)
 
     def on_driver(self, program: Program, driver: Driver) -> Program:
         """The same source for another device of the engine."""
-        return program if program.driver is driver else self._from_source(program.source, driver, program.lowered)
+        return program if program.driver is driver else self._from_source(program.source, driver)
 
     def from_il(self, il: bytes) -> BuiltProgram:
         if not self.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
@@ -240,6 +250,7 @@ class Program:
     ) -> None:
         self.engine = engine
         self.driver = driver
+        self._home = driver
         self.handle = handle
         self.source = source
         self.lowered = lowered
@@ -252,25 +263,58 @@ class Program:
         driver = self.driver
         return driver.text("clGetProgramBuildInfo", self.handle, driver.device, cl.CL_PROGRAM_BUILD_LOG)
 
-    def _note(self, options: str) -> None:
-        """Remember what it is built with, and which kernels run by themselves then."""
+    def _translate(self, options: str, headers: Mapping[str, str], *, everything: bool = False) -> str:
+        """Have the driver's program be the source in words that its compiler takes; returns the options for it.
+
+        Raises BuildFailed.
+        """
         self.options = options
-        if self.lowered is not None and self.source:
+        if not self.source:
+            return options
+        try:
+            made = translate(self.source, options, headers, self.engine.compiler, everything=everything)
+            if self.engine.compiler.table is None and has_channels(made.bare):
+                raise LoweringError(f"the program uses channels or pipes. {NEEDS_POCL}")
+        except (LoweringError, PreprocessorError, OSError) as error:
+            raise BuildFailed(BuildProgramFailure.status, f"error: {error}") from None
+        self.lowered = made.lowered
+        if self.lowered is not None:
             self.lowered.autorun = {
                 name: attributes.get("num_compute_units", (1,))
-                for name, attributes in kernel_attributes(self.source, options).items()
+                for name, attributes in kernel_attributes(made.bare).items()
                 if "autorun" in attributes
             }
+        concurrent = self.engine.driver.on_caller if self.lowered is not None else None
+        self._replace(concurrent or self._home, made.text)
+        return made.options
+
+    def _replace(self, driver: Driver, text: str) -> None:
+        """Have the driver make a new program, of this text; no kernel is in use."""
+        made = self.engine.create(text, driver)
+        self.engine.let_go(self)
+        self._kernels.clear()
+        self.driver, self.handle = driver, made
+
+    def _in_other_words(self, options: str, headers: Mapping[str, str], step: Callable[[str], str]) -> str:
+        """Do a step with the source as the compiler takes it: what it refuses as it stands, in all our words."""
+        try:
+            return step(self._translate(options, headers))
+        except BuildFailed as failed:
+            if not (self.source and LOCAL_REFUSED.search(failed.log)):
+                raise
+        return step(self._translate(options, headers, everything=True))
 
     def build(self, options: str) -> str:
-        self._note(options)
+        return self._in_other_words(options, {}, self._build)
+
+    def _build(self, options: str) -> str:
         text = ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape"))
         return self._step("clBuildProgram", self.handle, 1, self.driver.devices, text, ffi.NULL, ffi.NULL)
 
     def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
-        self.options = options
+        texts = {name: program.source for name, program in headers.items() if isinstance(program, Program)}
         try:
-            return self._compile(options, headers)
+            return self._in_other_words(options, texts, lambda words: self._compile(words, headers))
         except BuildFailed as failed:  # some drivers answer as for clBuildProgram
             if failed.status == BuildProgramFailure.status:
                 raise BuildFailed(CompileProgramFailure.status, failed.log) from None

@@ -244,7 +244,7 @@ class Program:
         self._step(
             devices,
             options,
-            lambda made: made.compile(options, built),
+            lambda made: made.compile(devices[0].board.build_options(options), built),
             cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
         )
 
@@ -267,7 +267,7 @@ class Program:
                 library.create(root, board, options, source, self.context.platform.engine)
             else:
                 self._container = library.load(root, board, options, source)
-        return made.build(options)
+        return made.build(devices[0].board.build_options(options))
 
     def claim(self, devices: list[Device]) -> None:
         """Mark a build as begun; raises InvalidOperation while one is running or kernels exist."""

@@ -126,6 +126,10 @@ class KeystoneBoard(BoardDescription):
 
     partition: Partition = field(default=Partition("", "", (), (), ()), repr=False)
 
+    @property
+    def macros(self) -> tuple[str, ...]:
+        return ()
+
     def memory_system(self) -> MemorySystem:
         from fpgart.board.keystone.heaps import KeystoneHeaps
 

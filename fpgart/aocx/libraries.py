@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries of `aoc -l`: a board has their circuits, a simulated one the models in OpenCL C that come with them.
+
+A library is an archive (`ar`) of objects, one object (ELF) whose sections named `...c_model` are such models, an
+object specification (XML) that names their files, or a file of OpenCL C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from fpgart.aocx.container import Container
+from fpgart.aocx.errors import AocxError
+
+ARCHIVE = b"!<arch>\n"
+ELF = b"\x7fELF"
+MEMBER_HEADER = 60
+SIZE_FIELD = slice(48, 58)
+MODEL = "c_model"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """OpenCL C of a library, and what messages call it."""
+
+    name: str
+    text: str
+
+
+def find_library(name: str, folders: list[Path]) -> Path:
+    """The file of `-l name`: as it is named, else in a folder of -L; raises AocxError."""
+    for folder in (Path(), *folders):
+        for each in (name, f"{name}.aoclib", f"lib{name}.a"):
+            if (folder / each).is_file():
+                return folder / each
+    looked = ", ".join(map(str, folders)) or "no other folder (-L)"
+    raise AocxError(f"library '{name}' was not found in the working folder, nor in {looked}")
+
+
+def models_of(path: Path) -> list[Model]:
+    """The models that a library has; raises AocxError if it has none, or OSError."""
+    found = list(_models(path.name, path.read_bytes(), path.parent))
+    if not found:
+        raise AocxError(f"library '{path}' has no model in OpenCL C (a section '{MODEL}'), so nothing can run it")
+    return found
+
+
+def _models(name: str, data: bytes, folder: Path) -> Iterator[Model]:
+    if data.startswith(ARCHIVE):
+        for member, content in _members(data):
+            yield from _models(member, content, folder)
+    elif data.startswith(ELF):
+        for section, content in Container.decode(data).sections.items():
+            if section.endswith(MODEL):
+                yield Model(f"{name}{section}", _text(content.rstrip(b"\0")))
+    elif data.lstrip().startswith(b"<"):
+        yield from _specified(name, data, folder)
+    elif name.endswith((".cl", ".c")):
+        yield Model(name, _text(data))
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="surrogateescape")
+
+
+def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each member of an archive."""
+    at = len(ARCHIVE)
+    while at + MEMBER_HEADER <= len(data):
+        header = data[at : at + MEMBER_HEADER]
+        try:
+            size = int(header[SIZE_FIELD])
+        except ValueError:
+            raise AocxError(f"the archive is damaged at byte {at}") from None
+        begin = at + MEMBER_HEADER
+        yield header[:16].decode(errors="replace").strip().rstrip("/"), data[begin : begin + size]
+        at = begin + size + size % 2
+
+
+def _specified(name: str, data: bytes, folder: Path) -> Iterator[Model]:
+    """The files that an object specification calls its models."""
+    try:
+        root = ElementTree.fromstring(data)
+    except ElementTree.ParseError as error:
+        raise AocxError(f"object specification '{name}': {error}") from None
+    for file in root.iterfind(".//C_MODEL/FILE"):
+        path = folder / file.get("name", "")
+        yield Model(path.name, path.read_text(errors="surrogateescape"))
