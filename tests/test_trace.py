@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fpgart.watch import report
+from fpgart.watch.trace import Trace
 
 ROOT = Path(__file__).resolve().parent.parent
 HETERO_KERNEL = """
@@ -119,7 +122,25 @@ def test_calls_have_names_and_errors_have_words(tmp_path: Path) -> None:
     errors = [e["args"]["error"] for e in of(file, "api", "clCreateBuffer") if "error" in e["args"]]
     assert [words.split(":")[0] for words in errors] == ["CL_INVALID_BUFFER_SIZE"]
     names = {e["name"] for e in of(file, "api")}
-    assert {"clGetPlatformIDs", "clCreateContext", "clBuildProgram"} <= names
+    assert {"clGetDeviceIDs", "clCreateContext", "clBuildProgram"} <= names
+
+
+def test_tracing_keeps_no_object_for_a_thread_that_has_ended(tmp_path: Path) -> None:
+    trace = Trace(str(tmp_path / "t.json"))
+    for _ in range(5):  # threads that Python's module `threading` did not make, as those of a host in C
+        ended = _thread.allocate_lock()
+        ended.acquire()
+
+        def work(ended: _thread.LockType = ended) -> None:
+            trace.emit("call", "clFlush", 0, 1, {})
+            ended.release()
+
+        _thread.start_new_thread(work, ())
+        ended.acquire()
+    trace.close()
+    events = json.loads((tmp_path / "t.json").read_text())
+    assert len({e["tid"] for e in events if e["name"] == "thread_name"}) == 5
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, threading._DummyThread)]
 
 
 def test_tracks_are_threads_and_queues(tmp_path: Path) -> None:

@@ -131,6 +131,17 @@ def of_run(file: int, run: str) -> bool:
     return bool(run) and f'"run": "{run}"'.encode() in os.pread(file, FIRST_BYTES, 0)
 
 
+def name_of_thread(number: int) -> str:
+    """As the system knows it. Asking Python would keep an object for each thread of the host, ended or not."""
+    if number == os.getpid():
+        return "main thread"
+    try:
+        with open(f"/proc/self/task/{number}/comm", errors="replace") as file:
+            return f"{file.read().strip()} {number}"
+    except OSError:
+        return f"thread {number}"
+
+
 class Trace:
     """Writes events to a file; listens to NOTICES."""
 
@@ -206,7 +217,7 @@ class Trace:
             process, track = HOST, threading.get_native_id()
             if track not in self._threads:
                 self._threads.add(track)
-                self._name(process, track, "thread_name", threading.current_thread().name)
+                self._name(process, track, "thread_name", name_of_thread(track))
         else:
             process, track = FIRST_DEVICE + int(args["device"]), queue
             if (process, track) not in self._queues:
