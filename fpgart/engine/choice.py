@@ -130,7 +130,8 @@ def missing() -> str:
     wanted = wanted_engine()
     asked = f"{config.ENGINE.name}={wanted}"
     if "/" in wanted:
-        return "" if Path(wanted).is_file() else f"{asked}: there is no such file"
+        advice = f"; {HOW_TO_GET['oclgrind']}" if checks_kernels(wanted) else ""
+        return "" if Path(wanted).is_file() else f"{asked}: there is no such file{advice}"
     if wanted not in ENGINES:
         return f"{asked}: not one of {', '.join(ENGINES)}, nor a driver's path"
     if wanted in HOW_TO_GET and not candidates(wanted):
