@@ -53,6 +53,7 @@ uint64_t fpgart_handle_serial(uintptr_t handle);
 uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
 const char *fpgart_library_directory(void);
+const char *fpgart_first_folder(void);
 int fpgart_owns_interpreter(void);
 uintptr_t fpgart_platform(void);
 void fpgart_count_devices(cl_uint count);

@@ -98,6 +98,10 @@ struct fpgart_personality {
 extern const struct fpgart_personality fpgart_personalities[]; /* the first one: of FPGA boards */
 extern const char fpgart_profile[], fpgart_platform_extensions[], fpgart_icd_suffix[];
 uintptr_t fpgart_platform(void);
+
+/* The working folder when a host first asked for platforms; relative paths in options begin there.
+ */
+const char *fpgart_first_folder(void);
 void fpgart_count_devices(cl_uint count);
 int fpgart_lobby_platform_info(cl_platform_id platform, cl_platform_info query, size_t size,
                                void *value, size_t *size_ret, cl_int *status);

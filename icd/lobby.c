@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define KNOWN_TYPES                                                                                \
     (CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |                            \
@@ -24,8 +25,12 @@
 static uintptr_t platform;
 static atomic_int known_count = -1; /* devices, once the driver runs */
 
+static char first_folder[PATH_MAX];
+
 static void make_platform(void)
 {
+    if (getcwd(first_folder, sizeof first_folder) == NULL)
+        first_folder[0] = '\0';
     platform = fpgart_handle_new(FPGART_PLATFORM, 1);
 }
 
@@ -34,6 +39,12 @@ uintptr_t fpgart_platform(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_platform);
     return platform;
+}
+
+const char *fpgart_first_folder(void)
+{
+    fpgart_platform();
+    return first_folder;
 }
 
 void fpgart_count_devices(cl_uint count)

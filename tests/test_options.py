@@ -31,6 +31,8 @@ program.k(queue, (64,), None, buffer)
 queue.finish()
 print(device.name)
 """
+SYSTEMS_LOADER = {"LD_PRELOAD": "libOpenCL.so.1"}
+"""The one in pyopencl's wheel also finds the driver beside it."""
 KERNEL = "kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }\n"
 LOADS_A_CONTAINER = """
 import sys, pyopencl as cl
@@ -184,7 +186,7 @@ def test_a_misspelt_variable_is_told_once_with_the_nearest_name(tmp_path: Path) 
 def test_the_driver_tells_a_misspelt_variable_where_nobody_else_has(tmp_path: Path) -> None:
     pytest.importorskip("pyopencl")
     folder = fpgart("icd").stdout.strip()
-    environment = {**kept_environment(), "OCL_ICD_VENDORS": folder + os.sep, "FPGART_LOGS": "stderr"}
+    environment = {**kept_environment(), "OCL_ICD_VENDORS": folder + os.sep, "FPGART_LOGS": "stderr", **SYSTEMS_LOADER}
     look = "import pyopencl; pyopencl.get_platforms()[0].get_devices()"
     result = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, env=environment)
     assert result.stderr == "fpgart: FPGART_LOGS is no option: is FPGART_LOG meant?\n"
@@ -214,9 +216,13 @@ def test_relative_paths_are_seen_from_where_the_program_is_started(tmp_path: Pat
 def test_the_driver_sees_relative_paths_from_where_it_is_loaded(tmp_path: Path) -> None:
     """Without `fpgart run`; the capture and the summary are written after the host has gone elsewhere."""
     pytest.importorskip("pyopencl")
-    body = HOST.replace('os.chdir("/")', "").replace("context =", 'os.chdir("/")\ncontext =', 1)
+    first, later = "cl.get_platforms()", "device = first[0].get_devices()[0]"
+    body = HOST.replace('os.chdir("/")', "").replace(
+        "device = cl.get_platforms()[0].get_devices()[0]", f"first = {first}\nos.chdir('/')\n{later}"
+    )
     folder = fpgart("icd").stdout.strip()
     variables = {"OCL_ICD_VENDORS": folder + os.sep, "FPGART_SUMMARY": "s", "FPGART_CAPTURE": "launches"}
+    variables |= SYSTEMS_LOADER
     result = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", body], capture_output=True, text=True, timeout=120, cwd=tmp_path,
         env={**kept_environment(), "PYTHONPATH": str(ROOT), **variables},

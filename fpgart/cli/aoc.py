@@ -207,7 +207,10 @@ class Job:
         return self.asked.output or Path(source.name).with_suffix(self.asked.last.value)
 
     def _write(self, made: Container, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(target)) from None
         target.write_bytes(made.encode())
         self._tell(f"{target} is written, {in_words(target.stat().st_size)}")
 
