@@ -304,13 +304,13 @@ def test_a_project_with_the_classic_makefile_is_built_and_run(folder: Path, proj
     assert said.startswith("device a10_ref")
     assert "binary vector_add.aocx" in said
     assert "65536 sums" in said
-    assert said.rstrip().endswith("all right")
+    assert "all right" in said
 
 
 def test_make_within_run_needs_nothing_else(project: Path, tmp_path: Path) -> None:
     command = ("run", "--board", "hetero", "--", "make", "run", "BOARD=hetero")
     said = fpgart(*command, cwd=project, XDG_DATA_HOME=str(tmp_path))
-    assert said.rstrip().endswith("all right")
+    assert "all right" in said
 
 
 def compiled(tmp_path: Path, source: str, before: str, after: str) -> Path:

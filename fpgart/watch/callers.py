@@ -158,6 +158,6 @@ def python_frames(text: str) -> tuple[PythonFrame, ...]:
     found = (
         PythonFrame(file, int(line), function)
         for module, file, line, function in all_frames
-        if module.partition(".")[0] not in BETWEEN
+        if module and module.partition(".")[0] not in BETWEEN  # generated code has no module
     )
     return tuple(islice(found, TOLD_FRAMES))
