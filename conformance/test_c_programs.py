@@ -215,6 +215,7 @@ def test_bad_input_leaks_nothing(build: Build, driver: Path, driver_environment:
 POCL_READS_BEYOND = (
     "a wait list that does not begin with an event",
     "clCreateContext/no device",
+    "clEnqueueMigrateMemObjects/no memory object",
     "clSetKernelArg/* of a wrong size",
     "clSetKernelExecInfo/wrong size of a boolean",
     "clWaitForEvents/no event",
