@@ -142,7 +142,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(source: Path, tmp_path: 
     (tmp_path / "bin").write_text("a file")
     result = aoc(tmp_path, source, "-DONE=1", "-o", "bin/add.aocx")
     assert result.returncode == 1
-    assert result.stderr.splitlines() == ["aoc: bin: File exists"]
+    assert result.stderr.splitlines() == ["aoc: bin/add.aocx: File exists"]
 
 
 def test_a_source_that_is_not_there_is_one_sentence(engine: Engine, tmp_path: Path) -> None:
