@@ -96,7 +96,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
     ffi.def_extern(name="fpgart_reap")(handles.reap)
-    ffi.def_extern(name="fpgart_busy", error=0)(lambda: not platform.scheduler.settle(0))
+    ffi.def_extern(name="fpgart_busy", error=0)(lambda: not platform.scheduler.at_rest())
     ffi.def_extern(name="fpgart_control_request")(control.answer)
     ffi.def_extern(name="fpgart_settle", error=0)(lambda: settle(platform, at_end, faults))
     ffi.def_extern(name="fpgart_shut_down", error=0)(lambda: shut_down(platform, at_end, faults))

@@ -106,6 +106,10 @@ class Readiness:
     def any_ready(self) -> bool:
         return any(self.lists)
 
+    def at_rest(self) -> bool:
+        """Whether nothing runs and nothing is ready to run."""
+        return not (self.running or self.any_ready())
+
     def any_due(self) -> bool:
         """Whether a thread of the driver may find something; it may still have to wait for its turn."""
         horizon = self.horizon

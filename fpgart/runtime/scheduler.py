@@ -186,7 +186,12 @@ class Scheduler:
     def settle(self, patience_s: float) -> bool:
         """Wait until nothing runs and nothing is ready to run; False when that takes longer."""
         self.flush()
-        return self._wait_until_still(patience_s, lambda: not (self._ready.running or self._ready.any_ready()))
+        return self._wait_until_still(patience_s, self._ready.at_rest)
+
+    def at_rest(self) -> bool:
+        """Whether nothing runs and nothing is ready to run."""
+        with self._lock:
+            return self._ready.at_rest()
 
     # Time, for those who ask; a scheduler with a clock of its own answers otherwise
 
