@@ -17,7 +17,7 @@ from fpgart.errors import InvalidOperation, InvalidValue, OutOfResources
 from fpgart.runtime import usm
 from fpgart.runtime.device import Device
 from fpgart.runtime.registry import AddressRegistry
-from fpgart.runtime.usm import Kind, Place, UsmAllocation, UsmCopy
+from fpgart.runtime.usm import Indirect, Kind, Place, UsmAllocation, UsmCopy
 
 Boards = Callable[..., Machine]
 PAGE = 4096
@@ -113,6 +113,52 @@ def test_encoded_arguments_are_translated_also_inside_allocations(boards: Boards
     host = ctypes.create_string_buffer(200)
     copy(machine, ctypes.addressof(host), allocation.pointer, 200)
     assert host.raw[100] == 1
+
+
+@pytest.mark.parametrize("pointers", ["mapped", "encoded"])
+def test_the_invocation_image_has_the_pointers_that_a_board_would_be_given(
+    boards: Boards, pointers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config.USM_POINTERS, "_value", pointers)
+    machine = boards("usm_s10", "usm_s10")
+    device, host = allocate(machine, Kind.DEVICE, device=1), allocate(machine, Kind.HOST)
+    kernel = machine.kernel(increment, "", "", "")
+    for index, pointer in enumerate((device.pointer + 8, host.pointer + 16, 0)):
+        kernel.set_pointer(index, pointer)
+    image = kernel.launch(machine.devices[1], 1, (0,) * 3 + (1,) * 6, True).invocation_image()
+    expected = 1 << 61 | 1 << 54 | (1 << 48) + 8, host.pointer + 16, 0
+    assert image[72:] == b"".join(value.to_bytes(8, "little") for value in expected)
+
+
+REACHES = {
+    "any device allocation": lambda kernel, allocation: setattr(kernel, "indirect", Indirect.DEVICE),
+    "one that is named": lambda kernel, allocation: kernel.usm_pointers.append(allocation.pointer),
+}
+
+
+@pytest.mark.usefixtures("encoded")
+@pytest.mark.parametrize("reach", REACHES)
+def test_a_kernel_that_may_find_encoded_pointers_in_memory_is_refused(boards: Boards, reach: str) -> None:
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment)
+    host, device = allocate(machine, Kind.HOST), allocate(machine, Kind.DEVICE)
+    REACHES[reach](kernel, host)
+    if reach == "one that is named":
+        machine.run(kernel)  # host allocations have the host's addresses
+    REACHES[reach](kernel, device)
+    with pytest.raises(InvalidOperation, match="through pointers in memory, such as 0x2001"):
+        machine.enqueue(kernel)
+    usm.free(machine.context, device.pointer)
+    machine.run(kernel)
+
+
+def test_a_kernel_may_follow_mapped_pointers_in_memory(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    device = allocate(machine, Kind.DEVICE)
+    kernel = machine.kernel(increment)
+    kernel.indirect = Indirect.DEVICE
+    kernel.usm_pointers = [device.pointer]
+    machine.run(kernel)
 
 
 def test_a_pointer_is_what_it_was_until_another_is_set(boards: Boards) -> None:

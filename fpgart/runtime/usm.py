@@ -88,6 +88,12 @@ class UsmAllocation:
         assert self.block is not None
         return self.block.address + pointer - self.pointer
 
+    def address_for_board(self, address: int) -> int:
+        """What a board knows this address in the process by: a device allocation's has bit 61."""
+        if self.block is None:
+            return address
+        return self.block.device_address.as_usm_device() + address - self.address
+
     def translated(self, pointer: int) -> int:
         """Where a kernel finds what `pointer` stands for."""
         return self.address + pointer - self.pointer
