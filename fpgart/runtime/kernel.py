@@ -224,7 +224,7 @@ class Kernel:
     def _usm_use(self, device: Device, arguments: list[Argument]) -> UsmUse:
         """What a launch does with unified shared memory; puts into `arguments` where kernels find it.
 
-        Raises InvalidOperation for memory of another device, and for encoded pointers that would be in memory.
+        Raises InvalidOperation for memory that the device does not reach, and where encoded pointers may be in memory.
         """
         registry = self.context.usm
         found: list[UsmAllocation] = []
@@ -234,14 +234,10 @@ class Kernel:
             allocation = registry.find(value)
             if allocation is None:
                 continue
-            if allocation.kind is Kind.DEVICE and allocation.device is not device:
-                assert allocation.device is not None
+            if device not in allocation.givers:
                 for listener in NOTICES.pointer_refused:
                     listener(self, index, allocation, device)
-                raise InvalidOperation(
-                    f"{self.describe(index)} is memory of device {allocation.device.id}, "
-                    f"which device {device.id} does not reach"
-                )
+                raise InvalidOperation(f"{self.describe(index)} is {_whose(allocation)}, {_not_reached_by(device)}")
             found.append(allocation)
             arguments[index] = (kind, size, allocation.translated(value))
         indirect = [a for a in map(registry.find, self.usm_pointers) if a is not None]
@@ -262,6 +258,15 @@ class Kernel:
                 f"pointers in memory, such as {found[0].pointer:#x}, which kernels here cannot follow "
                 "(FPGART_USM_POINTERS=encoded; they can with mapped)"
             )
+
+
+def _whose(allocation: UsmAllocation) -> str:
+    owners = ", ".join(str(device.id) for device in allocation.givers)
+    return f"a {allocation.kind.name.lower()} allocation of device{'s' * (len(allocation.givers) > 1)} {owners}"
+
+
+def _not_reached_by(device: Device) -> str:
+    return f"which device {device.id} ('{device.board.name}') does not reach"
 
 
 class Stage(enum.Enum):
