@@ -11,7 +11,7 @@ from fpgart.board.mmd import BoardError
 from fpgart.errors import OutOfResources
 from fpgart.runtime.buffer import HostStore
 from fpgart.runtime.device import Block, Device
-from fpgart.runtime.event import Operation
+from fpgart.runtime.event import Launch, Operation
 from fpgart.runtime.occupancy import Claim, Direction
 from fpgart.runtime.readiness import ReadyList
 
@@ -99,6 +99,7 @@ class ProgramDevice:
     __slots__ = ("device", "program")
     name = "program"
     needs_thread = False
+    short_launch: Launch | None = None
     direction = Direction.BOTH
 
     def __init__(self, device: Device, program: Program) -> None:
