@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -582,6 +583,14 @@ def test_operations_are_destroyed_without_the_lock(world: World) -> None:
     event = world.enqueue(Dying(world.transfers))
     world.scheduler.wait(event)
     assert taken == [False]
+
+
+def test_who_waits_destroys_what_it_has_run_without_the_lock(world: World) -> None:
+    lock: Any = world.scheduler._lock
+    destroyed: list[bool] = []
+    weakref.finalize(world.enqueue(), lambda: destroyed.append(lock.taken))
+    world.scheduler.wait(world.enqueue())
+    assert destroyed == [False]
 
 
 # Times

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -190,6 +191,30 @@ def test_workers_beyond_those_that_there_always_are_end_when_they_have_nothing_t
     driver.workers._idle = 0
     driver.workers.call()
     assert driver.workers._short, "two are there and busy"
+
+
+class Held:
+    """A lock that tells whether it is held."""
+
+    def __init__(self) -> None:
+        self.held = False
+
+    def __enter__(self) -> bool:
+        self.held = True
+        return True
+
+    def __exit__(self, *_: object) -> None:
+        self.held = False
+
+
+def test_a_worker_destroys_what_it_has_run_without_the_lock(driver: Driver) -> None:
+    workers: Any = driver.workers
+    workers._lock = lock = Held()
+    workers._run = lambda event: driver.commands.stage_ends(event, None)
+    destroyed: list[bool] = []
+    weakref.finalize(driver.due(), lambda: destroyed.append(lock.held))
+    driver.work()
+    assert destroyed == [False]
 
 
 # The keeper
