@@ -11,6 +11,7 @@ import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
 import os
 import resource
 import selectors
@@ -144,15 +145,11 @@ def each(work: Iterator[tuple[Any, Child]], at_once: int) -> Iterator[tuple[Any,
     """Take children from `work`, some at once; yields what each is for, and its exit status."""
     with selectors.DefaultSelector() as running, contextlib.ExitStack() as cleaning:
         cleaning.callback(lambda: [_end_group(key.data[1].pid) for key in running.get_map().values()])
-        more = True
-        while more or running.get_map():
-            while more and len(running.get_map()) < at_once:
-                try:
-                    subject, child = next(work)
-                except StopIteration:
-                    more = False
-                else:
-                    running.register(child.handle, selectors.EVENT_READ, (subject, child))
+        while True:
+            for subject, child in itertools.islice(work, at_once - len(running.get_map())):
+                running.register(child.handle, selectors.EVENT_READ, (subject, child))
+            if not running.get_map():
+                return
             for key, _ in running.select():
                 subject, child = key.data
                 running.unregister(child.handle)
