@@ -237,9 +237,11 @@ def test_a_keeper_that_sleeps_is_rung_by_the_next_command(driver: Driver) -> Non
 
 
 def test_the_keeper_looks_on_for_a_while_after_a_command(driver: Driver) -> None:
-    driver.workers.command_ready(0)
-    driver.commands.now = QUIET_NS - 1
+    driver.workers.command_ready(5 * QUIET_NS)
+    driver.commands.now = 6 * QUIET_NS - 1
     assert driver.keep() == TICK_S
+    driver.commands.now += 1
+    assert driver.keep() is None
 
 
 def test_the_keeper_has_a_command_run_that_nobody_flushes_when_its_time_has_come(driver: Driver) -> None:

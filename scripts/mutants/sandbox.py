@@ -36,7 +36,7 @@ OPTIONS = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p",
 
 
 def warm_up() -> None:
-    """Import what tests import, but the driver."""
+    """Import what tests import, but the driver, and have bytecode kept: else each child compiles all of it again."""
     import cffi  # noqa: F401
     import greenlet  # noqa: F401
     import hypothesis.stateful
@@ -51,6 +51,8 @@ def warm_up() -> None:
         suppress_health_check=list(HealthCheck),
     )
     settings.load_profile("mutants")
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.setdefault("FPGART_TEST_SCHEDULES", "200")
     assert hypothesis.stateful is not None
