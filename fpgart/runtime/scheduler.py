@@ -121,7 +121,7 @@ class Scheduler:
             if mine is not None:
                 helped = True
                 self._run_where_it_may(mine, event)
-                mine = None
+                mine = None  # destroyed here, not under the lock
             elif waiter is not None:
                 helped = False
                 host_waits(True)
