@@ -25,6 +25,7 @@ class Notices:
     """The notices of a process. Times are in nanoseconds of the host's monotonic clock."""
 
     __slots__ = (
+        "bank_full",
         "bank_ignored",
         "block_freed",
         "block_refused",
@@ -42,6 +43,7 @@ class Notices:
         "modelled",
         "operation_began",
         "operation_ended",
+        "place_hinted",
         "pointer_refused",
         "program_built",
         "queue_drained",
@@ -89,6 +91,10 @@ class Notices:
         """(program, devices): the engine compiled or built a program for the host, well or not."""
         self.bank_ignored: tuple[Listener, ...] = ()
         """(buffer, device): it asks for a bank, where the binary on the board interleaves the banks."""
+        self.bank_full: tuple[Listener, ...] = ()
+        """(buffer, block): the bank that it asks for had no room, so that not all of the block is there."""
+        self.place_hinted: tuple[Listener, ...] = ()
+        """(buffer, location, argument): it has no place, and was set as an argument that needs it in a memory."""
         self.block_reserved: tuple[Listener, ...] = ()
         """(block): a range of a board's memory was claimed."""
         self.block_refused: tuple[Listener, ...] = ()

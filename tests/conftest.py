@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accounts import check_accounts
 from machine import Machine, machine_of
 
 from fpgart.watch import report
@@ -57,6 +58,7 @@ def report_in_all_forms(file: Path) -> None:
         events = report.ordered(file)
     except report.TraceError:  # a test of damaged traces
         return
+    check_accounts(events)
     found = report.of(events)
     report.as_text(found)
     report.as_json(found)

@@ -241,6 +241,18 @@ def test_a_skipped_migration_is_told_and_costs_nothing(boards: Boards) -> None:
     assert machine.calls() == {"write": (1, 4096)}
 
 
+def test_each_buffer_argument_of_a_launch_is_told_once_as_moved_or_as_in_its_place(boards: Boards) -> None:
+    machine = boards("hetero")
+    elsewhere, in_place = machine.buffer(4096), machine.buffer(4096)
+    kernel = machine.kernel(lambda a, b, c: None, "HBM", "", "HBM")
+    for index, buffer in enumerate((elsewhere, in_place, elsewhere)):
+        machine.write(buffer, DATA)
+        kernel.set_buffer(index, buffer)
+    machine.run(kernel)
+    told = [(reason.split()[1], source is target) for reason, source, target in machine.watcher.migrations]
+    assert sorted(told) == [("0", False), ("1", True), ("2", True)]
+
+
 def test_one_launch_is_programming_migrations_and_the_kernel_in_that_order(boards: Boards) -> None:
     machine = boards("hetero")
     buffer = machine.buffer(4096)

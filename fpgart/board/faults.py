@@ -308,7 +308,7 @@ class FaultyMemories:
         self._device = device
         self._faults = faults
         self.free, self.memory_for, self.name_of = memories.free, memories.memory_for, memories.name_of
-        self.bank_of, self.default_memory = memories.bank_of, memories.default_memory
+        self.banks_of, self.default_memory = memories.banks_of, memories.default_memory
         self.show, self.largest_allocation = memories.show, memories.largest_allocation
         self.keeps_programs, self.allocate_program = memories.keeps_programs, memories.allocate_program
 

@@ -56,6 +56,12 @@ class Block:
     def device_address(self) -> DeviceAddress:
         return DeviceAddress.of(self.device.id, self.region.address)
 
+    @property
+    def banks(self) -> tuple[int, int]:
+        """The numbers of the banks, from 1, where it begins and ends; twice the first where they are interleaved."""
+        first, last = self.device.memories.banks_of(self.region)
+        return first, first if self.device.interleaving[self.memory] else last
+
     def release(self) -> None:
         self.device.free(self)
 
@@ -180,10 +186,13 @@ class Device:
             listener(block)
         return block
 
-    def interleaves(self, memory: int | None, size: int) -> bool:
-        """Whether the binary that is loaded spreads `size` bytes in a memory (None: the default one) over its banks."""
+    def interleaves(self, memory: int | None, size: int, interleaving: tuple[bool, ...] | None = None) -> bool:
+        """Whether a binary spreads `size` bytes in a memory (None: the default one) over its banks.
+
+        `interleaving` is that of the binary, by memory; None: of the one that is loaded.
+        """
         index = self.memories.default_memory(size) if memory is None else memory
-        return index is not None and self.interleaving[index]
+        return index is not None and (interleaving or self.interleaving)[index]
 
     def unload(self, identity: str) -> None:
         """Forget a program; where programs lie in memory, that is free again."""

@@ -110,18 +110,29 @@ class Kernel:
         argument = self.interface.arguments[index]
         return f"argument {index} ('{argument.type_name} {argument.name}') of kernel '{self.name}'"
 
+    def describe_briefly(self, index: int) -> str:
+        """As describe(), without the type."""
+        return f"argument {index} ('{self.interface.arguments[index].name}') of kernel '{self.name}'"
+
     def set_buffer(self, index: int, buffer: Buffer | None) -> None:
         """A buffer, or no buffer, for a pointer argument.
 
-        A buffer that has no place yet remembers the memory that this argument needs it in; one that has a
-        place stays as it is.
+        A buffer that has no place yet remembers the memory that the first argument with a buffer_location needs it
+        in; one that has a place stays as it is.
         """
         if buffer is None:
             self.arguments[index] = (NULL, 8, 0)
             return
-        if buffer.blocks is None and not buffer.placed and buffer.owner.hint is None:
-            buffer.owner.hint = self.interface.arguments[index].buffer_location
+        location = self.interface.arguments[index].buffer_location
+        if location and not buffer.placed:
+            self._hint(buffer.owner, index, location)
         self.arguments[index] = (BUFFER, 8, ref(buffer))
+
+    def _hint(self, buffer: Buffer, index: int, location: str) -> None:
+        if not buffer.hint:
+            buffer.hint = location
+        for listener in NOTICES.place_hinted:
+            listener(buffer, location, self.describe_briefly(index))
 
     def set_pipe(self, index: int, pipe: Pipe) -> None:
         """A pipe for a pipe argument. Raises InvalidArgValue, InvalidArgSize."""
@@ -261,6 +272,7 @@ class LaunchKernel:
         "engine_sizes",
         "has_local",
         "kernel",
+        "moved",
         "on_host",
         "pipes",
         "places",
@@ -293,6 +305,8 @@ class LaunchKernel:
         self.pipes: list[Pipe] = []
         """Those that it has the addresses of: the host may release them as soon as the launch is enqueued."""
         self.places: list[Block] = []
+        self.moved: tuple[int, ...] = ()
+        """The arguments whose buffers had to be migrated for it."""
         self.reserved = Reservation()
         self.dimensions = dimensions
         self.sizes = sizes
@@ -345,7 +359,7 @@ class LaunchKernel:
             raise
 
     def _reserve(self) -> None:
-        device = self.device
+        device, interleaving = self.device, self.program.interleaving
         claimed: dict[Buffer, Block] = {}
         for index, buffer in self.buffers:
             if buffer.owner in claimed:  # one buffer is in one place: where its first argument needs it
@@ -359,7 +373,7 @@ class LaunchKernel:
                     f"{self.kernel.describe(index)} has to be in memory '{location}', "
                     f"which board '{device.board.name}' does not have"
                 ) from None
-            block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory)
+            block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory, interleaving)
             self.places.append(block)
         try:
             self.showing = device.memories.show(self._windows())
@@ -452,13 +466,14 @@ class LaunchKernel:
     def _tell_skipped(self) -> None:
         now = monotonic_ns()
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            if index in self.moved:
+                continue
             for listener in NOTICES.migrated:
                 listener(buffer.owner, block, block, now, self.reason(index))
 
     def reason(self, index: int) -> str:
         """Why the buffer of an argument is wanted where it is."""
-        argument = self.kernel.interface.arguments[index]
-        return f"argument {index} ('{argument.name}') of kernel '{self.kernel.name}'"
+        return self.kernel.describe_briefly(index)
 
     def nd_range(self) -> tuple[list[int], list[int], list[int]]:
         """Offset, global and local size, a number per dimension each; an empty local size if none was given."""
@@ -554,6 +569,7 @@ class MigrateForLaunch(Migration):
             for (index, _), (buffer, block) in zip(self.launch.buffers, self.moves, strict=True):
                 if buffer.owner.home is not block:
                     buffer.migrate(block, self.launch.reason(index))
+                    self.launch.moved += (index,)
         except BaseException:
             self.abandon()
             raise

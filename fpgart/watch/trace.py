@@ -7,7 +7,9 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 - cat "fpgart": begin (whose trace it is: run of `fpgart run`, process), board, end.
 - cat "api": a call of the host. Reference counting is answered in C and does not show.
 - cat "mmd": a call through the MMD, args device, address (the board's), size, buffer, operation.
-- cat "memory": reserve or free of a block, args device, memory, bank, address, size, buffer.
+- cat "memory": reserve or free of a block, args device, memory, bank (and last_bank where it straddles several),
+  address, size, buffer.
+- cat "placing": what a host's wish for a place came to, args buffer and bank, argument or words.
 - cat "device": a device operation, with its command, buffer, kernel, ND-range, or a migration's reason.
 - cat "buffer": create or release of a buffer.
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its time there, in processes of
@@ -43,7 +45,7 @@ from fpgart.runtime.program import Program
 from fpgart.runtime.programming import ProgramDevice
 from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmTransfer
-from fpgart.watch.words import COMMANDS
+from fpgart.watch.words import COMMANDS, banks_in_words
 
 if TYPE_CHECKING:
     from fpgart.runtime.board_clock import StepTime
@@ -278,6 +280,26 @@ class Trace:
     def buffer_destroyed(self, number: int) -> None:
         self.emit("buffer", "release", monotonic_ns(), None, {"buffer": number})
 
+    def bank_ignored(self, buffer: Buffer, device: Device) -> None:
+        words = "has no effect: the binary on the board interleaves the banks"
+        self.emit(
+            "placing",
+            "bank ignored",
+            monotonic_ns(),
+            None,
+            {"buffer": buffer.number, "bank": buffer.bank, "words": words},
+        )
+
+    def bank_full(self, buffer: Buffer, block: Block) -> None:
+        words = f"has no room for it: it is in {banks_in_words(*block.banks)}"
+        self.emit(
+            "placing", "bank full", monotonic_ns(), None, {"buffer": buffer.number, "bank": buffer.bank, "words": words}
+        )
+
+    def place_hinted(self, buffer: Buffer, location: str, argument: str) -> None:
+        args = {"buffer": buffer.number, "location": location, "argument": argument}
+        self.emit("placing", "argument set", monotonic_ns(), None, args)
+
     def block_reserved(self, block: Block) -> None:
         self._blocks[block.device.id].add(block)
         self.emit("memory", "reserve", monotonic_ns(), None, self._block(block))
@@ -296,15 +318,15 @@ class Trace:
 
     @staticmethod
     def _block(block: Block) -> dict[str, Any]:
-        memories = block.device.memories
+        first, last = block.banks
         return {
             "device": block.device.id,
-            "memory": memories.name_of(block.memory),
-            "bank": memories.bank_of(block.region),
+            "memory": block.device.memories.name_of(block.memory),
+            "bank": first,
             "address": hex(block.address),
             "size": block.region.size,
             "buffer": block.owner,
-        }
+        } | ({"last_bank": last} if last > first else {})
 
     def usm_allocated(self, allocation: UsmAllocation) -> None:
         args = self._allocation(allocation)
@@ -435,6 +457,11 @@ def _where(block: Block | None) -> str:
     return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.address:#x}"
 
 
+def _on_host(*buffers: Buffer) -> dict[str, Any]:
+    """Said of a command that no board had anything to do with: its buffers are in the host's memory."""
+    return {"on_host": True} if all(buffer.owner.on_host for buffer in buffers) else {}
+
+
 def _programming(program: Program) -> dict[str, Any]:
     return {"program": program.identity, "size": len(program.image())}
 
@@ -474,15 +501,17 @@ def _described(operation: Operation) -> dict[str, Any]:
                 facts[f"{key}offset"] = place.pointer - place.allocation.pointer
         return facts
     if isinstance(operation, CopyBuffer):
-        return {
+        facts = {
             "source": operation.source.owner.number,
             "buffer": operation.buffer.owner.number,
             "size": operation.size,
         }
+        return facts | _on_host(operation.source, operation.buffer)
     if isinstance(operation, Transfer) and isinstance(buffer := getattr(operation, "buffer", None), Buffer):
         facts = {"buffer": buffer.owner.number, "size": getattr(operation, "size", 0)}
         if isinstance(origin := getattr(operation, "offset", None), int):
             facts["offset"] = buffer.origin + origin
+        facts |= _on_host(buffer)
         if isinstance(operation, MapBuffer):
             facts["flags"] = "|".join(word for flag, word in MAP_FLAGS.items() if operation.flags & flag)
         return facts
