@@ -146,6 +146,30 @@ def test_four_consecutive_buffers_share_a_region(boards: Boards) -> None:
     assert [region.size for region in made.showing.regions] == [512 * MIB]
 
 
+def test_a_launch_keeps_its_regions_while_others_are_planned(boards: Boards) -> None:
+    machine = boards("k2h")
+    buffers = [machine.keep(machine.buffer(GIB)) for _ in range(2)]
+    first = make(machine, kernel_of(machine, 1), buffers[0])
+    before = first.showing, first.invocation_image()
+    second = make(machine, kernel_of(machine, 1), buffers[1])
+    assert second.showing is not None
+    assert first.showing is not None
+    assert [region.kernel for region in second.showing.regions] == [region.kernel for region in first.showing.regions]
+    assert (first.showing, first.invocation_image()) == before
+
+
+@pytest.mark.parametrize(("sets", "size"), [(8, 256 * MIB), (16, 128 * MIB)])
+def test_sets_of_three_buffers_fill_the_mapped_heap_and_each_is_launched(boards: Boards, sets: int, size: int) -> None:
+    machine = boards("k2h")
+    placed = [[machine.keep(machine.buffer(size)) for _ in range(3)] for _ in range(sets)]
+    for buffers in placed:
+        for buffer in buffers:
+            machine.bind(buffer)
+        assert make(machine, kernel_of(machine, 3), *buffers).showing is not None
+    with pytest.raises(MemObjectAllocationFailure):
+        machine.bind(machine.buffer(size))
+
+
 def test_fixed_buffers_are_seen_where_they_always_are(boards: Boards) -> None:
     machine = boards("k2h")
     buffer = machine.buffer(KIB)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -213,6 +214,16 @@ def test_device_memory_is_copied_through_the_mmd_and_the_hosts_is_not(
     assert moved == calls
 
 
+def test_a_launch_with_pointers_makes_no_copy(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment, "", "", "")
+    for index, kind in enumerate(Kind):
+        kernel.set_pointer(index, allocate(machine, kind).pointer)
+    machine.run(kernel)
+    assert not {"write", "read", "copy"} & machine.calls().keys()
+    assert machine.watcher.migrations == []
+
+
 def test_memory_of_two_devices_is_copied_through_the_host(boards: Boards) -> None:
     machine = boards("usm_s10", "a10_ref")
     target, source = allocate(machine, Kind.DEVICE, device=0), allocate(machine, Kind.DEVICE, device=1)
@@ -255,6 +266,27 @@ def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(boa
     assert sides(allocation) == [(0, PAGE, 0), (PAGE, 2 * PAGE, None), (2 * PAGE, 4 * PAGE, 0)]
 
 
+def test_a_kernel_brings_shared_memory_to_whichever_device_it_runs_on(boards: Boards) -> None:
+    machine = boards("usm_s10", "usm_s10")
+    allocation = allocate(machine, Kind.SHARED)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    for device in (1, 0):
+        machine.run(kernel, device)
+        assert sides(allocation) == [(0, PAGE, device)]
+
+
+@pytest.mark.parametrize("kind", [Kind.HOST, Kind.DEVICE])
+def test_host_and_device_allocations_stay_where_they_are(boards: Boards, kind: Kind) -> None:
+    machine = boards("usm_s10")
+    allocation = allocate(machine, kind)
+    before = allocation.address, sides(allocation)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    machine.run(kernel)
+    assert (allocation.address, sides(allocation)) == before
+
+
 def test_initial_placement_on_the_device_is_kept(boards: Boards) -> None:
     machine = boards("usm_s10")
     flags = cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL
@@ -287,3 +319,25 @@ def test_memory_of_the_size_of_huge_pages_can_be_touched_whether_or_not_there_ar
     allocation = allocate(boards("usm_s10"), kind, size)
     ctypes.memset(allocation.address, 7, size)
     assert ctypes.string_at(allocation.address + size - 2, 2) == b"\7\7"
+
+
+def mapping_at(address: int) -> tuple[str, str]:
+    """The head and the flags of the entry in /proc/self/smaps that has an address."""
+    head, within = "", False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        name, _, rest = line.partition(" ")
+        if not name.endswith(":"):
+            begin, end = (int(part, 16) for part in name.split("-"))
+            head, within = rest, begin <= address < end
+        elif within and name == "VmFlags:":
+            return head, rest
+    raise AssertionError(f"nothing is mapped at {address:#x}")
+
+
+@pytest.mark.parametrize("kind", [Kind.HOST, Kind.SHARED])
+def test_host_and_shared_memory_is_private_anonymous_and_locked(boards: Boards, kind: Kind) -> None:
+    head, flags = mapping_at(allocate(boards("usm_s10"), kind).address)
+    permissions, _, device, inode = head.split()[:4]
+    assert permissions == "rw-p"
+    assert (device, inode) == ("00:00", "0")
+    assert "lo" in flags.split()

@@ -203,6 +203,10 @@ static void shared_without_device(void)
     cl_int status;
     cl_device_id device = host.device;
     cl_int *pointer = shared_alloc(host.context, NULL, NULL, SIZE, 0, &status);
+    if (!can(SHARED, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL)) {
+        must_be(status == CL_INVALID_OPERATION, "no device of the context has shared allocations");
+        return;
+    }
     must(status, "clSharedMemAllocINTEL without a device");
     must(alloc_info(host.context, pointer, CL_MEM_ALLOC_DEVICE_INTEL, sizeof device, &device, NULL),
          "device");
@@ -416,6 +420,46 @@ static void no_kind_is_indirect_at_first(void)
     }
 }
 
+static void plain_free_waits_for_nobody(void)
+{
+    const cl_bool yes = CL_TRUE;
+    const size_t one = 1;
+    cl_kernel kernel = new_kernel(&host, "count");
+    cl_int *data = allocate(DEVICE);
+    cl_event held_back = user_event(), ran;
+    set_all(data, 0);
+    must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
+    must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
+                             &yes),
+         "indirect device access");
+    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran),
+         "clEnqueueNDRangeKernel");
+    must(clFlush(host.queue), "clFlush");
+    release(allocate(DEVICE));
+    must_be(status_of(ran) > CL_COMPLETE, "a plain free does not wait for who may use the memory");
+    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    must_be(first_of(data) == 1, "the kernel runs afterwards");
+    must(clReleaseEvent(held_back), "clReleaseEvent");
+    must(clReleaseEvent(ran), "clReleaseEvent");
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+    release(data);
+}
+
+static void buffers_from_and_to_host_allocations(void)
+{
+    cl_int *here = allocate(HOST), *there = allocate(HOST);
+    cl_mem buffer = new_buffer(&host, SIZE);
+    for (int i = 0; i < COUNT; i++)
+        here[i] = 3 * i;
+    must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, here, 0, NULL, NULL),
+         "clEnqueueWriteBuffer");
+    read_back(host.queue, buffer, SIZE, there);
+    must_be(memcmp(here, there, SIZE) == 0, "buffers are written from host allocations, and read");
+    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    release(here);
+    release(there);
+}
+
 /* Each of the four commands, with a wait list and an event as given. */
 static void enqueue(cl_command_type type, void *to, const void *from, cl_uint count,
                     const cl_event *list, cl_event *event)
@@ -559,10 +603,12 @@ int main(int count, char **words)
             hints_change_nothing((enum kind)kind);
         locations((enum kind)kind);
     }
-    if (can(SHARED, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))
-        shared_without_device();
+    shared_without_device();
+    if (can(HOST, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))
+        buffers_from_and_to_host_allocations();
     arguments();
     no_kind_is_indirect_at_first();
+    plain_free_waits_for_nobody();
     wait_lists_and_events();
     patterns_are_taken_at_once();
     copies_of_the_hosts_own_memory();
