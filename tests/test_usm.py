@@ -14,11 +14,11 @@ from machine import Machine
 from fpgart import config
 from fpgart import opencl as cl
 from fpgart.board.device_address import DeviceAddress
-from fpgart.errors import InvalidOperation, InvalidValue, OutOfResources
+from fpgart.errors import InvalidOperation, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.runtime import usm
 from fpgart.runtime.device import Device
 from fpgart.runtime.registry import AddressRegistry
-from fpgart.runtime.usm import Kind, Place, UsmAllocation, UsmCopy
+from fpgart.runtime.usm import Indirect, Kind, Place, UsmAllocation, UsmCopy
 
 Boards = Callable[..., Machine]
 PAGE = 4096
@@ -55,7 +55,7 @@ def test_any_pointer_is_found_in_its_allocation(blocks: list[tuple[int, int]], p
     for begin, size in blocks:
         if all(begin * 10 + size <= b or b + s <= begin * 10 for b, s in made.items()):
             made[begin * 10] = size
-            registry.add(UsmAllocation(Kind.HOST, None, size, 0, 0, begin * 10, None))  # type: ignore[arg-type]
+            registry.add(UsmAllocation(Kind.HOST, None, size, 0, 0, begin * 10, ()))
     for pointer in pointers:
         found = registry.find(pointer)
         expected = next((b for b, s in made.items() if b <= pointer < b + s), None)
@@ -116,6 +116,52 @@ def test_encoded_arguments_are_translated_also_inside_allocations(boards: Boards
     assert host.raw[100] == 1
 
 
+@pytest.mark.parametrize("pointers", ["mapped", "encoded"])
+def test_the_invocation_image_has_the_pointers_that_a_board_would_be_given(
+    boards: Boards, pointers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config.USM_POINTERS, "_value", pointers)
+    machine = boards("usm_s10", "usm_s10")
+    device, host = allocate(machine, Kind.DEVICE, device=1), allocate(machine, Kind.HOST)
+    kernel = machine.kernel(increment, "", "", "")
+    for index, pointer in enumerate((device.pointer + 8, host.pointer + 16, 0)):
+        kernel.set_pointer(index, pointer)
+    image = kernel.launch(machine.devices[1], 1, (0,) * 3 + (1,) * 6, True).invocation_image()
+    expected = 1 << 61 | 1 << 54 | (1 << 48) + 8, host.pointer + 16, 0
+    assert image[72:] == b"".join(value.to_bytes(8, "little") for value in expected)
+
+
+REACHES = {
+    "any device allocation": lambda kernel, allocation: setattr(kernel, "indirect", Indirect.DEVICE),
+    "one that is named": lambda kernel, allocation: kernel.usm_pointers.append(allocation.pointer),
+}
+
+
+@pytest.mark.usefixtures("encoded")
+@pytest.mark.parametrize("reach", REACHES)
+def test_a_kernel_that_may_find_encoded_pointers_in_memory_is_refused(boards: Boards, reach: str) -> None:
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment)
+    host, device = allocate(machine, Kind.HOST), allocate(machine, Kind.DEVICE)
+    REACHES[reach](kernel, host)
+    if reach == "one that is named":
+        machine.run(kernel)  # host allocations have the host's addresses
+    REACHES[reach](kernel, device)
+    with pytest.raises(InvalidOperation, match="through pointers in memory, such as 0x2001"):
+        machine.enqueue(kernel)
+    usm.free(machine.context, device.pointer)
+    machine.run(kernel)
+
+
+def test_a_kernel_may_follow_mapped_pointers_in_memory(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    device = allocate(machine, Kind.DEVICE)
+    kernel = machine.kernel(increment)
+    kernel.indirect = Indirect.DEVICE
+    kernel.usm_pointers = [device.pointer]
+    machine.run(kernel)
+
+
 def test_a_pointer_is_what_it_was_until_another_is_set(boards: Boards) -> None:
     machine = boards("usm_s10")
     allocation = allocate(machine, Kind.SHARED)
@@ -165,6 +211,47 @@ def test_a_context_gives_back_what_was_never_freed(boards: Boards) -> None:
 # Who may touch what: a row per kind, a cell per side. None: refused; else the MMD calls of the access.
 
 
+OF_ALL = {
+    Kind.HOST: lambda machine, size: usm.allocate_host(machine.context, size, 0),
+    Kind.SHARED: lambda machine, size: usm.allocate_shared(machine.context, None, size, 0),
+}
+CALLS = {Kind.HOST: "host_alloc", Kind.SHARED: "shared_alloc"}
+
+
+@pytest.mark.parametrize("kind", OF_ALL)
+def test_memory_for_all_devices_is_made_by_each_that_can(boards: Boards, kind: Kind) -> None:
+    machine = boards("a10_ref", "usm_s10", "usm_s10")
+    allocation = OF_ALL[kind](machine, PAGE)
+    assert allocation.device is None
+    assert [machine.calls(device) for device in range(3)] == [{}, *[{CALLS[kind]: (1, PAGE)}] * 2]
+    usm.free(machine.context, allocation.pointer)
+    assert [device.mmd.traffic["free"].calls for device in machine.devices] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("kind", OF_ALL)
+def test_memory_for_all_devices_is_reached_by_those_that_can(boards: Boards, kind: Kind) -> None:
+    machine = boards("a10_ref", "usm_s10", "usm_s10")
+    allocation = OF_ALL[kind](machine, PAGE)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    for device in (1, 2):
+        machine.run(kernel, device)
+    assert ctypes.string_at(allocation.pointer, 1) == b"\2"
+    with pytest.raises(
+        InvalidOperation, match=r"allocation of devices 1, 2, which device 0 \('a10_ref'\) does not reach"
+    ):
+        machine.enqueue(kernel)
+
+
+@pytest.mark.parametrize("kind", OF_ALL)
+def test_memory_that_one_device_has_no_room_for_is_given_back_by_the_others(boards: Boards, kind: Kind) -> None:
+    machine = boards("usm_s10", "usm_s10")
+    machine.devices[1].mmd.host_alloc = machine.devices[1].mmd.shared_alloc = lambda size, alignment, given: 0
+    with pytest.raises(OutOfHostMemory, match="for device 1"):
+        OF_ALL[kind](machine, PAGE)
+    assert machine.device.mmd.traffic["free"].calls == 1
+
+
 @pytest.mark.parametrize("kind", list(Kind))
 def test_the_owning_device_reaches_every_kind(boards: Boards, kind: Kind) -> None:
     machine = boards("usm_s10")
@@ -177,17 +264,16 @@ def test_the_owning_device_reaches_every_kind(boards: Boards, kind: Kind) -> Non
     assert value.raw == b"\1"
 
 
-@pytest.mark.parametrize(("kind", "reached"), [(Kind.HOST, True), (Kind.DEVICE, False), (Kind.SHARED, True)])
-def test_another_device_reaches_host_and_shared_memory_only(boards: Boards, kind: Kind, reached: bool) -> None:
+@pytest.mark.parametrize("kind", [Kind.DEVICE, Kind.SHARED])
+def test_memory_of_another_device_is_refused(boards: Boards, kind: Kind) -> None:
+    """CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL is 0."""
     machine = boards("usm_s10", "usm_s10")
     allocation = allocate(machine, kind, device=0)
     kernel = machine.kernel(increment, "")
     kernel.set_pointer(0, allocation.pointer)
-    if reached:
-        machine.run(kernel, device=1)
-    else:
-        with pytest.raises(InvalidOperation, match="memory of device 0, which device 1 does not reach"):
-            machine.enqueue(kernel, device=1)
+    words = rf"{kind.name.lower()} allocation of device 0, which device 1 \('usm_s10'\) does not reach"
+    with pytest.raises(InvalidOperation, match=words):
+        machine.enqueue(kernel, device=1)
 
 
 COPIES = [
@@ -298,7 +384,7 @@ def test_initial_placement_on_the_device_is_kept(boards: Boards) -> None:
 )
 def test_sides_are_those_of_a_list_of_pages(moves: list[tuple[int, int, Device | None]]) -> None:
     size = 100_000
-    allocation = UsmAllocation(Kind.SHARED, None, size, 0, 0, 0, None)  # type: ignore[arg-type]
+    allocation = UsmAllocation(Kind.SHARED, None, size, 0, 0, 0, ())
     pages: list[Device | None] = [None] * -(-size // PAGE)
     for offset, length, side in moves:
         length = min(length, size - offset)

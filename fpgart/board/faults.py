@@ -275,11 +275,11 @@ class FaultyMmd:
         self._strike(Call.PROGRAM)
         self._mmd.program(image, preserve=preserve)
 
-    def host_alloc(self, size: int, alignment: int) -> int:
-        return self._mmd.host_alloc(size, alignment) if self._has_memory(Call.HOST_ALLOC, size) else 0
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._mmd.host_alloc(size, alignment, given) if self._has_memory(Call.HOST_ALLOC, size) else 0
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
-        return self._mmd.shared_alloc(size, alignment) if self._has_memory(Call.SHARED_ALLOC, size) else 0
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._mmd.shared_alloc(size, alignment, given) if self._has_memory(Call.SHARED_ALLOC, size) else 0
 
     def _strike(self, call: Call, size: int = 0) -> tuple[EccError, ...]:
         return self._faults.strike(call, self._device, size)

@@ -55,14 +55,20 @@ class Mmd(Protocol):
     def program(self, image: bytes, *, preserve: bool = True) -> None:
         """aocl_mmd_program: load another binary; with `preserve` memory keeps its contents."""
 
-    def host_alloc(self, size: int, alignment: int) -> int:
-        """aocl_mmd_host_alloc: host memory that the board may use; 0 when there is none."""
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        """aocl_mmd_host_alloc: host memory that the board may use; 0 when there is none.
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
-        """aocl_mmd_shared_alloc: memory that moves between host and this board; 0 when there is none."""
+        That call names several boards; here each gets one, and `given` is what the first of them has allocated.
+        """
+
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        """aocl_mmd_shared_alloc: memory that moves between host and this board; 0 when there is none.
+
+        `given` as for host_alloc(), for memory that belongs to no certain board.
+        """
 
     def free(self, host: int) -> None:
-        """aocl_mmd_free: give back what host_alloc or shared_alloc gave."""
+        """aocl_mmd_free: give back what host_alloc or shared_alloc gave; the board that allocated it is the last."""
 
     def renew(self, kept: list[tuple[int, int]]) -> None:
         """Be a new board (no call of aocl_mmd.h): no traffic yet, memory is 0 but for `kept`, addresses and bytes."""

@@ -17,6 +17,8 @@ from fpgart.board.mmd import BoardError, Traffic
 PAGE = 4096
 HUGE_PAGE = 2 << 20
 CALLS = ("write", "read", "copy", "program", "host_alloc", "shared_alloc", "free")
+NOT_OURS = 0, 0
+"""Of host memory that another board has allocated: its address and bytes, as far as this one knows."""
 
 
 def huge_pages_are_free() -> bool:
@@ -104,13 +106,16 @@ class SimulatedBoard:
             time.sleep(config.PROGRAM_SECONDS.value)
         self.traffic["program"].add(len(image))
 
-    def host_alloc(self, size: int, alignment: int) -> int:
-        return self._allocate("host_alloc", size, alignment)
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._allocate("host_alloc", size, alignment, given)
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
-        return self._allocate("shared_alloc", size, alignment)
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._allocate("shared_alloc", size, alignment, given)
 
-    def _allocate(self, call: str, size: int, alignment: int) -> int:
+    def _allocate(self, call: str, size: int, alignment: int, given: int) -> int:
+        if given:
+            self.traffic[call].add(size)
+            return given
         page = HUGE_PAGE if size > PAGE and huge_pages_are_free() else PAGE
         length = round_up(size, page) + max(0, alignment - page)
         mapping = int(lib.map_pinned(length))
@@ -122,8 +127,9 @@ class SimulatedBoard:
         return address
 
     def free(self, host: int) -> None:
-        mapping, length = self._host_allocations.pop(host)
-        lib.unmap(mapping, length)
+        mapping, length = self._host_allocations.pop(host, NOT_OURS)
+        if length:
+            lib.unmap(mapping, length)
         self.traffic["free"].add(0)
 
     def in_use(self, board: int, size: int) -> None:

@@ -88,19 +88,22 @@ class GuardedMmd:
         begin = min(memory.begin for memory in memories)
         lib.faults_cover(self._mmd.aperture(begin), sum(memory.size for memory in memories))
 
-    def host_alloc(self, size: int, alignment: int) -> int:
-        return self._remembered(self._mmd.host_alloc(size, alignment), size)
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._remembered(self._mmd.host_alloc(size, alignment, given), size, given)
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
-        return self._remembered(self._mmd.shared_alloc(size, alignment), size)
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._remembered(self._mmd.shared_alloc(size, alignment, given), size, given)
 
-    def _remembered(self, address: int, size: int) -> int:
-        if address:
+    def _remembered(self, address: int, size: int, given: int) -> int:
+        if address and not given:
             self._sizes[address] = round_up(size, PAGE)
         return address
 
     def free(self, host: int) -> None:
-        size = self._sizes.pop(host)
+        size = self._sizes.pop(host, 0)
+        if not size:  # another board's, which gives it back last
+            self._mmd.free(host)
+            return
         name, maker = NAMES.pop(host, (f"host memory at {host:#x}", "clSVMAlloc"))
         self._mmd.free(host)
         if lib.faults_bury(host, size) != 0:  # somebody was faster and has that memory now

@@ -10,6 +10,7 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING
 from weakref import ref
 
+from fpgart import config
 from fpgart import opencl as cl
 from fpgart.board.memory_system import NotVisible, Showing, Window
 from fpgart.engine.interface import BYTES, LOCAL, NOWHERE, NULL, POINTER, EngineKernel, Reach, pack_arguments
@@ -223,7 +224,7 @@ class Kernel:
     def _usm_use(self, device: Device, arguments: list[Argument]) -> UsmUse:
         """What a launch does with unified shared memory; puts into `arguments` where kernels find it.
 
-        Raises InvalidOperation for memory of another device.
+        Raises InvalidOperation for memory that the device does not reach, and where encoded pointers may be in memory.
         """
         registry = self.context.usm
         found: list[UsmAllocation] = []
@@ -233,18 +234,39 @@ class Kernel:
             allocation = registry.find(value)
             if allocation is None:
                 continue
-            if allocation.kind is Kind.DEVICE and allocation.device is not device:
-                assert allocation.device is not None
+            if device not in allocation.givers:
                 for listener in NOTICES.pointer_refused:
                     listener(self, index, allocation, device)
-                raise InvalidOperation(
-                    f"{self.describe(index)} is memory of device {allocation.device.id}, "
-                    f"which device {device.id} does not reach"
-                )
+                raise InvalidOperation(f"{self.describe(index)} is {_whose(allocation)}, {_not_reached_by(device)}")
             found.append(allocation)
             arguments[index] = (kind, size, allocation.translated(value))
-        found += [a for a in map(registry.find, self.usm_pointers) if a is not None]
-        return UsmUse(found, self.indirect)
+        indirect = [a for a in map(registry.find, self.usm_pointers) if a is not None]
+        if config.USM_POINTERS.value == "encoded" and (indirect or self.indirect & Indirect.DEVICE):
+            self._refuse_encoded(device, indirect)
+        return UsmUse(found + indirect, self.indirect)
+
+    def _refuse_encoded(self, device: Device, given: list[UsmAllocation]) -> None:
+        """Raises InvalidOperation where the kernel may find encoded pointers in memory.
+
+        Bit 61 makes them no addresses of this processor, so that nothing can be mapped there: the kernel would crash.
+        """
+        may_reach = self.context.usm.all() if self.indirect & Indirect.DEVICE else given
+        found = [a for a in may_reach if a.kind is Kind.DEVICE and a.device is device]
+        if found:
+            raise InvalidOperation(
+                f"kernel '{self.name}' may reach {len(found)} device allocations of device {device.id} through "
+                f"pointers in memory, such as {found[0].pointer:#x}, which kernels here cannot follow "
+                "(FPGART_USM_POINTERS=encoded; they can with mapped)"
+            )
+
+
+def _whose(allocation: UsmAllocation) -> str:
+    owners = ", ".join(str(device.id) for device in allocation.givers)
+    return f"a {allocation.kind.name.lower()} allocation of device{'s' * (len(allocation.givers) > 1)} {owners}"
+
+
+def _not_reached_by(device: Device) -> str:
+    return f"which device {device.id} ('{device.board.name}') does not reach"
 
 
 class Stage(enum.Enum):
@@ -485,8 +507,8 @@ class LaunchKernel:
     def invocation_image(self) -> bytes:
         """What a board would be given: the ND-range, then the arguments one after another.
 
-        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4.
-        The buffers must have their places.
+        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4; a device
+        allocation's has bit 61, and pointers to memory of the host are the host's. The buffers must have their places.
         """
         buffers = dict(self.buffers)
         places = dict(zip(buffers, self.kernel_addresses(), strict=True))
@@ -500,8 +522,15 @@ class LaunchKernel:
             elif isinstance(value, ref):
                 parts.append(GLOBAL_POINTER.pack(places[index]))
             elif self.kernel.interface.arguments[index].pipe is None and isinstance(value, int):
-                parts.append(GLOBAL_POINTER.pack(value))
+                parts.append(GLOBAL_POINTER.pack(self._given_pointer(value)))
         return b"".join(parts)
+
+    def _given_pointer(self, address: int) -> int:
+        """What a board would be given for a pointer argument, by where it points in this process."""
+        for allocation in self.usm.allocations if self.usm is not None else ():
+            if allocation.address <= address < allocation.address + allocation.size:
+                return allocation.address_for_board(address)
+        return address
 
     def kernel_addresses(self) -> tuple[int, ...]:
         """Where the kernel sees each buffer argument: its device address, or where it is mapped for the launch."""

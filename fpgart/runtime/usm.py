@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
-from fpgart import config
+from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.board.description import AllocationType
@@ -44,7 +44,8 @@ class Kind(enum.IntEnum):
 class UsmAllocation:
     """`size` bytes at `pointer`, which is what the host knows; `address` is where they are in this process.
 
-    `device` is its owner, None for host allocations and shared ones without an owner. `number` is its name in
+    `device` is its owner, None for host allocations and shared ones without an owner; the devices that reach it are
+    its `givers`. `number` is its name in
     traces, from the same row as buffers' numbers. `sides` of a shared allocation: where each range last was, as
     (begin, end, device or None for the host), in bytes, without gaps.
     """
@@ -54,7 +55,7 @@ class UsmAllocation:
         "block",
         "device",
         "flags",
-        "giver",
+        "givers",
         "kind",
         "location",
         "number",
@@ -64,10 +65,17 @@ class UsmAllocation:
     )
 
     def __init__(
-        self, kind: Kind, device: Device | None, size: int, flags: int, location: int, pointer: int, giver: Device
+        self,
+        kind: Kind,
+        device: Device | None,
+        size: int,
+        flags: int,
+        location: int,
+        pointer: int,
+        givers: tuple[Device, ...],
     ) -> None:
-        """`giver`: whose MMD gave the memory."""
-        self.giver = giver
+        """`givers`: the devices whose MMDs gave the memory, and which reach it; the first one has allocated it."""
+        self.givers = givers
         self.kind = kind
         self.device = device
         self.size = size
@@ -87,6 +95,12 @@ class UsmAllocation:
         """A device allocation's pointer in the board's memory map."""
         assert self.block is not None
         return self.block.address + pointer - self.pointer
+
+    def address_for_board(self, address: int) -> int:
+        """What a board knows this address in the process by: a device allocation's has bit 61."""
+        if self.block is None:
+            return address
+        return self.block.device_address.as_usm_device() + address - self.address
 
     def translated(self, pointer: int) -> int:
         """Where a kernel finds what `pointer` stands for."""
@@ -146,7 +160,7 @@ def allocate_device(
     pointer = block.pointer
     if config.USM_POINTERS.value == "encoded":
         pointer = int(block.device_address.as_usm_device())
-    allocation = UsmAllocation(Kind.DEVICE, device, size, flags, memory, pointer, device)
+    allocation = UsmAllocation(Kind.DEVICE, device, size, flags, memory, pointer, (device,))
     allocation.number = block.owner
     allocation.block = block
     allocation.address = block.pointer
@@ -154,25 +168,53 @@ def allocate_device(
 
 
 def allocate_host(context: Context, size: int, alignment: int, flags: int = 0, location: int = 0) -> UsmAllocation:
-    """Memory of the host that all devices of the context reach. Raises OutOfHostMemory."""
-    device = context.devices[0]
-    device.open()
-    pointer = device.mmd.host_alloc(size, alignment or DEFAULT_ALIGNMENT)
-    if not pointer:
-        raise OutOfHostMemory(f"no {size} bytes of host memory")
-    return _made(context, UsmAllocation(Kind.HOST, None, size, flags, location, pointer, device))
+    """Memory of the host that all devices of the context reach, as far as they can. Raises OutOfHostMemory."""
+    return _allocate_for(context, context.devices, Kind.HOST, None, size, alignment, flags, location)
 
 
 def allocate_shared(
     context: Context, device: Device | None, size: int, alignment: int, flags: int = 0, location: int = 0
 ) -> UsmAllocation:
-    """Memory that a device (None: no certain one) and the host share. Raises OutOfHostMemory."""
-    owner = device or context.devices[0]
-    owner.open()
-    pointer = owner.mmd.shared_alloc(size, alignment or DEFAULT_ALIGNMENT)
-    if not pointer:
-        raise OutOfHostMemory(f"no {size} bytes of shared memory")
-    return _made(context, UsmAllocation(Kind.SHARED, device, size, flags, location, pointer, owner))
+    """Memory that a device shares with the host, or (None) all devices of the context that can.
+
+    Raises OutOfHostMemory.
+    """
+    devices = context.devices if device is None else [device]
+    return _allocate_for(context, devices, Kind.SHARED, device, size, alignment, flags, location)
+
+
+def _allocate_for(
+    context: Context,
+    devices: list[Device],
+    kind: Kind,
+    owner: Device | None,
+    size: int,
+    alignment: int,
+    flags: int,
+    location: int,
+) -> UsmAllocation:
+    givers = tuple(device for device in devices if supports(device, kind))
+    for device in devices:
+        if device not in givers:
+            log.note(
+                f"device {device.id} ('{device.board.name}') has no {kind.name.lower()} allocations: "
+                f"its kernels do not reach the {size} bytes allocated for the other devices of the context"
+            )
+    pointer = 0
+    for done, device in enumerate(givers):
+        device.open()
+        allocate = device.mmd.host_alloc if kind is Kind.HOST else device.mmd.shared_alloc
+        if not (given := allocate(size, alignment or DEFAULT_ALIGNMENT, pointer)):
+            _free_by(givers[:done], pointer)
+            raise OutOfHostMemory(f"no {size} bytes of {kind.name.lower()} memory for device {device.id}")
+        pointer = given
+    return _made(context, UsmAllocation(kind, owner, size, flags, location, pointer, givers))
+
+
+def _free_by(givers: tuple[Device, ...], pointer: int) -> None:
+    """The board that has allocated the memory is the last to give it back."""
+    for device in reversed(givers):
+        device.mmd.free(pointer)
 
 
 def _made(context: Context, allocation: UsmAllocation) -> UsmAllocation:
@@ -199,7 +241,7 @@ def give_back(allocation: UsmAllocation) -> None:
     if allocation.block is not None:
         allocation.block.release()
     else:
-        allocation.giver.mmd.free(allocation.pointer)
+        _free_by(allocation.givers, allocation.pointer)
 
 
 # Commands
@@ -337,7 +379,7 @@ class UsmUse:
         """Shared allocations are on the device's side when the kernel runs."""
         wanted = list(self.allocations)
         if self.indirect & Indirect.SHARED:
-            wanted += [a for a in context.usm.all() if a.kind is Kind.SHARED and a.device in (None, device)]
+            wanted += [a for a in context.usm.all() if a.kind is Kind.SHARED and device in a.givers]
         for allocation in wanted:
             if allocation.kind is Kind.SHARED:
                 allocation.move(0, allocation.size, device, reason)

@@ -341,7 +341,7 @@ class Trace:
     ) -> None:
         operation, queue = _operation.get()
         args = self._allocation(allocation)
-        args |= {"device": side.id if side is not None else allocation.giver.id, "operation": operation}
+        args |= {"device": side.id if side is not None else allocation.givers[0].id, "operation": operation}
         args |= {"offset": offset, "size": moved, "reason": reason}
         args["to"] = "host" if side is None else f"device {side.id}"
         self.emit("usm", "migrate", begin, monotonic_ns() - begin, args, queue)
@@ -557,15 +557,15 @@ class TracedMmd:
         self._mmd.program(image, preserve=preserve)
         self._trace.mmd_call("program", self._device, begin, len(image))
 
-    def host_alloc(self, size: int, alignment: int) -> int:
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
         begin = monotonic_ns()
-        made = self._mmd.host_alloc(size, alignment)
+        made = self._mmd.host_alloc(size, alignment, given)
         self._trace.mmd_call("host_alloc", self._device, begin, size)
         return made
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
         begin = monotonic_ns()
-        made = self._mmd.shared_alloc(size, alignment)
+        made = self._mmd.shared_alloc(size, alignment, given)
         self._trace.mmd_call("shared_alloc", self._device, begin, size)
         return made
 
