@@ -36,10 +36,10 @@ HEAD = """# The descriptions, statement by statement
 
 Made by scripts/generate_descriptions.py from [descriptions/](descriptions); do not edit.
 
-fpgart models what five public documents describe. Here is every statement that they make about behaviour, in our words: whether it
-holds, with the tests that show it; where fpgart deviates, with the row of [fidelity.md](fidelity.md) that says why; or that it is
-not modelled, and why not. The documents' own names for things are in the [glossary](glossary.md). tests/test_descriptions.py sees
-to it that each test and each row is there.
+fpgart models what five public documents describe. Here is every statement that they make about behaviour, in our
+words: whether it holds, with the tests that show it; where fpgart deviates, with the row of
+[fidelity.md](fidelity.md) that says why; or that it is not modelled, and why not. The documents' own names for things
+are in the [glossary](glossary.md). tests/test_descriptions.py sees to it that each test and each row is there.
 
 """
 
@@ -152,7 +152,7 @@ def missing(reference: str) -> str | None:
     return None
 
 
-def rows() -> list[str]:
+def rows_of_fidelity() -> list[str]:
     """Identifiers of rows in docs/fidelity.md."""
     return ANCHOR.findall(FIDELITY.read_text())
 
@@ -180,25 +180,26 @@ def explained(statement: Statement) -> str:
     return ", ".join(parts)
 
 
+def row(*cells: object) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
 def counts(descriptions: list[Description]) -> Iterator[str]:
-    yield "| description | statements | hold | deviate | not modelled |"
-    yield "|---|---|---|---|---|"
+    yield row("description", "statements", "hold", "deviate", "not modelled")
+    yield row(*["---"] * 5)
     for each in descriptions:
-        yield f"| [{each.number}](#{each.number}) {each.title} | {len(each.statements)} | " + " | ".join(
-            str(each.count(state)) for state in STATES
-        ) + " |"
+        named = f"[{each.number}](#{each.number}) {each.title}"
+        yield row(named, len(each.statements), *(each.count(state) for state in STATES))
     total = [sum(each.count(state) for each in descriptions) for state in STATES]
-    yield f"| all | {sum(total)} | " + " | ".join(map(str, total)) + " |"
+    yield row("all", sum(total), *total)
 
 
 def page(descriptions: list[Description]) -> str:
     lines = [*counts(descriptions)]
     for each in descriptions:
         lines += ["", f'<a id="{each.number}"></a>', "", f"## {each.number}: {each.title}", ""]
-        lines += ["| | statement | state | shown by, or why |", "|---|---|---|---|"]
-        lines += [
-            f"| {s.identifier} | {cell(s.says)} | {STATES[s.state]} | {explained(s)} |" for s in each.statements
-        ]
+        lines += [row("", "statement", "state", "shown by, or why"), row(*["---"] * 4)]
+        lines += [row(s.identifier, cell(s.says), STATES[s.state], explained(s)) for s in each.statements]
     return HEAD + "\n".join(lines) + "\n"
 
 

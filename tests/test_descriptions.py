@@ -27,13 +27,13 @@ def test_each_test_that_a_statement_names_is_there() -> None:
 
 
 def test_each_deviation_has_its_row_in_fidelity() -> None:
-    rows = descriptions.rows()
+    rows = descriptions.rows_of_fidelity()
     assert len(rows) == len(set(rows))
     assert {(s.identifier, s.row) for s in ALL if s.row and s.row not in rows} == set()
 
 
 def test_each_row_that_has_an_identifier_is_the_deviation_of_a_statement() -> None:
-    assert set(descriptions.rows()) - {s.row for s in ALL} == set()
+    assert set(descriptions.rows_of_fidelity()) - {s.row for s in ALL} == set()
 
 
 def test_c_programs_that_show_a_statement_are_run_by_a_test() -> None:

@@ -352,9 +352,9 @@ def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(boa
     assert sides(allocation) == [(0, PAGE, 0), (PAGE, 2 * PAGE, None), (2 * PAGE, 4 * PAGE, 0)]
 
 
-def test_a_kernel_brings_shared_memory_to_whichever_device_it_runs_on(boards: Boards) -> None:
+def test_a_kernel_brings_shared_memory_without_a_device_to_its_own(boards: Boards) -> None:
     machine = boards("usm_s10", "usm_s10")
-    allocation = allocate(machine, Kind.SHARED)
+    allocation = OF_ALL[Kind.SHARED](machine, PAGE)
     kernel = machine.kernel(increment, "")
     kernel.set_pointer(0, allocation.pointer)
     for device in (1, 0):

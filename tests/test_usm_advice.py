@@ -101,7 +101,8 @@ devices = (ctypes.c_void_p * 2)()
 host.cl.check("clGetDeviceIDs", host.platform, cl.CL_DEVICE_TYPE_ALL, 2, devices, None)
 host.context = host.cl.make("clCreateContext", None, 2, devices, None, None)
 shared = usm.make("clSharedMemAllocINTEL", host.context, None, None, 4 * 4096, 0)
-for device, flags in ((devices[1], cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED), (devices[0], cl.CL_MIGRATE_MEM_OBJECT_HOST)):
+to_host, to_device = cl.CL_MIGRATE_MEM_OBJECT_HOST, cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+for device, flags in ((devices[1], to_device), (devices[0], to_host)):
     queue = host.cl.make("clCreateCommandQueueWithProperties", host.context, device, None)
     usm.check("clEnqueueMigrateMemINTEL", queue, shared + 5000, 100, flags, 0, None, None)
     host.cl.check("clFinish", queue)
