@@ -39,6 +39,7 @@ class Notices:
         "fault_injected",
         "handle_given",
         "kernel_misused",
+        "lock_refused",
         "migrated",
         "modelled",
         "operation_began",
@@ -119,6 +120,8 @@ class Notices:
         """(allocation, offset, bytes, device or None for the host, begin_ns, reason): a shared range changed sides."""
         self.kernel_misused: tuple[Listener, ...] = ()
         """(misuse): the engine saw a kernel do something wrong, on the thread of its launch."""
+        self.lock_refused: tuple[Listener, ...] = ()
+        """(bytes, limit): the system does not lock host memory for a board; the limit is RLIMIT_MEMLOCK's."""
         self.migrated: tuple[Listener, ...] = ()
         """(buffer, source, target, begin_ns, reason): contents were brought to block `target`.
 

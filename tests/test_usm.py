@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,10 +19,12 @@ from fpgart import config
 from fpgart import opencl as cl
 from fpgart.board.device_address import DeviceAddress
 from fpgart.errors import InvalidOperation, InvalidValue, OutOfHostMemory, OutOfResources
+from fpgart.notices import NOTICES
 from fpgart.runtime import usm
 from fpgart.runtime.device import Device
+from fpgart.runtime.kernel import Kernel
 from fpgart.runtime.registry import AddressRegistry
-from fpgart.runtime.usm import Indirect, Kind, Place, UsmAllocation, UsmCopy
+from fpgart.runtime.usm import Indirect, Kind, Place, UsmAllocation, UsmCopy, UsmFill
 
 Boards = Callable[..., Machine]
 PAGE = 4096
@@ -373,6 +379,107 @@ def test_host_and_device_allocations_stay_where_they_are(boards: Boards, kind: K
     assert (allocation.address, sides(allocation)) == before
 
 
+class Sides:
+    """Changes of sides: pages, and why."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, int, str]] = []
+
+    def usm_migrated(
+        self, allocation: UsmAllocation, offset: int, moved: int, side: Device | None, begin: int, reason: str
+    ) -> None:
+        self.told.append((offset // PAGE, -(-moved // PAGE), reason))
+
+
+@pytest.fixture
+def touches(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sides]:
+    """What is told of sides while the host's touches are watched."""
+    monkeypatch.setattr(config.USM_TOUCHES, "_value", "on")
+    watcher = Sides()
+    NOTICES.listen(watcher)
+    yield watcher
+    NOTICES.silence(watcher)
+
+
+def used_by_a_kernel(machine: Machine, pages: int) -> tuple[UsmAllocation, Kernel]:
+    """A shared allocation on the device's side; the kernel touches its first page."""
+    allocation = allocate(machine, Kind.SHARED, pages * PAGE)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    machine.run(kernel)
+    return allocation, kernel
+
+
+def test_what_the_host_writes_is_on_its_side_until_the_next_kernel(boards: Boards, touches: Sides) -> None:
+    machine = boards("usm_s10")
+    allocation, kernel = used_by_a_kernel(machine, 40)
+    for page in (20, 21, 30):
+        ctypes.memset(allocation.pointer + page * PAGE, 1, 1)
+    machine.run(kernel)
+    kernels = "kernel 'k'"
+    assert touches.told == [
+        (0, 40, kernels),
+        (20, 2, "touched by the host"),
+        (30, 1, "touched by the host"),
+        (0, 3, kernels),
+    ]
+
+
+def test_what_the_host_reads_is_on_its_side_in_pieces_of_64_kib_at_most(boards: Boards, touches: Sides) -> None:
+    machine = boards("usm_s10")
+    allocation, _ = used_by_a_kernel(machine, 64)
+    ctypes.memset(allocation.pointer, 1, 64 * PAGE)  # a page that was never written has no contents to be read
+    allocation.take_touches()
+    allocation.move(0, 64 * PAGE, machine.device, "test")
+    touches.told.clear()
+    ctypes.string_at(allocation.pointer + 32 * PAGE, 1)
+    allocation.take_touches()
+    ((first, count, _),) = touches.told
+    assert first <= 32 < first + count
+    assert count <= 16
+
+
+def test_system_calls_work_on_shared_memory_whose_touches_are_watched(boards: Boards, touches: Sides) -> None:
+    machine = boards("usm_s10")
+    allocation, _ = used_by_a_kernel(machine, 4)
+    data = (ctypes.c_char * PAGE).from_address(allocation.pointer + 2 * PAGE)
+    with open("/dev/zero", "rb", buffering=0) as file:
+        assert file.readinto(data) == PAGE
+    allocation.take_touches()
+    assert touches.told[-1] == (2, 1, "touched by the host")
+
+
+def test_nothing_moves_between_kernels_without_a_touch(boards: Boards, touches: Sides) -> None:
+    machine = boards("usm_s10")
+    _, kernel = used_by_a_kernel(machine, 4)
+    machine.run(kernel)
+    assert touches.told == [(0, 4, "kernel 'k'")]
+
+
+def test_touches_are_watched_only_where_that_is_wanted(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = boards("usm_s10")
+    seen = {}
+    for value in ("off", "auto", "on"):
+        monkeypatch.setattr(config.USM_TOUCHES, "_value", value)
+        seen[value] = allocate(machine, Kind.SHARED).watched
+    assert seen == {"off": False, "auto": False, "on": True}
+    monkeypatch.setattr(config.USM_TOUCHES, "_value", "auto")
+    monkeypatch.setattr(config.TRACE, "_value", "file.json")
+    assert allocate(machine, Kind.SHARED).watched
+    assert not allocate(machine, Kind.HOST).watched
+
+
+def test_copies_and_fills_bring_shared_memory_to_the_host(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    allocation, _ = used_by_a_kernel(machine, 8)
+    other, device = allocate(machine, Kind.HOST, PAGE), allocate(machine, Kind.DEVICE, PAGE)
+    copy(machine, allocation.pointer + PAGE, other.pointer, PAGE)
+    copy(machine, device.pointer, allocation.pointer + 3 * PAGE, PAGE)
+    UsmFill(machine.device, Place(machine.context, allocation.pointer + 5 * PAGE, PAGE), b"x", PAGE).run()
+    on_host = [begin // PAGE for begin, end, owner in sides(allocation) if owner is None]
+    assert on_host == [1, 3, 5]
+
+
 def test_initial_placement_on_the_device_is_kept(boards: Boards) -> None:
     machine = boards("usm_s10")
     flags = cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL
@@ -407,23 +514,67 @@ def test_memory_of_the_size_of_huge_pages_can_be_touched_whether_or_not_there_ar
     assert ctypes.string_at(allocation.address + size - 2, 2) == b"\7\7"
 
 
-def mapping_at(address: int) -> tuple[str, str]:
-    """The head and the flags of the entry in /proc/self/smaps that has an address."""
-    head, within = "", False
-    for line in Path("/proc/self/smaps").read_text().splitlines():
-        name, _, rest = line.partition(" ")
-        if not name.endswith(":"):
-            begin, end = (int(part, 16) for part in name.split("-"))
-            head, within = rest, begin <= address < end
-        elif within and name == "VmFlags:":
-            return head, rest
-    raise AssertionError(f"nothing is mapped at {address:#x}")
-
-
 @pytest.mark.parametrize("kind", [Kind.HOST, Kind.SHARED])
 def test_host_and_shared_memory_is_private_anonymous_and_locked(boards: Boards, kind: Kind) -> None:
-    head, flags = mapping_at(allocate(boards("usm_s10"), kind).address)
-    permissions, _, device, inode = head.split()[:4]
-    assert permissions == "rw-p"
-    assert (device, inode) == ("00:00", "0")
-    assert "lo" in flags.split()
+    address = allocate(boards("usm_s10"), kind).address
+    ((permissions, device, inode),) = (
+        (words[1], words[3], words[4])
+        for words in map(str.split, Path("/proc/self/maps").read_text().splitlines())
+        if int(words[0].split("-")[0], 16) <= address < int(words[0].split("-")[1], 16)
+    )
+    assert (permissions, device, inode) == ("rw-p", "00:00", "0")
+    assert "lo" in flags_of_mapping(address)
+
+
+def flags_of_mapping(address: int) -> set[str]:
+    """What the system knows of the mapping that an address is in."""
+    inside = False
+    with open("/proc/self/smaps") as file:
+        for line in file:
+            if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+                inside = int(found[1], 16) <= address < int(found[2], 16)
+            elif inside and line.startswith("VmFlags:"):
+                return set(line.split()[1:])
+    return set()
+
+
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="the system makes no huge pages")
+def test_large_host_allocations_are_where_the_system_can_make_huge_pages(boards: Boards) -> None:
+    allocation = allocate(boards("usm_s10"), Kind.HOST, (4 << 20) + PAGE)
+    assert allocation.address % (2 << 20) == 0
+    assert flags_of_mapping(allocation.address) & {"hg", "ht"}
+
+
+def test_host_allocations_are_locked(boards: Boards) -> None:
+    allocation = allocate(boards("usm_s10"), Kind.HOST)
+    assert "lo" in flags_of_mapping(allocation.address)
+
+
+UNLOCKED = """
+import os, resource
+from fpgart import config
+from fpgart.board import simulated_board
+from fpgart.board.catalogue import describe
+from fpgart.notices import NOTICES
+class Listener:
+    def lock_refused(self, size, limit): print(size, limit)
+NOTICES.listen(Listener())
+board = simulated_board.SimulatedBoard(describe("usm_s10"))
+resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
+if os.getuid() == 0:
+    os.setuid(65534)  # root may lock everything
+board.host_alloc(4096, 64)
+board.host_alloc(1 << 20, 64)
+"""
+
+
+def test_host_memory_that_the_system_does_not_lock_is_told() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", UNLOCKED],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "FPGART_LOG": "stderr"},
+    )
+    assert result.stdout.split() == [str(1 << 20), "65536"], result.stderr
+    assert "1048576 bytes of host memory for a board are not locked: the system allows 65536 bytes" in result.stderr

@@ -316,6 +316,28 @@ static void arguments(void)
     release(out);
 }
 
+static void beside_shared_virtual_memory(void)
+{
+    cl_device_svm_capabilities svm = 0;
+    const cl_int seven = 7;
+    must(clGetDeviceInfo(host.device, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, NULL),
+         "CL_DEVICE_SVM_CAPABILITIES");
+    if ((svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) == 0)
+        return;
+    cl_int *in = clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0), *out = allocate(DEVICE);
+    cl_kernel kernel = new_kernel(&host, "from_constant");
+    must_be(in != NULL, "clSVMAlloc");
+    must(clEnqueueSVMMemFill(host.queue, in, &seven, sizeof seven, SIZE, 0, NULL, NULL),
+         "clEnqueueSVMMemFill");
+    must(clSetKernelArgSVMPointer(kernel, 0, in), "clSetKernelArgSVMPointer");
+    must(set_pointer(kernel, 1, out), "clSetKernelArgMemPointerINTEL");
+    launch(host.queue, kernel, 1, NULL);
+    must_be(first_of(out) == 14, "a kernel has both kinds of memory");
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+    clSVMFree(host.context, in);
+    release(out);
+}
+
 /* A promise of boards: the specification knows no alignment of arguments. */
 static void alignment_of_arguments(void)
 {
@@ -608,6 +630,7 @@ int main(int count, char **words)
     if (can(HOST, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))
         buffers_from_and_to_host_allocations();
     arguments();
+    beside_shared_virtual_memory();
     no_kind_is_indirect_at_first();
     plain_free_waits_for_nobody();
     wait_lists_and_events();

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import os
+import resource
 import threading
 import time
 from pathlib import Path
 
-from fpgart import config
-from fpgart._native import lib
+from fpgart import config, log
+from fpgart._native import ffi, lib
 from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import round_up
 from fpgart.board.mmd import BoardError, Traffic
+from fpgart.notices import NOTICES
 
 PAGE = 4096
 HUGE_PAGE = 2 << 20
@@ -27,6 +29,17 @@ def huge_pages_are_free() -> bool:
         return int(Path(f"/sys/kernel/mm/hugepages/hugepages-{HUGE_PAGE >> 10}kB/free_hugepages").read_text()) > 0
     except (OSError, ValueError):
         return False
+
+
+def tell_unlocked(size: int) -> None:
+    """Host memory for a board that the system did not lock: it is as usable here, and boards' drivers refuse it."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    log.note(
+        f"{size} bytes of host memory for a board are not locked: the system allows {limit} bytes (RLIMIT_MEMLOCK, "
+        "ulimit -l); a board's driver locks all of it"
+    )
+    for listener in NOTICES.lock_refused:
+        listener(size, limit)
 
 
 class SimulatedBoard:
@@ -116,11 +129,15 @@ class SimulatedBoard:
         if given:
             self.traffic[call].add(size)
             return given
-        page = HUGE_PAGE if size > PAGE and huge_pages_are_free() else PAGE
+        watched = call == "shared_alloc" and config.touches_are_watched()
+        page = HUGE_PAGE if not watched and size > PAGE and huge_pages_are_free() else PAGE
         length = round_up(size, page) + max(0, alignment - page)
-        mapping = int(lib.map_pinned(length))
+        locked = ffi.new("int *")
+        mapping = int((lib.map_watched if watched else lib.map_pinned)(length, locked))
         if not mapping:
             return 0
+        if not locked[0]:
+            tell_unlocked(size)
         address = round_up(mapping, max(alignment, 1))
         self._host_allocations[address] = mapping, length
         self.traffic[call].add(size)

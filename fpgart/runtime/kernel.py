@@ -546,16 +546,19 @@ class LaunchKernel:
         device = self.device
         if device.before_kernel is not None:
             device.before_kernel(self.kernel.name)
-        if self.usm is not None:
-            self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'")
+        watched = self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'") if self.usm else ()
         begin = monotonic_ns()
         engine_kernel = self.kernel.engine_kernel_on(self.program)
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
-        engine_kernel.launch(
-            pack_arguments(packed), self.dimensions, self.engine_sizes, self.has_local, reaches, device.network
-        )
+        try:
+            engine_kernel.launch(
+                pack_arguments(packed), self.dimensions, self.engine_sizes, self.has_local, reaches, device.network
+            )
+        finally:
+            for allocation in watched:
+                allocation.left_by_kernel()
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()

@@ -10,6 +10,8 @@ allocation is on one side or the other, page range by page range, as hints and k
 from __future__ import annotations
 
 import enum
+import re
+import threading
 from bisect import insort
 from collections.abc import Iterator
 from time import monotonic_ns
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from fpgart.runtime.context import Context
 
 PAGE = 4096
+TOUCHING = threading.Lock()
 DEFAULT_ALIGNMENT = 128  # the largest data type of OpenCL C: long16, double16
 
 
@@ -60,8 +63,10 @@ class UsmAllocation:
         "location",
         "number",
         "pointer",
+        "running",
         "sides",
         "size",
+        "watched",
     )
 
     def __init__(
@@ -82,6 +87,10 @@ class UsmAllocation:
         self.flags = flags
         self.location = location
         self.number = 0
+        self.watched = kind is Kind.SHARED and config.touches_are_watched()
+        """Whether the host's touches bring ranges back to its side."""
+        self.running = 0
+        """Kernels that may touch it now; TOUCHING guards it."""
         self.block: Block | None = None
         self.pointer = self.address = pointer
         begins_on_device = flags & cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL
@@ -116,8 +125,40 @@ class UsmAllocation:
         kept = list(self._without(begin, end))
         insort(kept, (begin, end, side), key=lambda part: part[0])
         self.sides = _joined(kept)
+        if self.watched and side is not None:
+            self._forget_touches(begin, end)
         for listener in NOTICES.usm_migrated:
             listener(self, offset, moved, side, now, reason)
+
+    # What the host touches between kernels, where that is watched
+
+    def used_by_kernel(self) -> None:
+        """One more kernel may touch it from now on; what the host has touched since the last one is told first."""
+        with TOUCHING:
+            if not self.running:
+                self.take_touches()
+            self.running += 1
+
+    def left_by_kernel(self) -> None:
+        with TOUCHING:
+            self.running -= 1
+            self._forget_touches(0, self.size)
+
+    def take_touches(self) -> None:
+        """What the host has touched of ranges on a device's side is on the host's again."""
+        for begin, end, side in list(self.sides):
+            if side is None:
+                continue
+            pages = -(-(end - begin) // PAGE)
+            touched = ffi.new("char[]", pages)
+            if lib.touched_pages(self.pointer + begin, pages, touched) <= 0:
+                continue
+            for first, count in _runs(ffi.buffer(touched)[:]):
+                offset = begin + first * PAGE
+                self.move(offset, min(count * PAGE, self.size - offset), None, "touched by the host")
+
+    def _forget_touches(self, begin: int, end: int) -> None:
+        lib.forget_touches(self.pointer + begin, -(-(end - begin) // PAGE) * PAGE)
 
     def _within(self, begin: int, end: int) -> Iterator[tuple[int, int, Device | None]]:
         for start, stop, owner in self.sides:
@@ -130,6 +171,12 @@ class UsmAllocation:
                 yield start, min(stop, begin), owner
             if stop > end:
                 yield max(start, end), stop, owner
+
+
+def _runs(marks: bytes) -> Iterator[tuple[int, int]]:
+    """Index and length of each run of ones."""
+    for found in re.finditer(b"\1+", marks):
+        yield found.start(), found.end() - found.start()
 
 
 def _joined(parts: list[tuple[int, int, Device | None]]) -> list[tuple[int, int, Device | None]]:
@@ -236,6 +283,8 @@ def free(context: Context, pointer: int) -> None:
 
 
 def give_back(allocation: UsmAllocation) -> None:
+    if allocation.watched and not allocation.running:
+        allocation.take_touches()
     for listener in NOTICES.usm_freed:
         listener(allocation)
     if allocation.block is not None:
@@ -276,6 +325,7 @@ class UsmTransfer(Transfer):
     """What copying and filling have in common: the devices of their allocations are kept busy."""
 
     __slots__ = ("places", "size")
+    name_of_command = ""
 
     def __init__(self, device: Device, places: tuple[Place, ...], size: int) -> None:
         super().__init__(device)
@@ -292,11 +342,19 @@ class UsmTransfer(Transfer):
     def run(self) -> None:
         raise NotImplementedError
 
+    def settle_on_host(self) -> None:
+        """Who copies or fills shared memory is the host, or the board's DMA in the host's memory."""
+        for place in self.places:
+            allocation = place.allocation
+            if allocation is not None and allocation.kind is Kind.SHARED:
+                allocation.move(place.pointer - allocation.pointer, self.size, None, self.name_of_command)
+
 
 class UsmCopy(UsmTransfer):
     """Bytes from one pointer to another: through the MMD where a side is a device's, else by the host."""
 
     __slots__ = ()
+    name_of_command = "clEnqueueMemcpyINTEL"
 
     @property
     def way(self) -> Direction:  # type: ignore[override]
@@ -312,6 +370,7 @@ class UsmCopy(UsmTransfer):
         return self.device.occupancy.lanes(self.way)
 
     def run(self) -> None:
+        self.settle_on_host()
         target, source = self.places
         if target.block is not None and source.block is not None:
             copy_block(source.block, source.board_address, target.block, target.board_address, self.size)
@@ -327,6 +386,7 @@ class UsmFill(UsmTransfer):
     """A repeated pattern, written from the host at most 1 MiB at a time where the memory is a device's."""
 
     __slots__ = ("pattern",)
+    name_of_command = "clEnqueueMemFillINTEL"
     way = Direction.IN
 
     def __init__(self, device: Device, place: Place, pattern: bytes, size: int) -> None:
@@ -334,6 +394,7 @@ class UsmFill(UsmTransfer):
         self.pattern = pattern
 
     def run(self) -> None:
+        self.settle_on_host()
         (place,) = self.places
         block = place.block
         if block is None:
@@ -375,14 +436,19 @@ class UsmUse:
     def may_touch(self, allocation: UsmAllocation) -> bool:
         return allocation in self.allocations or bool(self.indirect & Indirect.of(allocation.kind))
 
-    def bring(self, context: Context, device: Device, reason: str) -> None:
-        """Shared allocations are on the device's side when the kernel runs."""
+    def bring(self, context: Context, device: Device, reason: str) -> list[UsmAllocation]:
+        """Shared allocations are on the device's side when the kernel runs. Gives those whose touches are watched."""
         wanted = list(self.allocations)
         if self.indirect & Indirect.SHARED:
             wanted += [a for a in context.usm.all() if a.kind is Kind.SHARED and device in a.givers]
+        watched = []
         for allocation in wanted:
             if allocation.kind is Kind.SHARED:
+                if allocation.watched:
+                    allocation.used_by_kernel()
+                    watched.append(allocation)
                 allocation.move(0, allocation.size, device, reason)
+        return watched
 
 
 def uses(operation: object, allocation: UsmAllocation) -> bool:

@@ -107,6 +107,10 @@ class Report:
     """Everything that `fpgart report` shows."""
 
     boards: dict[int, str] = field(default_factory=dict)
+    unlocked: Traffic = field(default_factory=Traffic)
+    """Host memory for boards that the system did not lock."""
+    lock_limit: int = 0
+    """Bytes that it locks at most (RLIMIT_MEMLOCK)."""
     whole: bool = False
     """Whether the trace has its end; not so after a crash."""
     microseconds: float = 0.0
@@ -193,6 +197,10 @@ def _take(report: Report, event: Args) -> None:
     category, name = event.get("cat"), event.get("name", "")
     if category == "fpgart" and name == "board":
         report.boards[args["device"]] = args["board"]
+    elif category == "fpgart" and name == "not locked":
+        report.unlocked.calls += 1
+        report.unlocked.bytes += args["size"]
+        report.lock_limit = args["limit"]
     elif category == "fpgart" and name == "end":
         report.whole = True
     elif category == "api":
@@ -519,6 +527,12 @@ def heading(report: Report) -> list[str]:
     lines = [f"{boards or 'no device'}; {times(calls, 'call')} in {report.microseconds / 1000:.1f} ms"]
     if not report.whole:
         lines.append("the trace has no end: the process was killed, or still runs")
+    if report.unlocked.calls:
+        lines.append(
+            f"  host memory for boards that is not locked: {times(report.unlocked.calls, 'allocation')}, "
+            f"{in_words(report.unlocked.bytes)}; the system allows {in_words(report.lock_limit)} (ulimit -l), "
+            "a board's driver locks all"
+        )
     for words, number in report.errors.most_common():
         lines.append(f"  error{f' ({number} times)' if number > 1 else ''}: {words}")
     return lines
@@ -577,6 +591,7 @@ def as_json(report: Report) -> str:
     facts = {
         "boards": report.boards,
         "whole": report.whole,
+        "unlocked": asdict(report.unlocked),
         "microseconds": report.microseconds,
         "calls": report.calls,
         "errors": report.errors,

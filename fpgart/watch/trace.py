@@ -4,7 +4,8 @@
 A JSON array, one event per line, written as it goes: after a crash all lines but perhaps the last are
 whole. Tracks: one per host thread (process 1), one per command queue under its device (process 2 + id).
 
-- cat "fpgart": begin (whose trace it is: run of `fpgart run`, process), board, end.
+- cat "fpgart": begin (whose trace it is: run of `fpgart run`, process), board, not locked (host memory, args size and
+  the system's limit), end.
 - cat "api": a call of the host. Reference counting is answered in C and does not show.
 - cat "mmd": a call through the MMD, args device, address (the board's), size, buffer, operation.
 - cat "memory": reserve or free of a block, args device, memory, bank (and last_bank where it straddles several),
@@ -355,6 +356,9 @@ class Trace:
         if allocation.block is not None:
             args["address"] = hex(allocation.block.address)
         return args
+
+    def lock_refused(self, size: int, limit: int) -> None:
+        self.emit("fpgart", "not locked", monotonic_ns(), None, {"size": size, "limit": limit})
 
     def mmd_call(self, name: str, device: int, begin: int, size: int, **more: Any) -> None:
         """One call through the MMD; addresses are given as integers under names that end in address."""
