@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from time import sleep
 
 import pytest
 from machine import Machine
 
 from fpgart import opencl as cl
+from fpgart.board.mmd import BoardError, Info, OfflineInfo
+from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.errors import InvalidBinary, InvalidKernelArgs
 from fpgart.runtime.buffer import CHUNK
 from fpgart.runtime.event import Operation
@@ -214,6 +217,87 @@ def test_a_launch_on_another_device_moves_the_buffer_there(boards: Boards) -> No
     assert machine.calls(0) == {"write": (1, 4096), "read": (1, 4096)}
     assert machine.calls(1) == {"write": (1, 4096)}
     assert first_byte(machine, buffer) == 1
+
+
+def test_a_copy_between_devices_yields_to_the_boards_until_it_has_ended(boards: Boards) -> None:
+    machine = boards("a10_ref", "usm_s10")
+    buffer = machine.buffer(2 * CHUNK + 5)
+    machine.write(buffer, DATA)
+    yields: list[int] = []
+    for number, device in enumerate(machine.devices):
+        yield_now = device.mmd.yield_now
+
+        def watched(number: int = number, yield_now: Callable[[], bool] = yield_now) -> bool:
+            yields.append(number)
+            return yield_now()
+
+        device.mmd.yield_now = watched  # type: ignore[method-assign]
+    operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+    machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
+    assert set(yields) == {0, 1}
+    assert machine.read(buffer, 4096) == DATA
+
+
+def test_a_copy_between_devices_that_fails_ends_when_nothing_is_under_way_any_more(boards: Boards) -> None:
+    machine = boards("a10_ref", "a10_ref")
+    buffer = machine.buffer(2 * CHUNK)
+    machine.write(buffer, DATA)
+    source, target = (device.mmd for device in machine.devices)
+    ended: list[str] = []
+
+    def failing_read(board: int, host: int, size: int) -> None:
+        if board > 0x400:
+            raise BoardError("no second piece")
+        SimulatedBoard.read(source, board, host, size)  # type: ignore[arg-type]
+
+    def slow_write(host: int, board: int, size: int) -> None:
+        sleep(0.05)
+        ended.append("write")
+
+    source.read, target.write = failing_read, slow_write  # type: ignore[method-assign]
+    operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+    event = machine.queues[1].enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation)
+    machine.queues[1].finish()
+    assert event.status == cl.CL_OUT_OF_RESOURCES
+    assert ended == ["write"]
+
+
+def test_the_end_of_a_kernel_is_an_interrupt_of_its_board(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment)
+    machine.run(kernel)
+    machine.device.mmd.set_interrupt_handler(lambda: None)
+    machine.run(kernel)
+    assert machine.device.kernels_run == 1
+
+
+def test_a_transfer_that_was_started_ends_with_its_status(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    machine.device.open()
+    told: list[tuple[int, str]] = []
+    mmd = machine.device.mmd
+    mmd.set_status_handler(lambda operation, error: told.append((operation, str(error))))
+
+    def fail() -> None:
+        raise BoardError("it failed")
+
+    mmd.start(7, lambda: None)
+    mmd.start(8, fail)
+    while len(told) < 2:
+        mmd.yield_now()
+    assert sorted(told) == [(7, "None"), (8, "it failed")]
+
+
+@pytest.mark.parametrize(("board", "ways", "host"), [("usm_s10", 1, 7), ("hetero", 2, 0)])
+def test_the_mmd_says_what_the_board_is(boards: Boards, board: str, ways: int, host: int) -> None:
+    mmd = boards(board).device.mmd
+    assert mmd.get_info(Info.BOARD_NAME) == mmd.get_offline_info(OfflineInfo.BOARD_NAMES) == board
+    assert mmd.get_info(Info.CONCURRENT_READS_OR_WRITES) == ways
+    assert mmd.get_info(Info.HOST_MEM_CAPABILITIES) == host
+    for query in Info:
+        assert mmd.get_info(query) is not None
+    for offline in OfflineInfo:
+        assert mmd.get_offline_info(offline) is not None
 
 
 def test_a_buffer_given_twice_is_in_one_place(boards: Boards) -> None:

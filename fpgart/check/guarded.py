@@ -12,10 +12,9 @@ from collections import deque
 from dataclasses import dataclass
 
 from fpgart._native import lib
-from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import round_up
 from fpgart.board.memory_system import GlobalMemories, Region
-from fpgart.board.mmd import Mmd, Traffic
+from fpgart.board.mmd import Around, Mmd
 
 PAGE = 4096
 MOST_BURIED = 4096
@@ -61,25 +60,15 @@ class _Grave:
     region: int
 
 
-class GuardedMmd:
+class GuardedMmd(Around):
     """An `Mmd` whose memory is closed where no block is, and whose host memory stays empty when it is freed."""
 
     def __init__(self, mmd: Mmd) -> None:
-        self._mmd = mmd
+        super().__init__(mmd)
         self._lock = threading.RLock()
         self._sizes: dict[int, int] = {}
         self._graves: deque[_Grave] = deque()
-        self.close, self.aperture = mmd.close, mmd.aperture
         self.write, self.read, self.copy, self.program = mmd.write, mmd.read, mmd.copy, mmd.program
-        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
-
-    @property
-    def description(self) -> BoardDescription:
-        return self._mmd.description
-
-    @property
-    def traffic(self) -> dict[str, Traffic]:
-        return self._mmd.traffic
 
     def open(self) -> None:
         """Raises BoardError, as the board does."""

@@ -20,6 +20,7 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart._native import lib
 from fpgart.board.first_fit import round_up
+from fpgart.board.mmd import BoardError
 from fpgart.errors import InvalidValue, MemObjectAllocationFailure, OutOfHostMemory
 from fpgart.notices import NOTICES
 from fpgart.runtime.device import Block, Device
@@ -483,28 +484,36 @@ CHUNK = 8 << 20
 def copy_block(source: Block, from_address: int, target: Block, to_address: int, size: int) -> None:
     """Bytes from one block to another: within a board by its own copy, else through the host.
 
-    Through the host it is 8 MiB at a time, one piece being written while the next one is read.
+    Through the host it is 8 MiB at a time, one piece being written while the next one is read. The boards work by
+    themselves meanwhile, and the caller yields to them.
     """
     if source.device is target.device:
         source.device.mmd.copy(from_address, to_address, size)
         return
-    read, write = source.device.mmd.read, target.device.mmd.write
-    if size <= CHUNK:
-        staging = HostStore(size)
-        read(from_address, staging.address, size)
-        write(staging.address, to_address, size)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-    from contextvars import copy_context
+    reader, writer = source.device, target.device
+    stores = [HostStore(min(size, CHUNK)) for _ in range(min(2, -(-size // CHUNK)))]
+    reader.mmd.read(from_address, stores[0].address, min(size, CHUNK))
+    for index, done in enumerate(range(0, size, CHUNK)):
+        full, empty = stores[index % len(stores)], stores[(index + 1) % len(stores)]
+        piece, following = min(CHUNK, size - done), min(CHUNK, size - done - CHUNK)
+        begun = [(writer, writer.start(partial(writer.mmd.write, full.address, to_address + done, piece)))]
+        if following > 0:
+            address = from_address + done + CHUNK
+            begun.append((reader, reader.start(partial(reader.mmd.read, address, empty.address, following))))
+        wait_for_transfers(begun)
 
-    stores = HostStore(CHUNK), HostStore(CHUNK)
-    with ThreadPoolExecutor(1, "fpgart pipeline") as pipeline:
-        written = None
-        for index, done in enumerate(range(0, size, CHUNK)):
-            store, step = stores[index % 2], min(CHUNK, size - done)
-            read(from_address + done, store.address, step)
-            if written is not None:
-                written.result()
-            written = pipeline.submit(copy_context().run, write, store.address, to_address + done, step)
-        assert written is not None
-        written.result()
+
+def wait_for_transfers(begun: list[tuple[Device, int]]) -> None:
+    """Yield to the boards until all their transfers have ended. Raises the first's BoardError, but not before."""
+    failure: BoardError | None = None
+    while begun:
+        for device, operation in list(begun):
+            try:
+                if not device.has_ended(operation):
+                    device.mmd.yield_now()
+                    continue
+            except BoardError as error:
+                failure = failure or error
+            begun.remove((device, operation))
+    if failure is not None:
+        raise failure

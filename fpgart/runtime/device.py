@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING
 
 from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemorySystem, Region
-from fpgart.board.mmd import BoardError, Mmd
+from fpgart.board.mmd import BoardError, Capability, Info, Mmd
 from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
 from fpgart.runtime.occupancy import Occupancy
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from fpgart.runtime.context import Context
     from fpgart.runtime.platform import Platform
     from fpgart.runtime.scheduler import Scheduler
+
+OPERATIONS = count(1)
+"""Numbers of transfers that go on by themselves."""
 
 
 class Block:
@@ -84,7 +88,9 @@ class Device:
         self.memories = memories
         self.ready_transfers = scheduler.new_ready_list(ends_by_itself=True)
         self.ready_kernels = scheduler.new_ready_list(ends_by_itself=False)
-        self.occupancy = Occupancy(full_duplex=mmd.description.full_duplex, cores=mmd.description.cores)
+        self.occupancy = Occupancy(
+            full_duplex=mmd.get_info(Info.CONCURRENT_READS_OR_WRITES) == 2, cores=mmd.description.cores
+        )
         self.loaded: dict[str, Region | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
         self.cores = mmd.description.cores
@@ -105,6 +111,8 @@ class Device:
         self.before_kernel: Callable[[str], None] | None = None
         """Called with the name of a kernel that is about to run; may raise BoardError."""
         self._opened = False
+        self._ended: dict[int, BoardError | None] = {}
+        """Transfers that went on by themselves and have ended, well (None) or not."""
         self.kernels_run = 0
         self.kernel_ns = 0
 
@@ -129,7 +137,37 @@ class Device:
                 self.mmd.open()
             except BoardError as error:
                 raise DeviceNotAvailable(str(error)) from None
+            self.mmd.set_status_handler(self._transfer_ended)
+            self.mmd.set_interrupt_handler(self._kernel_ended)
+            self.mmd.set_device_interrupt_handler(self.exception)
             self._opened = True
+
+    # What the board tells
+
+    def _kernel_ended(self) -> None:
+        self.kernels_run += 1
+
+    def _transfer_ended(self, operation: int, error: BoardError | None) -> None:
+        self._ended[operation] = error
+
+    def start(self, transfer: Callable[[], None]) -> int:
+        """Begin a transfer of this board's Mmd that goes on by itself; gives its operation's number."""
+        operation = next(OPERATIONS)
+        self.mmd.start(operation, transfer)
+        return operation
+
+    def has_ended(self, operation: int) -> bool:
+        """Whether a transfer that was started has ended, asked until it has; raises BoardError if it failed."""
+        if operation not in self._ended:
+            return False
+        error = self._ended.pop(operation)
+        if error is not None:
+            raise error
+        return True
+
+    def capabilities(self, query: Info) -> Capability:
+        """What the board can do with a kind of unified shared memory."""
+        return Capability(int(self.mmd.get_info(query)))
 
     def _own_interleaving(self) -> tuple[bool, ...]:
         return tuple(memory.interleaved for memory in self.board.memories)

@@ -562,7 +562,7 @@ class LaunchKernel:
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()
-        device.kernels_run += 1
+        device.mmd.interrupt()
         device.kernel_ns += monotonic_ns() - begin
 
     def reaches(self) -> tuple[Reach, ...]:

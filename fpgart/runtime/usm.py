@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
-from fpgart.board.description import AllocationType
+from fpgart.board.mmd import Capability, Info
 from fpgart.errors import InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import NUMBERS, HostStore, copy_block
@@ -472,6 +472,13 @@ def blocking_free(context: Context, pointer: int) -> None:
     free(context, pointer)
 
 
+CAPABILITIES = {
+    Kind.HOST: Info.HOST_MEM_CAPABILITIES,
+    Kind.DEVICE: Info.DEVICE_MEM_CAPABILITIES,
+    Kind.SHARED: Info.SHARED_MEM_CAPABILITIES,
+}
+
+
 def supports(device: Device, kind: Kind) -> bool:
     """Whether the board's memories take allocations of that kind."""
-    return device.board.can_hold(AllocationType[kind.name])
+    return Capability.SUPPORTED in device.capabilities(CAPABILITIES[kind])

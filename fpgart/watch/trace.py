@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.board.description import BoardDescription
-from fpgart.board.mmd import Mmd, Traffic
+from fpgart.board.mmd import Around, Mmd
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event, Operation
@@ -522,24 +522,15 @@ def _described(operation: Operation) -> dict[str, Any]:
     return {}
 
 
-class TracedMmd:
+class TracedMmd(Around):
     """An Mmd whose calls are told to a trace."""
 
     def __init__(self, mmd: Mmd, device: int, trace: Trace) -> None:
-        self._mmd = mmd
+        super().__init__(mmd)
         self._device = device
         self._trace = trace
-        self.open, self.close, self.aperture = mmd.open, mmd.close, mmd.aperture
-        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
+        self.open = mmd.open
         trace.introduce(device, mmd.description)
-
-    @property
-    def description(self) -> BoardDescription:
-        return self._mmd.description
-
-    @property
-    def traffic(self) -> dict[str, Traffic]:
-        return self._mmd.traffic
 
     def write(self, host: int, board: int, size: int) -> None:
         begin = monotonic_ns()
