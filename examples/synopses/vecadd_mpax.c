@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Three vectors that together are larger than what a DSP can be shown: added in four launches, each
- * of a quarter of them, as sub-buffers. On small_66ak2x.xml, a 66AK2x of a 64th of the size. */
+ * of a quarter of them, as sub-buffers. On small_66ak2x.xml, where that is 24 MiB. */
 #include "synopsis.h"
 
 enum { PARTS = 4, COUNT = 32 << 18, SIZE = COUNT * sizeof(cl_int), PART = SIZE / PARTS };
