@@ -51,6 +51,8 @@ class Notices:
         "range_refused",
         "region_mapped",
         "region_unmapped",
+        "regions_restored",
+        "regions_set",
         "svm_allocated",
         "svm_freed",
         "user_event_ended",
@@ -84,6 +86,10 @@ class Notices:
         """(buffer, pointer, offset, bytes, flags): clEnqueueMapBuffer gives a region out, on the calling thread."""
         self.region_unmapped: tuple[Listener, ...] = ()
         """(buffer, pointer, offset, bytes, flags): clEnqueueUnmapMemObject takes it back, on the calling thread."""
+        self.regions_set: tuple[Listener, ...] = ()
+        """(launch, showing): a board shows a kernel memory in regions, from now until it has ended."""
+        self.regions_restored: tuple[Listener, ...] = ()
+        """(launch, showing): the kernel has ended, and the regions show again what they show at boot."""
         self.range_refused: tuple[Listener, ...] = ()
         """(buffer, offset, bytes): a command would leave its buffer; the call gives an error."""
         self.pointer_refused: tuple[Listener, ...] = ()

@@ -168,6 +168,11 @@ class BoardDescription:
     timing: Timing = Timing()
 
     @property
+    def has_svm(self) -> bool:
+        """Whether kernels reach memory of the host by its own addresses."""
+        return True
+
+    @property
     def macros(self) -> tuple[str, ...]:
         """What compilers for such boards define, as NAME or NAME=VALUE."""
         return ("INTELFPGA_CL", "ALTERA_CL")

@@ -35,7 +35,7 @@ class Block:
     `mapped` counts the host's mappings of it, where the board's memory is the host's own.
     """
 
-    __slots__ = ("device", "mapped", "owner", "pointer", "region", "running", "users")
+    __slots__ = ("device", "mapped", "owner", "pointer", "program", "region", "running", "users")
 
     def __init__(self, device: Device, region: Region, owner: int) -> None:
         self.device = device
@@ -43,6 +43,8 @@ class Block:
         self.pointer = device.mmd.aperture(region.address)
         """Where the board's memory at the block's begin appears in this process."""
         self.owner = owner
+        self.program = ""
+        """The identity of the program whose code it holds; "" for contents of the host."""
         self.users: dict[int, None] = {}
         self.running = 0
         self.mapped = 0
@@ -91,8 +93,9 @@ class Device:
         self.occupancy = Occupancy(
             full_duplex=mmd.get_info(Info.CONCURRENT_READS_OR_WRITES) == 2, cores=mmd.description.cores
         )
-        self.loaded: dict[str, Region | None] = {}
+        self.loaded: dict[str, Block | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
+        self.has_svm = mmd.description.has_svm
         self.cores = mmd.description.cores
         """How many tasks can run at once; 0 for no limit."""
         self.contexts: Living[Context] = Living()
@@ -217,9 +220,20 @@ class Device:
                 listener(self, size, owner)
             return None
         self.mmd.in_use(region.address, size)
+        return self._taken(Block(self, region, owner))
+
+    def allocate_program(self, size: int, identity: str, owner: int) -> Block | None:
+        """A block for a program's code, where programs are kept in memory; None when there is no room."""
+        region = self.memories.allocate_program(size)
+        if region is None:
+            return None
         block = Block(self, region, owner)
+        block.program = identity
+        return self._taken(block)
+
+    def _taken(self, block: Block) -> Block:
         with self._taking:
-            self._live[region.address] = block
+            self._live[block.address] = block
         for listener in NOTICES.block_reserved:
             listener(block)
         return block
@@ -234,9 +248,9 @@ class Device:
 
     def unload(self, identity: str) -> None:
         """Forget a program; where programs lie in memory, that is free again."""
-        region = self.loaded.pop(identity, None)
-        if region is not None:
-            self.memories.free(region)
+        block = self.loaded.pop(identity, None)
+        if block is not None:
+            block.release()
 
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:

@@ -184,7 +184,7 @@ class Kernel:
         """The operation that runs the kernel with today's arguments.
 
         `sizes`: offset, global and local size, three each. Room for the buffers is reserved now.
-        Raises InvalidKernelArgs, MemObjectAllocationFailure, OutOfResources.
+        Raises InvalidKernelArgs, InvalidOperation, MemObjectAllocationFailure, OutOfResources.
         """
         snapshot: list[Argument] = []
         buffers: list[tuple[int, Buffer]] = []
@@ -215,11 +215,19 @@ class Kernel:
         launch.pipes = pipes
         if has_local:
             launch.engine_sizes = for_engine(self, device, launch.sizes)
+        if not device.has_svm:
+            self._refuse_svm(device, snapshot)
         if len(self.context.usm):
             launch.usm = self._usm_use(device, snapshot)
         if device.knows_memories:
             launch.reserve()
         return launch
+
+    def _refuse_svm(self, device: Device, arguments: list[Argument]) -> None:
+        """Raises InvalidOperation for pointers into shared virtual memory, which the device does not reach."""
+        for index, (kind, _, value) in enumerate(arguments):
+            if kind == POINTER and isinstance(value, int) and self.context.svm.find(value) is not None:
+                raise InvalidOperation(f"{self.describe(index)} is shared virtual memory, {_not_reached_by(device)}")
 
     def _usm_use(self, device: Device, arguments: list[Argument]) -> UsmUse:
         """What a launch does with unified shared memory; puts into `arguments` where kernels find it.
@@ -552,6 +560,9 @@ class LaunchKernel:
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
+        if self.showing is not None and self.showing.regions:
+            for listener in NOTICES.regions_set:
+                listener(self, self.showing)
         try:
             engine_kernel.launch(
                 pack_arguments(packed), self.dimensions, self.engine_sizes, self.has_local, reaches, device.network
@@ -559,6 +570,9 @@ class LaunchKernel:
         finally:
             for allocation in watched:
                 allocation.left_by_kernel()
+            if self.showing is not None and self.showing.regions:
+                for listener in NOTICES.regions_restored:
+                    listener(self, self.showing)
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()

@@ -262,6 +262,9 @@ def _life(report: Report, number: int) -> BufferLife:
 def _take_block(report: Report, name: str, args: Args, at: float) -> None:
     life = _life(report, args["buffer"])
     life.size = life.size or args["size"]
+    if "program" in args:
+        life.kind, life.created = "program", at if name == "reserve" else life.created
+        life.released = at if name == "free" else None
     banks = banks_in_words(args["bank"], args.get("last_bank") or args["bank"])
     words = f"device {args['device']}, {args['memory']} {banks} at {args['address']}"
     if name == "reserve":
@@ -545,7 +548,7 @@ def _life_in_words(life: BufferLife) -> list[str]:
     end = f"to {life.released / 1000:.3f} ms" if life.released is not None else "never released"
     part = f", part of buffer {life.parent}" if life.parent else ""
     moved = f"; {times(life.copies, 'copy')}, {in_words(life.copied_bytes)}" if life.copies else ""
-    lines = [f"  buffer {life.number}: {in_words(life.size)}{part}, {begin} {end}{moved}"]
+    lines = [f"  {life.kind} {life.number}: {in_words(life.size)}{part}, {begin} {end}{moved}"]
     for place in life.places:
         until = f"to {place.end / 1000:.3f} ms" if place.end is not None else "to the end"
         lines.append(f"    {place.words}, from {place.begin / 1000:.3f} ms {until}")

@@ -16,6 +16,7 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its time there, in processes of
   their own (1000 + id): args command, queued, submit, begin, end (nanoseconds), bound, busy (by resource), size.
 - cat "usm": allocate or free of unified shared memory, migrate of a shared range.
+- cat "mapping": set or default of the regions in which a kernel is shown memory, args device, kernel, regions.
 - cat "fault": a fault that was asked for, as long as it delayed the call, args device, call.
 """
 
@@ -37,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.board.description import BoardDescription
+from fpgart.board.memory_system import Showing
 from fpgart.board.mmd import Around, Mmd
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device
@@ -320,14 +322,19 @@ class Trace:
     @staticmethod
     def _block(block: Block) -> dict[str, Any]:
         first, last = block.banks
-        return {
+        facts: dict[str, Any] = {
             "device": block.device.id,
             "memory": block.device.memories.name_of(block.memory),
             "bank": first,
             "address": hex(block.address),
             "size": block.region.size,
             "buffer": block.owner,
-        } | ({"last_bank": last} if last > first else {})
+        }
+        return (
+            facts
+            | ({"last_bank": last} if last > first else {})
+            | ({"program": block.program} if block.program else {})
+        )
 
     def usm_allocated(self, allocation: UsmAllocation) -> None:
         args = self._allocation(allocation)
@@ -409,6 +416,19 @@ class Trace:
         duration = 0 if source is target else monotonic_ns() - begin
         self.emit("device", "migration", begin, duration, args, queue)
 
+    # Regions in which a kernel is shown memory
+
+    def regions_set(self, launch: LaunchKernel, showing: Showing) -> None:
+        self._mapping("set", launch, showing)
+
+    def regions_restored(self, launch: LaunchKernel, showing: Showing) -> None:
+        self._mapping("default", launch, showing)
+
+    def _mapping(self, name: str, launch: LaunchKernel, showing: Showing) -> None:
+        operation, queue = _operation.get()
+        args = {"device": launch.device.id, "operation": operation, "kernel": launch.kernel.name}
+        self.emit("mapping", name, monotonic_ns(), None, args | {"regions": _regions(showing)}, queue)
+
     # The simulated clock
 
     def modelled(self, event: Event, command: Command, steps: list[StepTime]) -> None:
@@ -461,6 +481,14 @@ def _where(block: Block | None) -> str:
     return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.address:#x}"
 
 
+def _regions(showing: Showing) -> list[dict[str, Any]]:
+    """What a kernel is shown where."""
+    return [
+        {"physical": f"{region.physical:#x}", "kernel": f"{region.kernel:#x}", "size": region.size}
+        for region in showing.regions
+    ]
+
+
 def _on_host(*buffers: Buffer) -> dict[str, Any]:
     """Said of a command that no board had anything to do with: its buffers are in the host's memory."""
     return {"on_host": True} if all(buffer.owner.on_host for buffer in buffers) else {}
@@ -492,10 +520,7 @@ def _described(operation: Operation) -> dict[str, Any]:
                 {"buffer": buffer.owner.number, "size": buffer.size, "at": f"{address:#x}"}
                 for (_, buffer), address in zip(operation.buffers, operation.showing.addresses, strict=True)
             ]
-            facts["regions"] = [
-                {"physical": f"{region.physical:#x}", "kernel": f"{region.kernel:#x}", "size": region.size}
-                for region in operation.showing.regions
-            ]
+            facts["regions"] = _regions(operation.showing)
         return facts
     if isinstance(operation, UsmTransfer):
         facts = {"size": operation.size}
