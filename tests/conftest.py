@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accounts import check_accounts
 from hypothesis import settings
 from machine import Machine, machine_of
 
@@ -61,6 +62,7 @@ def report_in_all_forms(file: Path) -> None:
         events = report.ordered(file)
     except report.TraceError:  # a test of damaged traces
         return
+    check_accounts(events)
     found = report.of(events)
     report.as_text(found)
     report.as_json(found)

@@ -136,9 +136,13 @@ class Watcher:
     migrations: list[tuple[str, Any, Any]] = field(default_factory=list)
     operations: list[str] = field(default_factory=list)
     ignored: list[int] = field(default_factory=list)
+    missed: list[Block] = field(default_factory=list)
 
     def bank_ignored(self, buffer: Buffer, device: Device) -> None:
         self.ignored.append(buffer.bank)
+
+    def bank_full(self, buffer: Buffer, block: Block) -> None:
+        self.missed.append(block)
 
     def block_reserved(self, block: Block) -> None:
         self.reserved.append(block)

@@ -78,6 +78,20 @@ def test_interfaces_may_come_in_any_order() -> None:
     assert (memory.begin, memory.end, memory.banks, memory.bank_size) == (0, 2 * GIB, 2, GIB)
 
 
+INTERLEAVED = [
+    ("", True, 1024),  # bursts of 16 words of 512 bits
+    ('interleaved_bytes="4096"', True, 4096),
+    ('interleaved_bytes="0"', False, 0),
+]
+
+
+@pytest.mark.parametrize(("words", "interleaved", "unit"), INTERLEAVED)
+def test_banks_are_interleaved_unless_the_file_says_otherwise(words: str, interleaved: bool, unit: int) -> None:
+    upper = INTERFACE.replace('"0x0"', '"0x40000000"')
+    board = parsed(f'<board name="b"><global_mem name="DDR" {words}>{INTERFACE}{upper}</global_mem></board>')
+    assert (board.memories[0].interleaved, board.memories[0].interleaved_bytes) == (interleaved, unit)
+
+
 def test_what_is_left_out_of_the_timing_has_its_default() -> None:
     board = parsed(f'<board name="b"><fpgart pcie_lanes="16" mmd_latency="0"/>{MEMORY}</board>')
     assert board.timing == Timing(pcie_lanes=16, mmd_latency=0)

@@ -38,7 +38,7 @@ def total(extents: tuple[Extent, ...]) -> int:
 
 
 def test_every_file_in_the_package_describes_the_board_of_its_name() -> None:
-    assert partition.shipped() == ["k2h", "k2h_low"]
+    assert partition.shipped() == ["k2h", "k2h_low", "k2h_split"]
     for name in partition.shipped():
         assert shipped(name).name == name
 
@@ -51,6 +51,15 @@ def test_k2h_is_the_documents_example() -> None:
     assert board.fixed == Block(DspAddress(0xA000_0000), 512 * MIB)
     assert [heap.size for heap in board.fixed_heaps] == [432 * MIB]
     assert board.mapped_heaps == (Extent(PhysicalAddress(0x8_8000_0000), 6 * GIB),)
+    assert [block.size for block in board.destinations] == [512 * MIB, GIB]
+
+
+def test_k2h_split_has_two_mapped_heaps_and_the_documents_sizes() -> None:
+    board = shipped("k2h_split")
+    assert total(board.linux) == 3 * GIB // 2
+    assert total(board.cmem) + total(board.reserved) == 13 * GIB // 2
+    assert [heap.size for heap in board.fixed_heaps] == [432 * MIB]
+    assert [heap.size for heap in board.mapped_heaps] == [GIB, 5 * GIB]
     assert [block.size for block in board.destinations] == [512 * MIB, GIB]
 
 
@@ -338,7 +347,7 @@ def test_a_board_of_ones_own_is_read_from_a_file(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_known_is_told_with_those_that_are() -> None:
-    with pytest.raises(OptionError, match="FPGART_BOARD=k3: not one of k2h, k2h_low, nor a file's path"):
+    with pytest.raises(OptionError, match="FPGART_BOARD=k3: not one of k2h, k2h_low, k2h_split, nor a file's path"):
         partition.describe("k3")
 
 

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 from weakref import ref
 
+from fpgart import config
 from fpgart import opencl as cl
 from fpgart.board.memory_system import NotVisible, Showing, Window
 from fpgart.engine.interface import BYTES, LOCAL, NOWHERE, NULL, POINTER, Batch, EngineKernel, Reach, pack_arguments
@@ -110,18 +111,29 @@ class Kernel:
         argument = self.interface.arguments[index]
         return f"argument {index} ('{argument.type_name} {argument.name}') of kernel '{self.name}'"
 
+    def describe_briefly(self, index: int) -> str:
+        """As describe(), without the type."""
+        return f"argument {index} ('{self.interface.arguments[index].name}') of kernel '{self.name}'"
+
     def set_buffer(self, index: int, buffer: Buffer | None) -> None:
         """A buffer, or no buffer, for a pointer argument.
 
-        A buffer that has no place yet remembers the memory that this argument needs it in; one that has a
-        place stays as it is.
+        A buffer that has no place yet remembers the memory that the first argument with a buffer_location needs it
+        in; one that has a place stays as it is.
         """
         if buffer is None:
             self.arguments[index] = (NULL, 8, 0)
             return
-        if buffer.blocks is None and not buffer.placed and buffer.owner.hint is None:
-            buffer.owner.hint = self.interface.arguments[index].buffer_location
+        location = self.interface.arguments[index].buffer_location
+        if location and not buffer.placed:
+            self._hint(buffer.owner, index, location)
         self.arguments[index] = (BUFFER, 8, ref(buffer))
+
+    def _hint(self, buffer: Buffer, index: int, location: str) -> None:
+        if not buffer.hint:
+            buffer.hint = location
+        for listener in NOTICES.place_hinted:
+            listener(buffer, location, self.describe_briefly(index))
 
     def set_pipe(self, index: int, pipe: Pipe) -> None:
         """A pipe for a pipe argument. Raises InvalidArgValue, InvalidArgSize."""
@@ -172,7 +184,7 @@ class Kernel:
         """The operation that runs the kernel with today's arguments.
 
         `sizes`: offset, global and local size, three each. Room for the buffers is reserved now.
-        Raises InvalidKernelArgs, MemObjectAllocationFailure, OutOfResources.
+        Raises InvalidKernelArgs, InvalidOperation, MemObjectAllocationFailure, OutOfResources.
         """
         snapshot: list[Argument] = []
         buffers: list[tuple[int, Buffer]] = []
@@ -203,16 +215,24 @@ class Kernel:
         launch.pipes = pipes
         if has_local:
             launch.engine_sizes = for_engine(self, device, launch.sizes)
+        if not device.has_svm:
+            self._refuse_svm(device, snapshot)
         if len(self.context.usm):
             launch.usm = self._usm_use(device, snapshot)
         if device.knows_memories:
             launch.reserve()
         return launch
 
+    def _refuse_svm(self, device: Device, arguments: list[Argument]) -> None:
+        """Raises InvalidOperation for pointers into shared virtual memory, which the device does not reach."""
+        for index, (kind, _, value) in enumerate(arguments):
+            if kind == POINTER and isinstance(value, int) and self.context.svm.find(value) is not None:
+                raise InvalidOperation(f"{self.describe(index)} is shared virtual memory, {_not_reached_by(device)}")
+
     def _usm_use(self, device: Device, arguments: list[Argument]) -> UsmUse:
         """What a launch does with unified shared memory; puts into `arguments` where kernels find it.
 
-        Raises InvalidOperation for memory of another device.
+        Raises InvalidOperation for memory that the device does not reach, and where encoded pointers may be in memory.
         """
         registry = self.context.usm
         found: list[UsmAllocation] = []
@@ -222,18 +242,39 @@ class Kernel:
             allocation = registry.find(value)
             if allocation is None:
                 continue
-            if allocation.kind is Kind.DEVICE and allocation.device is not device:
-                assert allocation.device is not None
+            if device not in allocation.givers:
                 for listener in NOTICES.pointer_refused:
                     listener(self, index, allocation, device)
-                raise InvalidOperation(
-                    f"{self.describe(index)} is memory of device {allocation.device.id}, "
-                    f"which device {device.id} does not reach"
-                )
+                raise InvalidOperation(f"{self.describe(index)} is {_whose(allocation)}, {_not_reached_by(device)}")
             found.append(allocation)
             arguments[index] = (kind, size, allocation.translated(value))
-        found += [a for a in map(registry.find, self.usm_pointers) if a is not None]
-        return UsmUse(found, self.indirect)
+        indirect = [a for a in map(registry.find, self.usm_pointers) if a is not None]
+        if config.USM_POINTERS.value == "encoded" and (indirect or self.indirect & Indirect.DEVICE):
+            self._refuse_encoded(device, indirect)
+        return UsmUse(found + indirect, self.indirect)
+
+    def _refuse_encoded(self, device: Device, given: list[UsmAllocation]) -> None:
+        """Raises InvalidOperation where the kernel may find encoded pointers in memory.
+
+        Bit 61 makes them no addresses of this processor, so that nothing can be mapped there: the kernel would crash.
+        """
+        may_reach = self.context.usm.all() if self.indirect & Indirect.DEVICE else given
+        found = [a for a in may_reach if a.kind is Kind.DEVICE and a.device is device]
+        if found:
+            raise InvalidOperation(
+                f"kernel '{self.name}' may reach {len(found)} device allocations of device {device.id} through "
+                f"pointers in memory, such as {found[0].pointer:#x}, which kernels here cannot follow "
+                "(FPGART_USM_POINTERS=encoded; they can with mapped)"
+            )
+
+
+def _whose(allocation: UsmAllocation) -> str:
+    owners = ", ".join(str(device.id) for device in allocation.givers)
+    return f"a {allocation.kind.name.lower()} allocation of device{'s' * (len(allocation.givers) > 1)} {owners}"
+
+
+def _not_reached_by(device: Device) -> str:
+    return f"which device {device.id} ('{device.board.name}') does not reach"
 
 
 class Stage(enum.Enum):
@@ -266,6 +307,7 @@ class LaunchKernel:
         "engine_sizes",
         "has_local",
         "kernel",
+        "moved",
         "on_host",
         "pipes",
         "places",
@@ -275,6 +317,7 @@ class LaunchKernel:
         "sizes",
         "stage",
         "usm",
+        "watched",
     )
 
     def __init__(
@@ -298,6 +341,10 @@ class LaunchKernel:
         self.pipes: list[Pipe] = []
         """Those that it has the addresses of: the host may release them as soon as the launch is enqueued."""
         self.places: list[Block] = []
+        self.moved: tuple[int, ...] = ()
+        """The arguments whose buffers had to be migrated for it."""
+        self.watched: Sequence[UsmAllocation] = ()
+        """Shared memory whose touches by the host are told, while the kernel runs."""
         self.reserved = NOTHING
         self.dimensions = dimensions
         self.sizes = sizes
@@ -361,7 +408,7 @@ class LaunchKernel:
             raise
 
     def _reserve(self) -> None:
-        device = self.device
+        device, interleaving = self.device, self.program.interleaving
         if self.buffers:
             self.reserved = Reservation()
         claimed: dict[Buffer, Block] = {}
@@ -377,7 +424,7 @@ class LaunchKernel:
                     f"{self.kernel.describe(index)} has to be in memory '{location}', "
                     f"which board '{device.board.name}' does not have"
                 ) from None
-            block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory)
+            block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory, interleaving)
             self.places.append(block)
         try:
             self.showing = device.memories.show(self._windows())
@@ -390,6 +437,7 @@ class LaunchKernel:
 
     def abandon(self) -> None:
         """Give back the blocks that it alone wanted: it will not run, or a stage of it has failed."""
+        self._leave_watched()
         self.reserved.give_back()
 
     # The scheduler's side; its lock is held
@@ -494,9 +542,10 @@ class LaunchKernel:
             raise
 
     def took(self, elapsed_ns: int) -> None:
+        self._leave_watched()
         self._engine_kernel().last_ns = elapsed_ns
-        self.device.kernels_run += 1
         self.device.kernel_ns += elapsed_ns
+        self.device.mmd.interrupt()
 
     def _program(self) -> Operation:
         load_onto(self.device, self.program)
@@ -507,13 +556,14 @@ class LaunchKernel:
     def _tell_skipped(self) -> None:
         now = monotonic_ns()
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            if index in self.moved:
+                continue
             for listener in NOTICES.migrated:
                 listener(buffer.owner, block, block, now, self.reason(index))
 
     def reason(self, index: int) -> str:
         """Why the buffer of an argument is wanted where it is."""
-        argument = self.kernel.interface.arguments[index]
-        return f"argument {index} ('{argument.name}') of kernel '{self.kernel.name}'"
+        return self.kernel.describe_briefly(index)
 
     def nd_range(self) -> tuple[list[int], list[int], list[int]]:
         """Offset, global and local size, a number per dimension each; an empty local size if none was given."""
@@ -525,8 +575,8 @@ class LaunchKernel:
     def invocation_image(self) -> bytes:
         """What a board would be given: the ND-range, then the arguments one after another.
 
-        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4.
-        The buffers must have their places.
+        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4; a device
+        allocation's has bit 61, and pointers to memory of the host are the host's. The buffers must have their places.
         """
         buffers = dict(self.buffers)
         places = dict(zip(buffers, self.kernel_addresses(), strict=True))
@@ -540,8 +590,15 @@ class LaunchKernel:
             elif isinstance(value, ref):
                 parts.append(GLOBAL_POINTER.pack(places[index]))
             elif self.kernel.interface.arguments[index].pipe is None and isinstance(value, int):
-                parts.append(GLOBAL_POINTER.pack(value))
+                parts.append(GLOBAL_POINTER.pack(self._given_pointer(value)))
         return b"".join(parts)
+
+    def _given_pointer(self, address: int) -> int:
+        """What a board would be given for a pointer argument, by where it points in this process."""
+        for allocation in self.usm.allocations if self.usm is not None else ():
+            if allocation.address <= address < allocation.address + allocation.size:
+                return allocation.address_for_board(address)
+        return address
 
     def kernel_addresses(self) -> tuple[int, ...]:
         """Where the kernel sees each buffer argument: its device address, or where it is mapped for the launch."""
@@ -560,7 +617,7 @@ class LaunchKernel:
         if self.device.before_kernel is not None:
             self.device.before_kernel(self.kernel.name)
         if self.usm is not None:
-            self.usm.bring(self.kernel.context, self.device, f"kernel '{self.kernel.name}'")
+            self.watched = self.usm.bring(self.kernel.context, self.device, f"kernel '{self.kernel.name}'")
         return pack_arguments(packed)
 
     def _run(self) -> None:
@@ -571,11 +628,25 @@ class LaunchKernel:
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
-        engine_kernel.launch(image, self.dimensions, self.engine_sizes, self.has_local, reaches, device.network)
+        shown = self.showing if self.showing is not None and self.showing.regions else None
+        if shown is not None:
+            for listener in NOTICES.regions_set:
+                listener(self, shown)
+        try:
+            engine_kernel.launch(image, self.dimensions, self.engine_sizes, self.has_local, reaches, device.network)
+        finally:
+            if shown is not None:
+                for listener in NOTICES.regions_restored:
+                    listener(self, shown)
         self.took(monotonic_ns() - begin)
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()
+
+    def _leave_watched(self) -> None:
+        watched, self.watched = self.watched, ()
+        for allocation in watched:
+            allocation.left_by_kernel()
 
     def reaches(self) -> tuple[Reach, ...]:
         """By argument, the buffer or allocation that it is a pointer into."""
@@ -613,6 +684,7 @@ class MigrateForLaunch(Migration):
             for (index, _), (buffer, block) in zip(self.launch.buffers, self.moves, strict=True):
                 if buffer.owner.home is not block:
                     buffer.migrate(block, self.launch.reason(index))
+                    self.launch.moved += (index,)
         except BaseException:
             self.abandon()
             raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fpgart.board.mmd import BoardError
 from fpgart.errors import OutOfResources
-from fpgart.runtime.buffer import HostStore
+from fpgart.runtime.buffer import NUMBERS, HostStore
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Launch, Operation
 from fpgart.runtime.occupancy import Claim, Direction
@@ -37,16 +37,16 @@ def load_onto(device: Device, program: Program) -> None:
 def load_into_memory(device: Device, program: Program) -> None:
     """Add a program to those that the board holds, until nobody has it any more. Raises OutOfResources, BoardError."""
     image = program.image()
-    region = device.memories.allocate_program(len(image))
-    if region is None:
+    block = device.allocate_program(len(image), program.identity, next(NUMBERS))
+    if block is None:
         raise OutOfResources(f"no {len(image)} bytes free for a program on device {device.id} ('{device.board.name}')")
     try:
         device.mmd.program(image)
     except BaseException:
-        device.memories.free(region)
+        block.release()
         raise
     device.unload(program.identity)  # what a context that programs anew for every launch loads once more
-    device.loaded[program.identity] = region
+    device.loaded[program.identity] = block
     forget = program.context.reaper.append  # programs die anywhere, also where the board's memory is locked
     weakref.finalize(program, forget, partial(device.unload, program.identity)).atexit = False
 
