@@ -29,7 +29,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from patience import ending, status_within
@@ -73,7 +73,6 @@ class Tally:
     hangs: int = 0
     failures: int = 0
     lacking: bool = False
-    words: list[str] = field(default_factory=list)
 
     @property
     def bad(self) -> int:
@@ -159,20 +158,23 @@ class Runner:
         tally.runs += not tally.lacking
         if status is None:
             tally.hangs += 1
-            tally.words.append(f"did not end within {self.patience_s:g} s\n{printed[-LAST_WORDS:]}")
+            tell_bad(host, tally, f"did not end within {self.patience_s:g} s", printed)
         elif not tally.lacking and (status != host.status or not re.search(host.prints, printed)):
             tally.failures += 1
-            tally.words.append(f"ended with {ending(status)}\n{printed[-LAST_WORDS:]}")
+            tell_bad(host, tally, f"ended with {ending(status)}", printed)
 
 
 def rounds(hosts: list[Host], runner: Runner, runs: int, jobs: int, tallies: dict[Host, Tally]) -> Iterator[int]:
     """Run every host once in each round; gives the number of rounds so far."""
-    with ThreadPoolExecutor(jobs) as pool:
+    pool = ThreadPoolExecutor(jobs)
+    try:
         for done in range(1, runs + 1):
             able = [host for host in hosts if not tallies[host].lacking]
             for each in [pool.submit(runner.run, host, tallies[host]) for host in able]:
                 each.result()
             yield done
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 # What is told
@@ -193,10 +195,9 @@ def table(tallies: dict[Host, Tally], engine: str) -> str:
     )
 
 
-def tell_bad(tallies: dict[Host, Tally]) -> None:
-    for host, tally in tallies.items():
-        for words in tally.words[:1]:
-            print(f"{host}: {tally.bad} of {tally.runs}, first:\n    " + words.strip().replace("\n", "\n    "))
+def tell_bad(host: Host, tally: Tally, how: str, printed: str) -> None:
+    last = printed[-LAST_WORDS:].strip().replace("\n", "\n    ")
+    print(f"{host}, run {tally.runs}: {how}\n    {last}", flush=True)
 
 
 def arguments() -> argparse.Namespace:
@@ -236,7 +237,6 @@ def main() -> int:
                 print(f"[{done}/{options.runs}] {bad} hung or failed", flush=True)
         except KeyboardInterrupt:
             print("interrupted")
-    tell_bad(tallies)
     print(table(tallies, Path(engine).name))
     return int(any(tally.bad for tally in tallies.values()))
 

@@ -106,6 +106,14 @@ def test_hosts_in_c_are_compiled_and_find_the_driver_alone(repeat: Repeat) -> No
     assert counts(repeat({"finds.c": source}, prints="^1 platforms$"), "finds") == ["2", "0", "0"]
 
 
+def test_an_interrupted_run_tells_what_it_has_counted(repeat: Repeat) -> None:
+    source = "import os, signal; os.kill(os.getppid(), signal.SIGTERM)"
+    result = repeat({"ends_it.py": source, "next.py": "import time; time.sleep(600)"})
+    assert "interrupted" in result.stdout
+    assert counts(result, "ends_it") == ["1", "0", "0"]
+    assert counts(result, "next") == ["0", "0", "0"]
+
+
 def test_a_source_that_does_not_compile_is_told(repeat: Repeat) -> None:
     result = repeat({"broken.c": "int main(void) {"})
     assert result.returncode == 1
