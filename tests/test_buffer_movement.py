@@ -425,7 +425,7 @@ def test_operations_exclude_each_other_as_the_conflict_matrix_says(
     if conflicts:
         assert second.claim() is Claim.TAKEN
     second.release(None)
-    assert machine.device.occupancy.moving is Direction.NONE
+    assert machine.device.occupancy.moving == Direction.NONE
 
 
 def test_a_transfer_does_not_pass_programming_that_waits_for_transfers_alone(boards: Boards) -> None:

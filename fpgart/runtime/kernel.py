@@ -22,11 +22,11 @@ from fpgart.errors import (
     OutOfResources,
 )
 from fpgart.notices import NOTICES
-from fpgart.runtime.buffer import Buffer, Reservation
+from fpgart.runtime.buffer import NOTHING, Buffer, Reservation
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Operation
 from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
-from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.occupancy import TAKEN, WAITS, Claim, Direction
 from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.programming import load_onto
 from fpgart.runtime.readiness import ReadyList
@@ -293,7 +293,7 @@ class LaunchKernel:
         self.pipes: list[Pipe] = []
         """Those that it has the addresses of: the host may release them as soon as the launch is enqueued."""
         self.places: list[Block] = []
-        self.reserved = Reservation()
+        self.reserved = NOTHING
         self.dimensions = dimensions
         self.sizes = sizes
         self.engine_sizes = sizes
@@ -346,6 +346,8 @@ class LaunchKernel:
 
     def _reserve(self) -> None:
         device = self.device
+        if self.buffers:
+            self.reserved = Reservation()
         claimed: dict[Buffer, Block] = {}
         for index, buffer in self.buffers:
             if buffer.owner in claimed:  # one buffer is in one place: where its first argument needs it
@@ -383,14 +385,14 @@ class LaunchKernel:
             if split or self.program.identity not in self.device.loaded:
                 self.stage = Stage.PROGRAM
                 return occupancy.claim_programming()
-            if occupancy.claim_launch(self.cores) is not Claim.TAKEN:
-                return Claim.WAITS
+            if occupancy.claim_launch(self.cores) is not TAKEN:
+                return WAITS
             self.committed = True
         self.stage = Stage.RUN if self.adopt_places() else Stage.MIGRATE
         if self.stage is Stage.RUN:
             for block in self.places:
                 block.running += 1
-        return Claim.TAKEN
+        return TAKEN
 
     def adopt_places(self) -> bool:
         """Whether all buffers are where they are needed; those without contents are by definition."""

@@ -10,7 +10,7 @@ from fpgart._native import ffi, lib
 from fpgart.runtime.buffer import Buffer, HostStore, Reservation
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Operation
-from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.occupancy import TAKEN, WAITS, Claim, Direction
 from fpgart.runtime.readiness import ReadyList
 
 FILL_CHUNK = 1 << 20
@@ -50,11 +50,11 @@ class Transfer:
         way = self.way
         for device in devices:
             if not device.occupancy.admits(way):
-                return Claim.WAITS
+                return WAITS
         for device in devices:
             device.occupancy.begin_transfer(way)
         self.busy = devices
-        return Claim.TAKEN
+        return TAKEN
 
     def release(self, following: Operation | None) -> None:
         for device in self.busy:
