@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fpgart.engine.network import Network
     from fpgart.runtime.context import Context
     from fpgart.runtime.platform import Platform
+    from fpgart.runtime.program import Program
     from fpgart.runtime.scheduler import Scheduler
 
 
@@ -81,6 +82,8 @@ class Device:
         self.occupancy = Occupancy(full_duplex=mmd.description.full_duplex, cores=mmd.description.cores)
         self.loaded: dict[str, Region | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
+        self.programs: Living[Program] = Living()
+        """Those that it may be loaded with, if it keeps several."""
         self.cores = mmd.description.cores
         """How many tasks can run at once; 0 for no limit."""
         self.contexts: Living[Context] = Living()
@@ -190,6 +193,22 @@ class Device:
         region = self.loaded.pop(identity, None)
         if region is not None:
             self.memories.free(region)
+
+    def program_died(self, identity: str) -> Program | None:
+        """One of the programs that it is loaded with has died: unload it, unless another one is the same.
+
+        Returns that other one. Must be called without the scheduler's lock.
+        """
+        alive: list[Program] = []  # whatever dies with the list dies without the lock
+
+        def decide() -> Region | None:
+            alive.extend(program for program in self.programs.all() if program.was_loaded_as(identity))
+            return None if alive else self.loaded.pop(identity, None)
+
+        region = self.scheduler.while_none_begins(decide)
+        if region is not None:
+            self.memories.free(region)
+        return alive[0] if alive else None
 
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:

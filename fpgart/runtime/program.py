@@ -93,6 +93,9 @@ class Program:
         self.linked = False
         """Whether clLinkProgram made it, with success or not."""
         self._parts: tuple[str | None, ...] = ()
+        for device in devices:
+            if device.memories.keeps_programs:
+                device.programs.add(self)
 
     @staticmethod
     def check_binary(device: Device, data: bytes) -> None:
@@ -355,6 +358,10 @@ class Program:
             build = next((b for b in self.builds.values() if b.kind != cl.CL_PROGRAM_BINARY_TYPE_NONE), Build())
             self._identity = sha1(b"\0".join((self.image(), build.options.encode(errors="replace")))).hexdigest()
         return self._identity
+
+    def was_loaded_as(self, identity: str) -> bool:
+        """Whether that is its identity; one that was never asked for its identity was never loaded."""
+        return self._identity == identity
 
     def image(self) -> bytes:
         """What is loaded onto the board."""
