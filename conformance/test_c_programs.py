@@ -276,6 +276,12 @@ def test_what_is_flushed_runs_beside_a_kernel_that_waits_for_it(
     run(build("progress"), how, environment=driver_environment)
 
 
+def test_transfers_that_never_pause_do_not_starve_launches_of_programs_in_turn(
+    build: Build, driver_environment: Environment
+) -> None:
+    run(build("turns"), environment=driver_environment)
+
+
 def test_threads_that_share_queues_get_right_results_under_signals(
     build: Build, driver_environment: Environment
 ) -> None:

@@ -209,6 +209,7 @@ def test_a_context_gives_back_what_was_never_freed(boards: Boards) -> None:
     device = machine.device
     machine.queues.clear()
     del machine.context
+    machine.scheduler.reaper.reap()
     traffic = device.mmd.traffic
     assert traffic["free"].calls == traffic["host_alloc"].calls + traffic["shared_alloc"].calls == 2
     assert [block.address for block in machine.watcher.freed] == [0x1000000000000]

@@ -41,7 +41,7 @@ class Driver:
         self.ran: list[Event] = []
         lock: Any = nullcontext()
         threads: Any = self
-        self.workers = Workers(lock, threads, self.commands.readiness, self.run)
+        self.workers = Workers(lock, threads, self.commands.readiness, self.run, lambda: None)
         self.workers._base = base
         self.worker_bell, self.keeper_bell = self.bells
 
@@ -396,4 +396,4 @@ def test_there_is_always_a_worker_for_each_processor_and_two_at_least(
     monkeypatch.setattr("os.cpu_count", lambda: processors)
     threads: Any = Driver()
     lock: Any = nullcontext()
-    assert Workers(lock, threads, Commands().readiness, lambda event: None)._base == base
+    assert Workers(lock, threads, Commands().readiness, lambda event: None, lambda: None)._base == base

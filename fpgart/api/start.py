@@ -91,7 +91,6 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
-    handles.adopt(platform, lib.fpgart_platform())
     lib.fpgart_count_devices(len(platform.devices))
     for device in platform.devices:
         handles.publish(device)
@@ -108,7 +107,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     from fpgart.api.absent import refuse_the_rest
     from fpgart.api.platform import adopt
 
-    adopt(platform)
+    adopt(platform, lib.fpgart_platform())
     refuse_the_rest(functions)
     start_profile()
     if not owns:

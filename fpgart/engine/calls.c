@@ -108,6 +108,38 @@ uintptr_t driver_function(uintptr_t object, const char *name)
     return address;
 }
 
+/* Of the thread that links; a driver that calls back later, or on another thread, finds none. */
+static __thread struct {
+    cl_device_id device;
+    char *log; /* NULL: nobody wants it */
+    size_t room;
+} link_that_fails;
+
+static void CL_CALLBACK keep_log(cl_program program, void *unused)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)program)->dispatch;
+    (void)unused;
+    if (link_that_fails.log != NULL)
+        driver->clGetProgramBuildInfo(program, link_that_fails.device, CL_PROGRAM_BUILD_LOG,
+                                      link_that_fails.room, link_that_fails.log, NULL);
+}
+
+void driver_link_log(uintptr_t context, uintptr_t device, const char *options, uint32_t count,
+                     const uintptr_t *programs, char *log, size_t room)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)context)->dispatch;
+    const cl_device_id devices[] = {(cl_device_id)device};
+    cl_int status;
+    link_that_fails.device = devices[0];
+    link_that_fails.log = log;
+    link_that_fails.room = room;
+    cl_program made = driver->clLinkProgram((cl_context)context, 1, devices, options, count,
+                                            (const cl_program *)programs, keep_log, NULL, &status);
+    link_that_fails.log = NULL;
+    if (made != NULL)
+        driver->clReleaseProgram(made);
+}
+
 static pthread_mutex_t arguments_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int32_t driver_try_argument(uintptr_t kernel, uint32_t index, size_t size, const char *value)

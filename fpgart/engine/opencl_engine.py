@@ -53,6 +53,7 @@ from fpgart.errors import (
 
 U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
 ARG_INFO = "-cl-kernel-arg-info"
+LINK_LOG_BYTES = 65536
 ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 COMPUTE_ID_BITS = 20
 SUBMISSION = Struct("QQ72sIIQ")
@@ -200,15 +201,16 @@ class OpenCLEngine:
         if len({part.driver for part in parts}) > 1:
             raise BuildFailed(LinkProgramFailure.status, "programs with and without channels cannot be linked")
         # PoCL forgets the kernels' arguments if it is not told so when linking; others know no such option.
-        status, program = self._link(with_argument_info(options), parts)
+        told = with_argument_info(options)
+        status, program = self._link(told, parts)
         if status == InvalidLinkerOptions.status:
-            status, program = self._link(options, parts)
-        log = program.log() if program else ""
+            told = options
+            status, program = self._link(told, parts)
         if status == LinkProgramFailure.status:
-            raise BuildFailed(status, log)
+            raise BuildFailed(status, program.log() if program else self._link_log(told, parts))
         if status != cl.CL_SUCCESS or program is None:
-            raise error_of(status, f"the engine could not link: {log}")
-        return program, log
+            raise error_of(status, "the engine could not link")
+        return program, program.log()
 
     def _link(self, options: str, programs: list[Program]) -> tuple[int, Program | None]:
         driver = programs[0].driver
@@ -230,6 +232,16 @@ class OpenCLEngine:
             )
         joined = merged([p.lowered for p in programs if p.lowered])
         return int(status[0]), Program(self, driver, made, "", joined) if made else None
+
+    def _link_log(self, options: str, programs: list[Program]) -> str:
+        """What a driver says of a link that fails, for which it gives no program."""
+        driver = programs[0].driver
+        handles = ffi.new("uintptr_t[]", [program.handle for program in programs])
+        words = options.encode(errors="surrogateescape")
+        log = ffi.new("char[]", LINK_LOG_BYTES)
+        with self.at_work():
+            lib.driver_link_log(driver.context, driver.device, words, len(handles), handles, log, LINK_LOG_BYTES)
+        return bytes(ffi.string(log)).decode(errors="replace")
 
 
 def with_argument_info(options: str) -> str:

@@ -12,6 +12,7 @@ host is called back, or while objects of the host are destroyed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fpgart import log
@@ -22,6 +23,7 @@ from fpgart.notices import NOTICES
 from fpgart.runtime.batch import LaunchBatch
 from fpgart.runtime.event import COMPLETE, RUNNING, Callback, Event
 from fpgart.runtime.readiness import Aftermath, Readiness, ReadyList, collect, role_of
+from fpgart.runtime.reaper import Reaper
 from fpgart.runtime.threads import SystemThreads, Threads
 from fpgart.runtime.workers import Workers
 
@@ -42,7 +44,9 @@ class Scheduler:
         self._ready = Readiness()
         self.host_ready = self.new_ready_list(ends_by_itself=True)
         """Ready commands that touch host memory only."""
-        self._workers = Workers(self._lock, self._threads, self._ready, self._run_where_it_may)
+        self.reaper = Reaper()
+        """What dead objects have left; every thread that has run a command sees to it."""
+        self._workers = Workers(self._lock, self._threads, self._ready, self._run_where_it_may, self.reaper.reap)
         self._still = self._threads.bell()
         self._waits_for_still = 0
         self._closed = False
@@ -228,6 +232,14 @@ class Scheduler:
             self._closed = False
             self._workers.reopen()
 
+    def while_none_begins(self, decide: Callable[[], T]) -> T:
+        """What a short look at, or change of, the boards' state gives while no command begins or ends.
+
+        It must destroy nothing of the host's.
+        """
+        with self._lock:
+            return decide()
+
     # With the lock held
 
     def _refuse_when_closed(self) -> None:
@@ -265,12 +277,14 @@ class Scheduler:
         operation = event.operation
         if operation is None or not operation.needs_thread:
             self._run(event, awaited)
-        elif not self._threads.start(lambda: self._run_apart(event)):
+        elif not self._threads.start(partial(self._run_apart, [event])):
             self._ended_stage(event, OutOfResources.status, None)
             _tell(event, OutOfResources("the system has no thread for a command that may wait for others"))
 
-    def _run_apart(self, event: Event) -> None:
-        self._run(event)
+    def _run_apart(self, only: list[Event]) -> None:
+        """Run a command on a thread that has nothing else to do, and forget it."""
+        self._run(only.pop())
+        self.reaper.reap()
         self._stop_looking()
 
     def _run(self, event: Event, awaited: Event | None = None) -> None:
@@ -350,6 +364,7 @@ class Scheduler:
 
     def _end_batch_apart(self, batch: LaunchBatch) -> None:
         self._end_batch(batch)
+        self.reaper.reap()
         self._stop_looking()
 
     def _tell_still(self) -> None:

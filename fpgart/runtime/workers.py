@@ -30,12 +30,20 @@ QUIET_NS = 20_000_000  # without new commands for that long, the keeper sleeps u
 class Workers:
     """Threads for the commands of one `Readiness`."""
 
-    def __init__(self, lock: Lock, threads: Threads, readiness: Readiness, run: Callable[[Event], None]) -> None:
-        """`run`: runs a claimed command, without the lock."""
+    def __init__(
+        self,
+        lock: Lock,
+        threads: Threads,
+        readiness: Readiness,
+        run: Callable[[Event], None],
+        forgotten: Callable[[], None],
+    ) -> None:
+        """`run` runs a claimed command; `forgotten` is called when a worker has let go of it. Both without the lock."""
         self._lock = lock
         self._threads = threads
         self._readiness = readiness
         self._run = run
+        self._forgotten = forgotten
         self._base = max(2, os.cpu_count() or 2)
         self._count = 0
         self._idle = 0
@@ -140,6 +148,7 @@ class Workers:
             if event is not None:
                 self._run(event)
                 event = None  # destroyed here, not when the next one takes its place, under the lock
+                self._forgotten()
             else:
                 self._work_bell.wait()
 
