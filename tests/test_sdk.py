@@ -344,6 +344,60 @@ def test_hosts_that_count_on_the_headers_of_older_compilers_are_compiled(folder:
     assert result.returncode == 0, result.stderr
 
 
+OLD_BINDINGS = """
+#define __CL_ENABLE_EXCEPTIONS
+#include <CL/cl.hpp>
+#include <cstdio>
+int main()
+{
+    VECTOR_CLASS<cl::Platform> platforms;
+    cl::Platform::get(&platforms);
+    VECTOR_CLASS<cl::Device> devices;
+    platforms[0].getDevices(CL_DEVICE_TYPE_ALL, &devices);
+    cl::Context context(devices);
+    const char text[] = "kernel void k(global int *x) { x[0] = 7; }";
+    cl::Program program(context, cl::Program::Sources(1, std::make_pair(text, sizeof text - 1)));
+    program.build(devices);
+    cl::CommandQueue queue(context, devices[0]);
+    cl::Buffer buffer(context, CL_MEM_READ_WRITE, 4);
+    cl::Kernel kernel(program, "k");
+    kernel.setArg(0, buffer);
+    queue.enqueueTask(kernel);
+    int x = 0;
+    queue.enqueueReadBuffer(buffer, CL_TRUE, 0, 4, &x);
+    try {
+        kernel.setArg(9, buffer);
+    } catch (const cl::Error &error) {
+        std::printf("%d %d\\n", x, error.err());
+    }
+}
+"""
+
+
+@pytest.mark.skipif(not Path("/usr/include/CL/opencl.hpp").exists(), reason="there are no C++ bindings")
+def test_hosts_in_the_cpp_bindings_of_older_sdks_are_compiled_and_run(
+    engine: Engine, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "host.cpp").write_text(OLD_BINDINGS)
+    program = tmp_path / "host"
+    flags = [*answer(folder, "compile-config").split(), "-o", program, tmp_path / "host.cpp"]
+    result = run("g++", *flags, *answer(folder, "link-config").split())
+    assert result.returncode == 0, result.stderr
+    assert fpgart("run", "--", program).split() == ["7", "-49"]
+
+
+def test_names_of_shared_memory_before_the_standard_had_them_are_known(folder: Path, tmp_path: Path) -> None:
+    host = """#include <CL/opencl.h>
+int main(void)
+{
+    clSVMFreeAltera(0, clSVMAllocAltera(0, 0, 8, 0));
+    return clSetKernelArgSVMPointerAltera(0, 0, 0) != CL_INVALID_KERNEL;
+}
+"""
+    program = compiled(tmp_path, host, answer(folder, "compile-config"), answer(folder, "link-config"))
+    assert fpgart("run", "--", program) == ""
+
+
 def test_a_hosts_own_definition_wins(folder: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, OWN_DEFINITION, answer(folder, "compile-config"), answer(folder, "link-config"))
     assert fpgart("run", "--", program) == "the host's own\n"
