@@ -35,7 +35,8 @@ def test_functions_that_all_files_share_keep_their_names() -> None:
 
 
 def test_members_and_words_in_quotes_are_no_calls() -> None:
-    text = 'static int at(int x) { return x; }\nkernel void b(global p *s) { s->at = 1; s[0].at = at(2); printf("at(%d)"); }'
+    uses = 's->at = 1; s[0].at = at(2); printf("at(%d)");'
+    text = "static int at(int x) { return x; }\nkernel void b(global p *s) { " + uses + " }"
     _, second = joined("static int at(int x) { return -x; }", text)
     assert 's->at = 1; s[0].at = at__2(2); printf("at(%d)")' in second
 
@@ -47,9 +48,10 @@ def test_members_and_words_in_quotes_are_no_calls() -> None:
         "struct pair {\n  int x;\n};",
         "typedef struct __attribute__((packed)) tag { int x; } pair;",
         "enum kind { ONE, TWO };",
+        "channel float4 data[2] __attribute__((depth(16)));",
     ],
 )
-def test_types_that_files_declare_alike_are_declared_once(declared: str) -> None:
+def test_what_files_declare_alike_is_declared_once(declared: str) -> None:
     first, second = joined(f"{declared}\nint a;", f"{declared}\nint b;")
     assert first.startswith(declared)
     assert second.split() == ["int", "b;"]

@@ -16,9 +16,9 @@ from fpgart.aocx.compiler import CompileError, Options
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.libraries import find_library, models_of
-from fpgart.cli import aocl
 from fpgart.aocx.units import compile_file
 from fpgart.board.catalogue import describe
+from fpgart.cli import aocl
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.runtime.kernel import Kernel
@@ -322,10 +322,24 @@ def test_a_library_that_aocl_makes_runs_as_its_models_say(board: Machine, tmp_pa
     for name in ("add", "more"):
         (tmp_path / f"{name}.cl").write_text(f"int {name}(int a, int b) {{ return a + b; }}")
         (tmp_path / f"{name}.xml").write_text(f'<EFI_SPEC><C_MODEL><FILE name="{name}.cl"/></C_MODEL></EFI_SPEC>')
-        assert aocl.run(["library", "hdl-comp-pkg", str(tmp_path / f"{name}.xml"), "-o", f"{tmp_path}/{name}.aoco"]) == 0
+        assert (
+            aocl.run(["library", "hdl-comp-pkg", str(tmp_path / f"{name}.xml"), "-o", f"{tmp_path}/{name}.aoco"]) == 0
+        )
         (tmp_path / f"{name}.cl").unlink()
     objects = [f"{tmp_path}/{name}.aoco" for name in ("add", "more")]
-    words = ["library", "create", "-name", "x", "-vendor", "y", "-version", "1.0", "-o", f"{tmp_path}/x.aoclib", *objects]
+    words = [
+        "library",
+        "create",
+        "-name",
+        "x",
+        "-vendor",
+        "y",
+        "-version",
+        "1.0",
+        "-o",
+        f"{tmp_path}/x.aoclib",
+        *objects,
+    ]
     assert aocl.run(words) == 0
     source = "int add(int, int); int more(int, int); kernel void k(global int *x) { x[0] = add(more(x[0], 1), 2); }"
     (tmp_path / "k.cl").write_text(source)

@@ -63,7 +63,9 @@ def archive(members: dict[str, bytes]) -> bytes:
     """The members by their names as `ar` keeps them; names that its headers have no room for are cut."""
     parts = [ARCHIVE]
     for name, data in members.items():
-        header = f"{name.encode()[:15].decode(errors='ignore') + '/':<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(data):<10}`\n"
+        header = (
+            f"{name.encode()[:15].decode(errors='ignore') + '/':<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(data):<10}`\n"
+        )
         parts += [header.encode(), data, b"\n" * (len(data) % 2)]
     return b"".join(parts)
 

@@ -2,8 +2,8 @@
 """Files of OpenCL C that become one text though each was written to be compiled alone.
 
 What a file has for itself may have the name of something in another file: its functions that are `static` or `inline`
-get names of their own, and types that two files declare alike are declared once. Functions that all files share stay:
-of two with one name, the compiler says so.
+get names of their own. Types that two files declare alike are declared once, and so are channels, which are the same
+channel in all files. Functions that all files share stay: of two with one name, the compiler says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from fpgart.engine.call_graph import DIRECTIVE, NAME, TOKEN, function_named
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
 PLACE = re.compile(r"[{};]")
 PRIVATE = frozenset(("static", "inline", "__inline", "__inline__"))
-TYPES = frozenset(("typedef", "struct", "union", "enum"))
+SHARED = frozenset(("typedef", "struct", "union", "enum", "channel"))
+"""How declarations begin that several files may have."""
 
 Lines = list[str]
 
@@ -39,7 +40,7 @@ class File:
     text: str
     private: set[str] = field(default_factory=set)
     public: set[str] = field(default_factory=set)
-    types: dict[tuple[str, ...], Statement] = field(default_factory=dict)
+    shared: dict[tuple[str, ...], Statement] = field(default_factory=dict)
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> File:
@@ -47,8 +48,8 @@ class File:
         for each in statements(made.text):
             if each.function:
                 (made.public if PRIVATE.isdisjoint(each.words) else made.private).add(each.function)
-            elif each.words and each.words[0] in TYPES:
-                made.types[each.words] = each
+            elif each.words and each.words[0] in SHARED:
+                made.shared[each.words] = each
         return made
 
 
@@ -58,11 +59,11 @@ def without_clashes(files: Sequence[Lines]) -> list[Lines]:
         return list(files)
     known = [File.of(lines) for lines in files]
     taken = set().union(*(file.public for file in known))
-    types: set[tuple[str, ...]] = set()
+    shared: set[tuple[str, ...]] = set()
     result = []
     for number, file in enumerate(known, 1):
-        text = _blanked(file.text, [each for words, each in file.types.items() if words in types])
-        types |= file.types.keys()
+        text = _blanked(file.text, [each for words, each in file.shared.items() if words in shared])
+        shared |= file.shared.keys()
         result.append(_renamed(text, {name: f"{name}__{number}" for name in file.private & taken}).split("\n"))
         taken |= file.private
     return result
