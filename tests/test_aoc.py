@@ -214,6 +214,22 @@ def test_several_sources_make_one_program(source: Path, tmp_path: Path) -> None:
     assert [kernel.name for kernel in made.kernels] == ["a", "b"]
 
 
+def test_files_have_functions_of_their_own_and_share_channels(source: Path, tmp_path: Path) -> None:
+    common = "#pragma OPENCL EXTENSION cl_intel_channels : enable\nchannel int line __attribute__((depth({})));\n"
+    step = "static int step(int x) {{ return x + {}; }}\n"
+    (tmp_path / "a.cl").write_text(
+        (common + step).format(4, 1) + "kernel void a(global int *p) { write_channel_intel(line, step(p[0])); }\n"
+    )
+    (tmp_path / "b.cl").write_text(
+        (common + step).format(1, 2) + "kernel void b(global int *p) { p[0] = step(read_channel_intel(line)); }\n"
+    )
+    compiled(tmp_path, "a.cl", "b.cl", "-o", "k.aocx")
+    assert [kernel.name for kernel in check(Container.read(tmp_path / "k.aocx"), describe("usm_s10")).kernels] == [
+        "a",
+        "b",
+    ]
+
+
 HEADER = "typedef struct { int x; } pair;\n#define ONE 1\nint twice(int x) { return 2 * x; }\n"
 USE = '#include "common.h"\nkernel void {name}(global pair *p) {{ p[0].x = twice(ONE); }}\n'
 

@@ -58,6 +58,12 @@ def test_what_files_declare_alike_is_declared_once(declared: str) -> None:
     assert second.count("\n") == declared.count("\n") + 1
 
 
+def test_a_channel_of_two_files_has_the_depth_that_the_first_one_tells() -> None:
+    first, second = joined("channel int c __attribute__((depth(16)));", "channel int c __attribute__((depth(1)));")
+    assert "depth(16)" in first
+    assert not second.strip()
+
+
 def test_types_that_differ_stay_for_the_compiler_to_tell() -> None:
     files = ("typedef struct { int x; } pair;", "typedef struct { float x; } pair;")
     assert joined(*files) == list(files)

@@ -103,10 +103,10 @@ def answer(folder: Path, *words: object, **more: str) -> str:
 
 def test_the_lines_that_are_printed_are_all_that_a_shell_needs(tmp_path: Path) -> None:
     lines = fpgart("sdk", tmp_path / "a folder")
-    script = f'{lines}which aoc aocl clocl; ls "$INTELFPGAOCLSDKROOT/host/include/CL/opencl.h"'
+    script = f'{lines}which aoc aocl clocl cl6x; ls "$INTELFPGAOCLSDKROOT/host/include/CL/opencl.h"'
     result = run("sh", "-c", script)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.count(str(tmp_path / "a folder" / "bin")) == 3
+    assert result.stdout.count(str(tmp_path / "a folder" / "bin")) == 4
 
 
 def test_every_fpga_board_has_a_package(folder: Path) -> None:
@@ -174,6 +174,14 @@ def test_run_sets_the_variables_for_its_program(tmp_path: Path, board: str, pack
 
 def test_the_tools_are_programs_for_run_itself(tmp_path: Path) -> None:
     assert fpgart("run", "--", "aocl", "ldlibs", XDG_DATA_HOME=str(tmp_path)) == "-lalteracl -lOpenCL\n"
+
+
+def test_code_for_the_dsp_itself_is_refused_with_words(folder: Path) -> None:
+    result = in_sdk(folder, "cl6x", "-mv6600", "-c", "filter.c")
+    assert result.returncode == 1
+    assert result.stderr == (
+        "cl6x: filter.c is not compiled: code for the DSP itself does not run here; say it in OpenCL C\n"
+    )
 
 
 def test_run_keeps_a_folder_that_was_laid_out_before(folder: Path) -> None:

@@ -3,7 +3,8 @@
 
 What a file has for itself may have the name of something in another file: its functions that are `static` or `inline`
 get names of their own. Types that two files declare alike are declared once, and so are channels, which are the same
-channel in all files. Functions that all files share stay: of two with one name, the compiler says so.
+channel in all files: the first one tells its depth. Functions that all files share stay: of two with one name, the
+compiler says so.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fpgart.engine.call_graph import DIRECTIVE, NAME, TOKEN, function_named
+from fpgart.engine.lowering import without_attributes
 
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
 PLACE = re.compile(r"[{};]")
@@ -49,7 +51,7 @@ class File:
             if each.function:
                 (made.public if PRIVATE.isdisjoint(each.words) else made.private).add(each.function)
             elif each.words and each.words[0] in SHARED:
-                made.shared[each.words] = each
+                made.shared[_meaning(each.words)] = each
         return made
 
 
@@ -67,6 +69,11 @@ def without_clashes(files: Sequence[Lines]) -> list[Lines]:
         result.append(_renamed(text, {name: f"{name}__{number}" for name in file.private & taken}).split("\n"))
         taken |= file.private
     return result
+
+
+def _meaning(words: tuple[str, ...]) -> tuple[str, ...]:
+    """What two declarations of the same thing have in common: files may tell different depths of a channel."""
+    return tuple(without_attributes(" ".join(words)).split()) if words[0] == "channel" else words
 
 
 def statements(text: str) -> Iterator[Statement]:
