@@ -394,15 +394,30 @@ def test_hosts_in_the_cpp_bindings_of_older_sdks_are_compiled_and_run(
     assert fpgart("run", "--", program).split() == ["7", "-49"]
 
 
-def test_names_of_shared_memory_before_the_standard_had_them_are_known(folder: Path, tmp_path: Path) -> None:
-    host = """#include <CL/opencl.h>
+SHARED_MEMORY = """
+#include <CL/opencl.h>
+#include <stdint.h>
 int main(void)
 {
-    clSVMFreeAltera(0, clSVMAllocAltera(0, 0, 8, 0));
-    return clSetKernelArgSVMPointerAltera(0, 0, 0) != CL_INVALID_KERNEL;
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    char *memory;
+    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+        return 1;
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    memory = clSVMAllocAltera(context, 0, 100, 1024);
+    if (!memory || (uintptr_t)memory % 1024)
+        return 2;
+    memory[99] = 1;
+    clSVMFreeAltera(context, memory);
+    return clSetKernelArgSVMPointerAltera(NULL, 0, NULL) != CL_INVALID_KERNEL;
 }
 """
-    program = compiled(tmp_path, host, answer(folder, "compile-config"), answer(folder, "link-config"))
+
+
+def test_names_of_shared_memory_before_the_standard_had_them_are_known(folder: Path, tmp_path: Path) -> None:
+    program = compiled(tmp_path, SHARED_MEMORY, answer(folder, "compile-config"), answer(folder, "link-config"))
     assert fpgart("run", "--", program) == ""
 
 
