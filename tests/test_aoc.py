@@ -15,6 +15,7 @@ from fpgart.aocx.compiler import Options, compile_source
 from fpgart.aocx.container import Container
 from fpgart.aocx.report import read
 from fpgart.aocx.steps import STEP
+from fpgart.aocx.units import with_carets
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.cli.aoc_options import Last, UsageError, changes_nothing, read_command_line
@@ -281,6 +282,13 @@ def test_an_error_that_shows_when_objects_are_linked_has_its_line(source: Path, 
     assert result.returncode == 1
     assert "b.cl:2:13: error: redefinition of 'same'" in result.stderr
     assert "    kernel void same(global int *x)" in result.stderr
+
+
+def test_an_error_in_a_macro_of_the_compilers_is_shown_where_the_file_uses_it() -> None:
+    log = "error: k.cl:2:5 <Spelling=/cache/tempfile.cl:14:28>: bit sizes greater than 128 are not supported"
+    assert with_carets(log, {"k.cl": "\nint ap_int<129> a;\n"}) == (
+        "k.cl:2:5: error: bit sizes greater than 128 are not supported\n    int ap_int<129> a;\n        ^"
+    )
 
 
 @pytest.mark.parametrize("step", [(), ("-c",)])
