@@ -11,7 +11,9 @@ from fpgart.notices import NOTICES
 if TYPE_CHECKING:
     from fpgart.runtime.context import Context
 
-LARGEST_ALIGNMENT = 128
+USUAL_ALIGNMENT = 128
+LARGEST_ALIGNMENT = 1024
+"""The only one but 0 that runtimes of Intel's boards take, so their hosts ask for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class SvmAllocation:
 
 def allocate(context: Context, size: int, alignment: int) -> int:
     """Address of `size` bytes; 0 when there is no memory."""
-    address = context.devices[0].mmd.host_alloc(size, alignment or LARGEST_ALIGNMENT)
+    address = context.devices[0].mmd.host_alloc(size, alignment or USUAL_ALIGNMENT)
     if address:
         context.svm.add(SvmAllocation(address, size))
         for listener in NOTICES.svm_allocated:
