@@ -19,7 +19,8 @@ help:
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
 	@echo "              with FPGA_HOSTS=folder also public hosts for boards (clients/fpga_hosts.py)"
 	@echo "make cts CTS=folder  Khronos' conformance tests, sources or built, on the board and on the bare engine; hours"
-	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each"
+	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
+	@echo "              hosts whose threads meet in many ways, RUNS=100 times each"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/order board/mmd\" for a part"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
@@ -66,10 +67,12 @@ bench: build
 	$(BIN)/python benchmarks/run.py
 
 SECONDS ?= 300
+RUNS ?= 100
 soak: build
 	$(CC) -O1 -Iinclude conformance/c/soak.c -o $(VENV)/soak -lOpenCL -lpthread
 	$(BIN)/fpgart run --board usm_s10 -- $(VENV)/soak $(SECONDS)
 	$(BIN)/fpgart run --board hetero -- $(VENV)/soak $(SECONDS) 2 8
+	$(BIN)/python conformance/repeat.py --runs $(RUNS) conformance/hosts.json
 	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --usm --after-release --threads 8 --seconds $(SECONDS)
 	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds $(SECONDS)
 

@@ -14,7 +14,6 @@ import fnmatch
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from itertools import chain
 from pathlib import Path
 
 import deviations
+from patience import ending, status_within
 
 from fpgart.engine.choice import candidates
 
@@ -215,22 +215,15 @@ class Runner:
         with tempfile.TemporaryDirectory(dir=self.folder) as work:
             report = Path(work) / "results.json"
             output = Path(work) / "output"
-            with output.open("wb") as file:
-                process = subprocess.Popen(
-                    [program, *SUITES[test.suite].options, test.name],
-                    env={**self.environment, "CL_CONFORMANCE_RESULTS_FILENAME": str(report)},
-                    cwd=work,
-                    stdin=subprocess.DEVNULL,
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,  # so that the compilers that it starts end with it
-                )
-                try:
-                    status = process.wait(self.patience_s)
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-                    return None
+            status = status_within(
+                self.patience_s,
+                [program, *SUITES[test.suite].options, test.name],
+                {**self.environment, "CL_CONFORMANCE_RESULTS_FILENAME": str(report)},
+                Path(work),
+                output,
+            )
+            if status is None:
+                return None
             return judged(test, status, report, output)
 
 
@@ -240,8 +233,7 @@ def judged(test: Test, status: int, report: Path, output: Path) -> Result:
     if said == SKIPPED or (said == PASSED and status == 0):
         return Result(said)
     end = output.read_text(errors="replace")[-4000:]
-    ended = f"signal {-status}" if status < 0 else f"status {status}"
-    return Result(FAILED, f"ended with {ended}\n{end}")
+    return Result(FAILED, f"ended with {ending(status)}\n{end}")
 
 
 def compared(

@@ -16,6 +16,9 @@ POCL = {
     "TestPrograms::test_a_device_without_intermediate_languages_has_no_specialization_constants": (
         "looks at the program first: CL_INVALID_PROGRAM"
     ),
+    "TestPrograms::test_a_link_that_fails_gives_a_program_with_the_log": "destroys what did not link",
+    "TestPrograms::test_what_did_not_link_has_no_kernels": "destroys what did not link",
+    "TestPrograms::test_a_linked_program_cannot_be_built_again": "builds it again",
     "TestKernels::test_wrong_arguments_are_refused[1-3-\\x00\\x00\\x00\\x00--51]": "takes values that are too short",
     "TestKernels::test_the_required_work_group_size_is_taken_where_none_is_given": "refuses the launch",
     "test_exit_with_work_in_flight_ends_with_the_hosts_own_status": "crashes now and then where kernels still run",

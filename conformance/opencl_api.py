@@ -69,16 +69,21 @@ class Loader:
         if status:
             raise Failed(name, status)
 
-    def make(self, name: str, *arguments: Any) -> int:
-        """Call a function that ends with errcode_ret; returns what it made. Raises Failed."""
+    def attempt(self, name: str, *arguments: Any) -> tuple[int, int]:
+        """Call a function that ends with errcode_ret; returns what it made and the status."""
         function = getattr(self.library, name)
         function.restype = ctypes.c_void_p
         status = ctypes.c_int32(12345)
         made = function(*map(self._passed, arguments), ctypes.byref(status))
-        if status.value:
-            assert not made, f"{name} returned something with status {status.value}"
-            raise Failed(name, status.value)
-        return int(made or 0)
+        return int(made or 0), status.value
+
+    def make(self, name: str, *arguments: Any) -> int:
+        """As attempt(), without the status. Raises Failed."""
+        made, status = self.attempt(name, *arguments)
+        if status:
+            assert not made, f"{name} returned something with status {status}"
+            raise Failed(name, status)
+        return made
 
     def info(self, name: str, *arguments: Any) -> bytes:
         """The answer of a query: its size asked first, then its value."""

@@ -276,6 +276,12 @@ def test_what_is_flushed_runs_beside_a_kernel_that_waits_for_it(
     run(build("progress"), how, environment=driver_environment)
 
 
+def test_transfers_that_never_pause_do_not_starve_launches_of_programs_in_turn(
+    build: Build, driver_environment: Environment
+) -> None:
+    run(build("turns"), environment=driver_environment)
+
+
 def test_threads_that_share_queues_get_right_results_under_signals(
     build: Build, driver_environment: Environment
 ) -> None:
@@ -514,6 +520,15 @@ def test_unified_shared_memory_works(
         pytest.skip("a promise of boards")
     chosen = {"FPGART_BOARD": boards, "FPGART_USM_POINTERS": pointers}
     run(build("usm_life"), *filter(None, [part]), environment={**driver_environment, **chosen})
+
+
+@pytest.mark.parametrize(("boards", "part"), [("usm_s10", "all"), ("a10_ref", "")])
+def test_unified_shared_memory_is_as_its_specification_says(
+    build: Build, driver: Path, driver_environment: Environment, boards: str, part: str
+) -> None:
+    if not is_fpgart(driver) and part:
+        pytest.skip("also what other drivers refuse")
+    run(build("usm_sentences"), *filter(None, [part]), environment={**driver_environment, "FPGART_BOARD": boards})
 
 
 @pytest.mark.parametrize("name", STARTERS)

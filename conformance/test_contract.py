@@ -509,6 +509,53 @@ class TestPrograms:
         host.launch(kernel, 1)
         assert host.ints(buffer, 1) == [9]
 
+    def test_a_binary_that_cannot_be_loaded_has_that_status(self, host: Host) -> None:
+        data, state = ctypes.create_string_buffer(b"no program at all", 17), ctypes.c_int32(1)
+        with pytest.raises(Failed) as caught:
+            host.cl.make(
+                "clCreateProgramWithBinary", host.context, 1, handles(host.device), handles(17),
+                handles(ctypes.addressof(data)), ctypes.byref(state),
+            )  # fmt: skip
+        assert (caught.value.status, state.value) == (-42, -42)
+
+    @staticmethod
+    def compiled(host: Host, *sources: str) -> list[int]:
+        """Programs that are compiled and not linked."""
+        made = []
+        for source in sources:
+            program = host.cl.make("clCreateProgramWithSource", host.context, 1, strings(source), None)
+            host.cl.check("clCompileProgram", program, 0, None, None, 0, None, None, None, None)
+            made.append(program)
+        return made
+
+    def link_that_fails(self, host: Host) -> int:
+        """What clLinkProgram gives for two programs that have the same kernel."""
+        programs = self.compiled(host, "kernel void k(global int *x) {}", "kernel void k(global int *x) { x[0] = 1; }")
+        made, status = host.cl.attempt("clLinkProgram", host.context, 0, None, None, 2, handles(*programs), None, None)
+        assert status == cl.CL_LINK_PROGRAM_FAILURE
+        assert made
+        return made
+
+    def test_a_link_that_fails_gives_a_program_with_the_log(self, host: Host) -> None:
+        program = self.link_that_fails(host)
+        status = host.cl.info("clGetProgramBuildInfo", program, host.device, cl.CL_PROGRAM_BUILD_STATUS)
+        assert struct.unpack("i", status) == (-2,)
+        assert "multiply defined" in host.cl.text(
+            "clGetProgramBuildInfo", program, host.device, cl.CL_PROGRAM_BUILD_LOG
+        )
+        host.cl.check("clReleaseProgram", program)
+
+    def test_what_did_not_link_has_no_kernels(self, host: Host) -> None:
+        program = self.link_that_fails(host)
+        assert host.cl.attempt("clCreateKernel", program, b"k") == (0, cl.CL_INVALID_PROGRAM_EXECUTABLE)
+        host.cl.check("clReleaseProgram", program)
+
+    def test_a_linked_program_cannot_be_built_again(self, host: Host) -> None:
+        made = self.compiled(host, "kernel void k(global int *x) { x[0] = 1; }")
+        program = host.cl.make("clLinkProgram", host.context, 0, None, None, 1, handles(*made), None, None)
+        fails(host, cl.CL_INVALID_OPERATION, "clBuildProgram", program, 0, None, None, None, None)
+        host.cl.make("clCreateKernel", program, b"k")
+
     def test_compiled_and_linked_kernels_take_arguments_of_every_kind(self, host: Host) -> None:
         main = """#include "shift.h"
         kernel void k(global int *x, int y, local int *z, constant int *w) { z[0] = shift(y); x[0] = z[0] + w[0]; }"""

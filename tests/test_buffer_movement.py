@@ -337,6 +337,18 @@ def test_each_buffer_argument_of_a_launch_is_told_once_as_moved_or_as_in_its_pla
     assert sorted(told) == [("0", False), ("1", True), ("2", True)]
 
 
+def test_each_memory_argument_of_a_launch_is_migrated_to_its_memory(boards: Boards) -> None:
+    machine = boards("hetero", "hetero")
+    buffers = [machine.buffer(4096) for _ in range(3)]
+    kernel = machine.kernel(increment, "QDR", "DDR", "HBM")
+    for index, buffer in enumerate(buffers):
+        machine.write(buffer, DATA)
+        kernel.set_buffer(index, buffer)
+    machine.run(kernel, device=1)
+    places = [(reason.split()[1], target.device.id, target.memory) for reason, _, target in machine.watcher.migrations]
+    assert places == [("0", 1, 2), ("1", 1, 0), ("2", 1, 1)]
+
+
 def test_one_launch_is_programming_migrations_and_the_kernel_in_that_order(boards: Boards) -> None:
     machine = boards("hetero")
     buffer = machine.buffer(4096)
@@ -521,7 +533,7 @@ def test_operations_exclude_each_other_as_the_conflict_matrix_says(
     if conflicts:
         assert second.claim() is Claim.TAKEN
     second.release(None)
-    assert machine.device.occupancy.moving is Direction.NONE
+    assert machine.device.occupancy.moving == Direction.NONE
 
 
 def test_a_transfer_does_not_pass_programming_that_waits_for_transfers_alone(boards: Boards) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
@@ -149,6 +150,30 @@ def test_four_consecutive_buffers_share_a_region(boards: Boards) -> None:
     assert [region.size for region in made.showing.regions] == [512 * MIB]
 
 
+def test_a_launch_keeps_its_regions_while_others_are_planned(boards: Boards) -> None:
+    machine = boards("k2h")
+    buffers = [machine.keep(machine.buffer(GIB)) for _ in range(2)]
+    first = make(machine, kernel_of(machine, 1), buffers[0])
+    before = first.showing, first.invocation_image()
+    second = make(machine, kernel_of(machine, 1), buffers[1])
+    assert second.showing is not None
+    assert first.showing is not None
+    assert [region.kernel for region in second.showing.regions] == [region.kernel for region in first.showing.regions]
+    assert (first.showing, first.invocation_image()) == before
+
+
+@pytest.mark.parametrize(("sets", "size"), [(8, 256 * MIB), (16, 128 * MIB)])
+def test_sets_of_three_buffers_fill_the_mapped_heap_and_each_is_launched(boards: Boards, sets: int, size: int) -> None:
+    machine = boards("k2h")
+    placed = [[machine.keep(machine.buffer(size)) for _ in range(3)] for _ in range(sets)]
+    for buffers in placed:
+        for buffer in buffers:
+            machine.bind(buffer)
+        assert make(machine, kernel_of(machine, 3), *buffers).showing is not None
+    with pytest.raises(MemObjectAllocationFailure):
+        machine.bind(machine.buffer(size))
+
+
 def test_fixed_buffers_are_seen_where_they_always_are(boards: Boards) -> None:
     machine = boards("k2h")
     buffer = machine.buffer(KIB)
@@ -282,6 +307,14 @@ def test_shared_virtual_memory_is_out_of_the_dsps_reach(boards: Boards) -> None:
     svm.free(machine.context, address)
 
 
+def test_shared_virtual_memory_is_given_by_a_board_that_reaches_it(boards: Boards) -> None:
+    machine = boards("k2h", "usm_s10")
+    address = svm.allocate(machine.context, 4096, 0)
+    assert [machine.calls(device) for device in range(2)] == [{}, {"host_alloc": (1, 4096)}]
+    svm.free(machine.context, address)
+    assert machine.devices[1].mmd.traffic["free"].calls == 1
+
+
 def test_a_buffer_that_one_mapped_heap_cannot_hold_is_in_another(boards: Boards) -> None:
     machine = boards("k2h_split")
     sizes = [GIB, GIB, 4 * GIB]
@@ -289,6 +322,26 @@ def test_a_buffer_that_one_mapped_heap_cannot_hold_is_in_another(boards: Boards)
     assert [machine.bind(buffer) for buffer in buffers] == [0x8_4000_0000, 0x8_C000_0000, 0x9_0000_0000]
     with pytest.raises(MemObjectAllocationFailure):
         machine.bind(machine.buffer(5 * GIB))
+
+
+def test_a_program_stays_loaded_while_one_that_is_the_same_lives(boards: Boards) -> None:
+    machine = boards("k2h")
+    device = machine.device
+    free = device.memories.free_bytes(FIXED)  # type: ignore[attr-defined]
+    kernels = [machine.kernel(nothing, source="a" * KIB) for _ in range(3)]
+    for kernel in kernels:
+        machine.run(kernel)
+    identities = {kernel.program.identity for kernel in kernels}
+    deaths = [weakref.ref(kernel.program) for kernel in kernels]
+    del kernel
+    for death in deaths:
+        assert set(device.loaded) == identities
+        assert device.memories.free_bytes(FIXED) == free - KIB  # type: ignore[attr-defined]
+        del kernels[0]
+        wait_until(lambda death=death: death() is None)  # type: ignore[misc]
+        machine.context.reap()
+    assert (device.loaded, device.memories.free_bytes(FIXED)) == ({}, free)  # type: ignore[attr-defined]
+    assert device.mmd.traffic["program"].calls == 1
 
 
 def test_eight_tasks_run_at_once_and_no_more(boards: Boards) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from fpgart.board.mmd import BoardError
 from fpgart.errors import CLError, OutOfResources
 from fpgart.runtime import usm
 from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.context import Context
 from fpgart.runtime.device import Device
 from fpgart.runtime.event import COMPLETE, QUEUED, SUBMITTED, Event, Operation
 from fpgart.runtime.kernel import Kernel
@@ -364,3 +366,59 @@ def test_a_range_is_nobody_elses_before_the_board_has_forgotten_it(boards: Board
         patch.setattr(device.mmd, "unused", lambda *_: taken.append(device.memories.allocate(SIZE, 0)))
         first.release()
     assert taken[0].address != first.address
+
+
+# Contexts
+
+
+def within(seconds: float, work: Callable[[], object]) -> bool:
+    """Whether `work` ends in time, on a thread of its own."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return not thread.is_alive()
+
+
+def test_a_context_that_dies_takes_no_lock(boards: Boards) -> None:
+    """It may die wherever Python allocates, also in a thread that has the lock."""
+    machine = boards("usm_s10")
+    contexts = [Context(machine.platform, machine.devices)]
+    made = usm.allocate_device(contexts[0], machine.device, SIZE)
+    lock = contexts[0].usm._lock
+
+    def destroy() -> None:
+        with lock:
+            contexts.clear()
+
+    assert within(10, destroy)
+    assert machine.device.bytes_in_use() == made.size
+    machine.context.reap()
+    assert machine.device.bytes_in_use() == 0
+
+
+def test_a_context_calls_back_when_its_last_command_has_been_forgotten(boards: Boards) -> None:
+    """Nobody makes another call then: who ran the command sees to it."""
+    machine = boards("usm_s10")
+    called, begin = threading.Event(), threading.Event()
+    context = Context(machine.platform, machine.devices)
+    context.when_destroyed(called.set)
+    queue = CommandQueue(context, machine.device)
+    queue.enqueue(cl.CL_COMMAND_TASK, HostWork(machine.device, begin.wait))
+    queue.flush()
+    del context, queue
+    begin.set()
+    assert called.wait(20)
+
+
+def test_the_callbacks_of_a_context_come_last_registered_first_and_before_its_memory_goes(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    context = Context(machine.platform, machine.devices)
+    usm.allocate_device(context, machine.device, SIZE)
+    seen: list[tuple[str, bool]] = []
+    for name in ("first", "second"):
+        context.when_destroyed(lambda name=name: seen.append((name, machine.device.bytes_in_use() > 0)))  # type: ignore[misc]
+    del context
+    assert seen == []
+    machine.context.reap()
+    assert seen == [("second", True), ("first", True)]
+    assert machine.device.bytes_in_use() == 0

@@ -290,6 +290,16 @@ def test_each_address_of_a_c_host_is_that_of_its_block(c_trace: Path) -> None:
         assert event["args"]["size"] == 0x40000
 
 
+def test_copy_host_ptr_goes_to_the_first_device_of_the_context(tmp_path: Path) -> None:
+    """Without a command of the host: the transfer is in a queue that is not one of the host's."""
+    body = "buffer = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=data)\n"
+    file = traced(tmp_path, body, board="a10_ref,a10_ref,usm_s10")
+    calls = [(e["name"], e["args"]["device"], e["args"]["size"]) for e in of(file, "mmd")]
+    assert calls == [("aocl_mmd_write", 0, 4 << 20)]
+    enqueued = [e["name"] for e in of(file, "api") if e["name"].startswith("clEnqueue")]
+    assert enqueued == []
+
+
 # The report
 
 

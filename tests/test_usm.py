@@ -209,6 +209,7 @@ def test_a_context_gives_back_what_was_never_freed(boards: Boards) -> None:
     device = machine.device
     machine.queues.clear()
     del machine.context
+    machine.scheduler.reaper.reap()
     traffic = device.mmd.traffic
     assert traffic["free"].calls == traffic["host_alloc"].calls + traffic["shared_alloc"].calls == 2
     assert [block.address for block in machine.watcher.freed] == [0x1000000000000]
@@ -306,6 +307,16 @@ def test_device_memory_is_copied_through_the_mmd_and_the_hosts_is_not(
     assert moved == calls
 
 
+def test_a_launch_with_pointers_makes_no_copy(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment, "", "", "")
+    for index, kind in enumerate(Kind):
+        kernel.set_pointer(index, allocate(machine, kind).pointer)
+    machine.run(kernel)
+    assert not {"write", "read", "copy"} & machine.calls().keys()
+    assert machine.watcher.migrations == []
+
+
 def test_memory_of_two_devices_is_copied_through_the_host(boards: Boards) -> None:
     machine = boards("usm_s10", "a10_ref")
     target, source = allocate(machine, Kind.DEVICE, device=0), allocate(machine, Kind.DEVICE, device=1)
@@ -346,6 +357,27 @@ def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(boa
     assert sides(allocation) == [(0, 4 * PAGE, 0)]
     allocation.move(PAGE, 10, None, "hint")
     assert sides(allocation) == [(0, PAGE, 0), (PAGE, 2 * PAGE, None), (2 * PAGE, 4 * PAGE, 0)]
+
+
+def test_a_kernel_brings_shared_memory_without_a_device_to_its_own(boards: Boards) -> None:
+    machine = boards("usm_s10", "usm_s10")
+    allocation = OF_ALL[Kind.SHARED](machine, PAGE)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    for device in (1, 0):
+        machine.run(kernel, device)
+        assert sides(allocation) == [(0, PAGE, device)]
+
+
+@pytest.mark.parametrize("kind", [Kind.HOST, Kind.DEVICE])
+def test_host_and_device_allocations_stay_where_they_are(boards: Boards, kind: Kind) -> None:
+    machine = boards("usm_s10")
+    allocation = allocate(machine, kind)
+    before = allocation.address, sides(allocation)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    machine.run(kernel)
+    assert (allocation.address, sides(allocation)) == before
 
 
 class Sides:
@@ -481,6 +513,18 @@ def test_memory_of_the_size_of_huge_pages_can_be_touched_whether_or_not_there_ar
     allocation = allocate(boards("usm_s10"), kind, size)
     ctypes.memset(allocation.address, 7, size)
     assert ctypes.string_at(allocation.address + size - 2, 2) == b"\7\7"
+
+
+@pytest.mark.parametrize("kind", [Kind.HOST, Kind.SHARED])
+def test_host_and_shared_memory_is_private_anonymous_and_locked(boards: Boards, kind: Kind) -> None:
+    address = allocate(boards("usm_s10"), kind).address
+    ((permissions, device, inode),) = (
+        (words[1], words[3], words[4])
+        for words in map(str.split, Path("/proc/self/maps").read_text().splitlines())
+        if int(words[0].split("-")[0], 16) <= address < int(words[0].split("-")[1], 16)
+    )
+    assert (permissions, device, inode) == ("rw-p", "00:00", "0")
+    assert "lo" in flags_of_mapping(address)
 
 
 def flags_of_mapping(address: int) -> set[str]:

@@ -13,8 +13,9 @@ The annotations say how C arguments are turned into what the function gets:
 
 And the return annotation says what goes back: `None` is CL_SUCCESS; `Command` is an event, handed out
 through one more C argument, the event pointer, if that is not NULL; a class of fpgart.runtime is returned
-as a handle, with the status in errcode_ret; `Address` is an address with the status there, too; `Mapped` is
-an address and an event; `Pointer` is an address in a call that has no status, NULL for failure.
+as a handle, with the status in errcode_ret; `Attempt` is an object of such a class, returned whether or not
+the error beside it is the status; `Address` is an address with the status there, too; `Mapped` is an address
+and an event; `Pointer` is an address in a call that has no status, NULL for failure.
 A CLError becomes the status it stands for, any other exception CL_OUT_OF_HOST_MEMORY with a traceback
 in the log.
 """
@@ -38,6 +39,7 @@ Command = Event
 Pointer = int
 Address = int
 Mapped = tuple[int, Event]
+Attempt = tuple[Any, errors.CLError | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
 CLASSES = {kind.__name__: kind for kind in KINDS}
@@ -140,14 +142,18 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
         takes.append("event_ret")
         body = [f"made = {call}", "if event_ret:", "    event_ret[0] = publish(made)", "return 0"]
     else:
+        status_words = "0"
         if returned == "Mapped":
             takes.append("event_ret")
             body = [f"made, event = {call}", "if event_ret:", "    event_ret[0] = publish(event)"]
+        elif returned == "Attempt":
+            body = [f"made, error = {call}"]
+            status_words = f"failed(error, name, {objects[0]}) if error else 0"
         else:
             body = [f"made = {call}"]
         takes.append("errcode_ret")
-        result = "publish(made)" if returned in CLASSES else "made"
-        body += [f"result = {result}", "errcode_ret[0] = 0", "return result"]
+        result = "publish(made)" if returned in CLASSES or returned == "Attempt" else "made"
+        body += [f"result = {result}", f"errcode_ret[0] = {status_words}", "return result"]
         failure = "errcode_ret[0] = failed(error, name, o)\n        return 0"
     failure = failure.replace(", o)", f", {objects[0]})" if objects else ", None)")
     crashed = "return crashed(name)"

@@ -64,12 +64,6 @@ def publish(item: Any) -> int:
     return handle
 
 
-def adopt(item: Any, handle: int) -> None:
-    """`item` is what a handle stands for that C has made already, which the host holds."""
-    item.handle = handle
-    HELD[handle] = item
-
-
 def find(handle: int, kind: type[T]) -> T:
     """The object behind a handle; raises CL_INVALID_<kind> for anything else."""
     item = HELD.get(handle)
@@ -96,16 +90,18 @@ def host_released(handle: int) -> None:
     item = HELD.pop(handle, None)
     if item is None:
         return
-    context = getattr(item, "context", None)
     kind = item.__class__
+    context = item if kind is Context else getattr(item, "context", None)
+    reaper = context.reaper if context is not None else None
+    context = None  # it may die with the item
     if sys.getrefcount(item) == 2:
         item = None
         _forget(handle, kind)
     else:
         KEPT[handle] = weakref.ref(item, lambda _: _forget(handle, kind))
         item = None
-    if context is not None and context.reaper:
-        context.reap()
+    if reaper:
+        reaper.reap()
 
 
 def reap() -> None:

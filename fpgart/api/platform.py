@@ -8,6 +8,7 @@ from typing import Any
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.entry import entry
+from fpgart.api.handles import HELD
 from fpgart.errors import InvalidValue
 from fpgart.personality import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
 from fpgart.runtime.platform import Platform
@@ -32,8 +33,10 @@ PLATFORM_INFO: dict[int, info.Query[Platform]] = {
 _platforms: list[Platform] = []
 
 
-def adopt(platform: Platform) -> None:
-    """Have hosts find a platform; there is one in a process."""
+def adopt(platform: Platform, handle: int) -> None:
+    """Have hosts find the platform of this process, by the handle that they may have from C already."""
+    platform.handle = handle
+    HELD[handle] = platform
     _platforms[:] = [platform]
 
 

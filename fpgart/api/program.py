@@ -13,7 +13,7 @@ from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.device import device_list
-from fpgart.api.entry import bytes_at, cast, entry, string_at, text_at
+from fpgart.api.entry import Attempt, bytes_at, cast, entry, string_at, text_at
 from fpgart.api.handles import find, references
 from fpgart.errors import (
     CLError,
@@ -198,6 +198,8 @@ def build_program(
     chosen = device_list(num_devices, devices, program.devices, optional=True)
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
+    if program.linked:
+        raise InvalidOperation("the program was made by clLinkProgram; there is nothing to build it from")
     text = checked_options(options)
     program.check_compiler()
     program.claim(chosen)
@@ -244,7 +246,7 @@ def link_program(
     input_programs: Any,
     pfn_notify: int,
     user_data: int,
-) -> Program:
+) -> Attempt:
     chosen = device_list(num_devices, devices, context.devices, optional=True)
     if not num_input_programs or not input_programs:
         raise InvalidValue("no programs to link are given")
@@ -258,12 +260,12 @@ def link_program(
                 raise InvalidOperation("a program has no compiled binary for a device")
             if build.kind not in (cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, cl.CL_PROGRAM_BINARY_TYPE_LIBRARY):
                 raise InvalidOperation("a program that is to be linked has not been compiled")
-    made = link(context, chosen, checked_options(options), programs)
+    made, error = link(context, chosen, checked_options(options), programs)
     if pfn_notify:
         from fpgart.api.handles import publish
 
         lib.fpgart_call_about_object(pfn_notify, publish(made), user_data)
-    return made
+    return made, error
 
 
 @entry("clGetProgramInfo")

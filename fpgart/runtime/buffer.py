@@ -433,10 +433,11 @@ class Reservation:
     What is forgotten gives them back, too: a command can die with its queue, unrun.
     """
 
-    __slots__ = ("_number", "_taken")
+    __slots__ = ("_kept", "_number", "_taken")
 
     def __init__(self) -> None:
         self._number = next(RESERVATIONS)
+        self._kept = True
         self._taken: list[tuple[Buffer, Block]] = []
 
     def take(
@@ -453,6 +454,7 @@ class Reservation:
 
     def leave(self) -> None:
         """The command has ended well: the contents are where it wanted them. Any lock may be held."""
+        self._kept = False
         for _, block in self._taken:
             block.users.pop(self._number, None)
 
@@ -462,12 +464,14 @@ class Reservation:
         leave_blocks(self._number, taken)
 
     def __del__(self) -> None:
-        if any(self._number in block.users for _, block in self._taken):
+        if self._kept and any(self._number in block.users for _, block in self._taken):
             context = self._taken[0][0].context
             context.reaper.append(partial(leave_blocks, self._number, self._taken))
 
 
 RESERVATIONS = count(1)
+NOTHING = Reservation()
+"""Of a command that needs no blocks, or none yet."""
 
 
 def leave_blocks(user: int, taken: list[tuple[Buffer, Block]]) -> None:

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from fpgart import log
 from fpgart.errors import CLError
 from fpgart.runtime.registry import AddressRegistry, Living
 from fpgart.runtime.usm import give_back
@@ -24,11 +23,7 @@ Notify = Callable[[CLError], None]
 
 
 class Context:
-    """Devices that share objects.
-
-    `reaper` holds what objects left behind when they died; reap() disposes of it. Destructors may run
-    at any allocation, so they only append there.
-    """
+    """Devices that share objects. What these leave behind when they die goes to `reaper`."""
 
     def __init__(
         self,
@@ -42,7 +37,7 @@ class Context:
         self.scheduler = platform.scheduler
         self.devices = devices
         self.properties = properties
-        self.reaper: deque[Callable[[], None]] = deque()
+        self.reaper = platform.scheduler.reaper
         self.placing = threading.Lock()
         """Guards which blocks and mappings the context's buffers have."""
         self.compiler_mode = 4
@@ -86,20 +81,15 @@ class Context:
         self._destructors.append(callback)
 
     def reap(self) -> None:
-        """Dispose of what dead objects left; must be called without the scheduler's lock."""
-        while self.reaper:
-            try:
-                dispose = self.reaper.popleft()
-            except IndexError:  # another thread was faster
-                return
-            try:
-                dispose()
-            except Exception:
-                log.bug("what a dead object left could not be disposed of")
+        """Dispose of what dead objects left; must be called without a lock."""
+        self.reaper.reap()
 
     def __del__(self) -> None:
-        for allocation in self.usm.all():
-            give_back(allocation)
-        for callback in reversed(self._destructors):
-            callback()
-        self.reap()
+        self.reaper.extend(reversed(self._destructors))
+        self.reaper.append(partial(give_back_all, self.usm))
+
+
+def give_back_all(allocations: AddressRegistry[UsmAllocation]) -> None:
+    """What a context's host has not freed goes with the context."""
+    for allocation in allocations.all():
+        give_back(allocation)

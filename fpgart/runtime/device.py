@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fpgart.engine.network import Network
     from fpgart.runtime.context import Context
     from fpgart.runtime.platform import Platform
+    from fpgart.runtime.program import Program
     from fpgart.runtime.scheduler import Scheduler
 
 OPERATIONS = count(1)
@@ -97,6 +98,8 @@ class Device:
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
         self.has_svm = bool(int(mmd.get_offline_info(OfflineInfo.MEM_TYPES_SUPPORTED)) & SHARED_VIRTUAL_MEMORY)
         """Whether its kernels reach memory of the host by the host's own addresses."""
+        self.programs: Living[Program] = Living()
+        """Those that it may be loaded with, if it keeps several."""
         self.cores = mmd.description.cores
         """How many tasks can run at once; 0 for no limit."""
         self.contexts: Living[Context] = Living()
@@ -252,6 +255,22 @@ class Device:
         block = self.loaded.pop(identity, None)
         if block is not None:
             block.release()
+
+    def program_died(self, identity: str) -> Program | None:
+        """One of the programs that it is loaded with has died: unload it, unless another one is the same.
+
+        Returns that other one. Must be called without the scheduler's lock.
+        """
+        alive: list[Program] = []  # whatever dies with the list dies without the lock
+
+        def decide() -> Block | None:
+            alive.extend(program for program in self.programs.all() if program.was_loaded_as(identity))
+            return None if alive else self.loaded.pop(identity, None)
+
+        block = self.scheduler.while_none_begins(decide)
+        if block is not None:
+            block.release()
+        return alive[0] if alive else None
 
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:

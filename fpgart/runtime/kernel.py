@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from time import monotonic_ns
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from weakref import ref
 from fpgart import config
 from fpgart import opencl as cl
 from fpgart.board.memory_system import NotVisible, Showing, Window
-from fpgart.engine.interface import BYTES, LOCAL, NOWHERE, NULL, POINTER, EngineKernel, Reach, pack_arguments
+from fpgart.engine.interface import BYTES, LOCAL, NOWHERE, NULL, POINTER, Batch, EngineKernel, Reach, pack_arguments
 from fpgart.errors import (
     InvalidArgIndex,
     InvalidArgSize,
@@ -23,11 +23,11 @@ from fpgart.errors import (
     OutOfResources,
 )
 from fpgart.notices import NOTICES
-from fpgart.runtime.buffer import Buffer, Reservation
+from fpgart.runtime.buffer import NOTHING, Buffer, Reservation
 from fpgart.runtime.device import Block, Device
-from fpgart.runtime.event import Operation
+from fpgart.runtime.event import Launch, Operation
 from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
-from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.occupancy import TAKEN, WAITS, Claim, Direction
 from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.programming import load_onto
 from fpgart.runtime.readiness import ReadyList
@@ -285,6 +285,11 @@ class Stage(enum.Enum):
     RUN = "kernel"
 
 
+RUN = Stage.RUN
+SHORT_NS = 200_000
+"""A kernel that ran no longer than that is short: ten times what it costs to wait for an end."""
+
+
 class LaunchKernel:
     """Run a kernel: program the board if it holds another binary, bring the buffers there, run.
 
@@ -312,6 +317,7 @@ class LaunchKernel:
         "sizes",
         "stage",
         "usm",
+        "watched",
     )
 
     def __init__(
@@ -337,7 +343,9 @@ class LaunchKernel:
         self.places: list[Block] = []
         self.moved: tuple[int, ...] = ()
         """The arguments whose buffers had to be migrated for it."""
-        self.reserved = Reservation()
+        self.watched: Sequence[UsmAllocation] = ()
+        """Shared memory whose touches by the host are told, while the kernel runs."""
+        self.reserved = NOTHING
         self.dimensions = dimensions
         self.sizes = sizes
         self.engine_sizes = sizes
@@ -359,6 +367,17 @@ class LaunchKernel:
     @property
     def name(self) -> str:
         return self.stage.value
+
+    @property
+    def short_launch(self) -> LaunchKernel | None:
+        """Itself, if it is short: what follows it need not wait until its end is known."""
+        kernel = self._engine_kernel()
+        if kernel.new_batch is None or not kernel.launched or kernel.last_ns > SHORT_NS:
+            return None
+        return self if self.stage is RUN and not self.cores and self.device.before_kernel is None else None
+
+    def _engine_kernel(self) -> EngineKernel:
+        return self.kernel.engine_kernel_on(self.program)
 
     @property
     def ready_list(self) -> ReadyList:
@@ -390,6 +409,8 @@ class LaunchKernel:
 
     def _reserve(self) -> None:
         device, interleaving = self.device, self.program.interleaving
+        if self.buffers:
+            self.reserved = Reservation()
         claimed: dict[Buffer, Block] = {}
         for index, buffer in self.buffers:
             if buffer.owner in claimed:  # one buffer is in one place: where its first argument needs it
@@ -416,6 +437,7 @@ class LaunchKernel:
 
     def abandon(self) -> None:
         """Give back the blocks that it alone wanted: it will not run, or a stage of it has failed."""
+        self._leave_watched()
         self.reserved.give_back()
 
     # The scheduler's side; its lock is held
@@ -427,14 +449,36 @@ class LaunchKernel:
             if split or self.program.identity not in self.device.loaded:
                 self.stage = Stage.PROGRAM
                 return occupancy.claim_programming()
-            if occupancy.claim_launch(self.cores) is not Claim.TAKEN:
-                return Claim.WAITS
+            if occupancy.claim_launch(self.cores) is not TAKEN:
+                return WAITS
             self.committed = True
-        self.stage = Stage.RUN if self.adopt_places() else Stage.MIGRATE
-        if self.stage is Stage.RUN:
-            for block in self.places:
-                block.running += 1
-        return Claim.TAKEN
+        if self.adopt_places():
+            self._begin()
+        else:
+            self.stage = Stage.MIGRATE
+        return TAKEN
+
+    def claim_behind(self, previous: Launch) -> bool:
+        """Only with the same binary, its buffers where it needs them, and nobody else waiting to launch."""
+        device = self.device
+        if (
+            device is not previous.device
+            or device.ready_kernels
+            or self.program.identity not in device.loaded
+            or self.kernel.context.compiler_mode == 5
+            or not self.adopt_places()
+            or device.occupancy.claim_launch(0) is not TAKEN
+        ):
+            return False
+        self.committed = True
+        self._begin()
+        return True
+
+    def _begin(self) -> None:
+        """The kernel is about to run: what it uses stays where it is."""
+        self.stage = RUN
+        for block in self.places:
+            block.running += 1
 
     def adopt_places(self) -> bool:
         """Whether all buffers are where they are needed; those without contents are by definition."""
@@ -482,10 +526,26 @@ class LaunchKernel:
             return self._program()
         if self.stage is Stage.MIGRATE:
             return MigrateForLaunch(self)
-        if NOTICES.migrated:
-            self._tell_skipped()
         self._run()
         return None
+
+    def batch(self, most: int) -> Batch:
+        new_batch = self._engine_kernel().new_batch
+        assert new_batch is not None
+        return new_batch(most)
+
+    def hand_over(self, batch: Batch) -> None:
+        try:
+            batch.add(self._engine_kernel(), self._prepare(), self.dimensions, self.engine_sizes, self.has_local)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def took(self, elapsed_ns: int) -> None:
+        self._leave_watched()
+        self._engine_kernel().last_ns = elapsed_ns
+        self.device.kernel_ns += elapsed_ns
+        self.device.mmd.interrupt()
 
     def _program(self) -> Operation:
         load_onto(self.device, self.program)
@@ -547,37 +607,46 @@ class LaunchKernel:
         pairs = zip(self.buffers, self.places, strict=True)
         return tuple(block.device_address + buffer.origin for (_, buffer), block in pairs)
 
-    def _run(self) -> None:
+    def _prepare(self) -> bytes:
+        """All is where the kernel needs it; returns its arguments for the engine. Raises BoardError."""
+        if NOTICES.migrated:
+            self._tell_skipped()
         packed: list[tuple[int, int, int | bytes]] = list(self.arguments)  # type: ignore[arg-type]
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
             packed[index] = (POINTER, 8, block.pointer + buffer.origin)
+        if self.device.before_kernel is not None:
+            self.device.before_kernel(self.kernel.name)
+        if self.usm is not None:
+            self.watched = self.usm.bring(self.kernel.context, self.device, f"kernel '{self.kernel.name}'")
+        return pack_arguments(packed)
+
+    def _run(self) -> None:
+        image = self._prepare()
         device = self.device
-        if device.before_kernel is not None:
-            device.before_kernel(self.kernel.name)
-        watched = self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'") if self.usm else ()
         begin = monotonic_ns()
-        engine_kernel = self.kernel.engine_kernel_on(self.program)
+        engine_kernel = self._engine_kernel()
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
-        if self.showing is not None and self.showing.regions:
+        shown = self.showing if self.showing is not None and self.showing.regions else None
+        if shown is not None:
             for listener in NOTICES.regions_set:
-                listener(self, self.showing)
+                listener(self, shown)
         try:
-            engine_kernel.launch(
-                pack_arguments(packed), self.dimensions, self.engine_sizes, self.has_local, reaches, device.network
-            )
+            engine_kernel.launch(image, self.dimensions, self.engine_sizes, self.has_local, reaches, device.network)
         finally:
-            for allocation in watched:
-                allocation.left_by_kernel()
-            if self.showing is not None and self.showing.regions:
+            if shown is not None:
                 for listener in NOTICES.regions_restored:
-                    listener(self, self.showing)
+                    listener(self, shown)
+        self.took(monotonic_ns() - begin)
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()
-        device.mmd.interrupt()
-        device.kernel_ns += monotonic_ns() - begin
+
+    def _leave_watched(self) -> None:
+        watched, self.watched = self.watched, ()
+        for allocation in watched:
+            allocation.left_by_kernel()
 
     def reaches(self) -> tuple[Reach, ...]:
         """By argument, the buffer or allocation that it is a pointer into."""

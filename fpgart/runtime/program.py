@@ -90,7 +90,12 @@ class Program:
         self._locations: dict[str, tuple[str, ...]] = {}
         self._memories: frozenset[str] | None = None
         """Memories that a buffer_location may name; None: any. Others are passed over."""
+        self.linked = False
+        """Whether clLinkProgram made it, with success or not."""
         self._parts: tuple[str | None, ...] = ()
+        for device in devices:
+            if device.memories.keeps_programs:
+                device.programs.add(self)
 
     @staticmethod
     def check_binary(device: Device, data: bytes) -> None:
@@ -314,6 +319,7 @@ class Program:
 
     def adopt(self, made: BuiltProgram, options: str, log: str, kind: int, parts: list[Program]) -> None:
         """Take over what linking made of `parts`."""
+        self.linked = True
         self._made = made
         self._parts = tuple(part.listing for part in parts)
         for part in parts:
@@ -321,6 +327,12 @@ class Program:
             self._known |= part.known()
         for device in self.devices:
             self.builds[device] = Build(cl.CL_BUILD_SUCCESS, options, log, kind)
+
+    def adopt_failure(self, options: str, log: str) -> None:
+        """Linking has failed: there is nothing but the log."""
+        self.linked = True
+        for device in self.devices:
+            self.builds[device] = Build(cl.CL_BUILD_ERROR, options, log)
 
     def _program(self, *, fresh: bool = False) -> BuiltProgram:
         """What the engine has of this program.
@@ -346,6 +358,10 @@ class Program:
             build = next((b for b in self.builds.values() if b.kind != cl.CL_PROGRAM_BINARY_TYPE_NONE), Build())
             self._identity = sha1(b"\0".join((self.image(), build.options.encode(errors="replace")))).hexdigest()
         return self._identity
+
+    def was_loaded_as(self, identity: str) -> bool:
+        """Whether that is its identity; one that was never asked for its identity was never loaded."""
+        return self._identity == identity
 
     def image(self) -> bytes:
         """What is loaded onto the board."""
@@ -378,6 +394,8 @@ class Program:
         """All the OpenCL C that it is made of; None where some of it is not known."""
         if self.source is not None:
             return self.source
+        if self._loaded is not None:
+            return self._loaded.listing
         return "\n".join(part or "" for part in self._parts) if self._parts and None not in self._parts else None
 
     def locations(self) -> dict[str, tuple[str, ...]]:
@@ -411,23 +429,32 @@ class Program:
             return self._container
         engine = self.context.platform.engine
         kernels = self.interfaces() if self.executable else self.known()
+        made_with = f"{engine.name} {engine.version}"
         return ProgramBinary(
-            f"{engine.name} {engine.version}", build.kind, build.options, kernels, self._program().binary()
+            made_with, build.kind, build.options, kernels, self._program().binary(), self.listing
         ).encode()
 
 
-def link(context: Context, devices: list[Device], options: str, programs: list[Program]) -> Program:
-    """Link compiled programs into an executable or a library (OpenCL 3.0, 5.8.3.2)."""
+def link(
+    context: Context, devices: list[Device], options: str, programs: list[Program]
+) -> tuple[Program, CLError | None]:
+    """Link compiled programs into an executable or a library (OpenCL 3.0, 5.8.3.2).
+
+    What does not link is a program, too, which has the log; the error is beside it. Raises the error of a link that
+    cannot even begin.
+    """
     engine = context.platform.engine
     try:
         made, log = engine.link(options, [program.made for program in programs])
     except BuildFailed as failed:
-        raise error_of(failed.status, f"the programs do not link: {_first_error(failed.log)}") from None
+        program = Program(context, devices)
+        program.adopt_failure(options, failed.log)
+        return program, error_of(failed.status, f"the programs do not link: {_first_error(failed.log)}")
     library = "-create-library" in options.split()
     program = Program(context, devices, made=made)
     kind = cl.CL_PROGRAM_BINARY_TYPE_LIBRARY if library else cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
     program.adopt(made, options, log, kind, programs)
-    return program
+    return program, None
 
 
 def _first_error(log: str) -> str:

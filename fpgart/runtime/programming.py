@@ -11,7 +11,7 @@ from fpgart.board.mmd import BoardError
 from fpgart.errors import OutOfResources
 from fpgart.runtime.buffer import NUMBERS, HostStore
 from fpgart.runtime.device import Block, Device
-from fpgart.runtime.event import Operation
+from fpgart.runtime.event import Launch, Operation
 from fpgart.runtime.occupancy import Claim, Direction
 from fpgart.runtime.readiness import ReadyList
 
@@ -36,6 +36,7 @@ def load_onto(device: Device, program: Program) -> None:
 
 def load_into_memory(device: Device, program: Program) -> None:
     """Add a program to those that the board holds, until nobody has it any more. Raises OutOfResources, BoardError."""
+    is_loaded = program.identity in device.loaded
     image = program.image()
     block = device.allocate_program(len(image), program.identity, next(NUMBERS))
     if block is None:
@@ -47,8 +48,20 @@ def load_into_memory(device: Device, program: Program) -> None:
         raise
     device.unload(program.identity)  # what a context that programs anew for every launch loads once more
     device.loaded[program.identity] = block
-    forget = program.context.reaper.append  # programs die anywhere, also where the board's memory is locked
-    weakref.finalize(program, forget, partial(device.unload, program.identity)).atexit = False
+    if not is_loaded:
+        unload_after(program, device)
+
+
+def unload_after(program: Program, device: Device) -> None:
+    """Have the board forget a program when it dies; the next one that is the same takes its place."""
+    forget = device.scheduler.reaper.append  # programs die anywhere, also where the board's memory is locked
+    weakref.finalize(program, forget, partial(hand_on, device, program.identity)).atexit = False
+
+
+def hand_on(device: Device, identity: str) -> None:
+    heir = device.program_died(identity)
+    if heir is not None:
+        unload_after(heir, device)
 
 
 def program_anew(device: Device, program: Program) -> None:
@@ -99,6 +112,7 @@ class ProgramDevice:
     __slots__ = ("device", "program")
     name = "program"
     needs_thread = False
+    short_launch: Launch | None = None
     direction = Direction.BOTH
 
     def __init__(self, device: Device, program: Program) -> None:

@@ -12,20 +12,23 @@ not happen under it is put into an `Aftermath`.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fpgart import log
 from fpgart import opencl as cl
 from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
-from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event
-from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Event
+from fpgart.runtime.occupancy import BOTH, TAKEN, Claim, Direction
 from fpgart.runtime.order import Role
 
 if TYPE_CHECKING:
-    from fpgart.runtime.event import Operation
+    from fpgart.runtime.event import Launch, Operation
     from fpgart.runtime.queue import CommandQueue
 
 WALK = 64  # how far a waiting thread looks for something that it can run
+BATCH = 128  # how many launches are handed over at once, at most
 
 
 class ReadyList(OrderedDict[Event, None]):
@@ -45,32 +48,22 @@ class ReadyList(OrderedDict[Event, None]):
         self[event] = None
 
 
-class Aftermath:
-    """What is left to do when the lock is no longer held."""
+class Aftermath(list[Callable[[], None]]):
+    """What is left to do, in this order, when the lock is no longer held.
 
-    __slots__ = ("callbacks", "unrun")
+    That is to call the host back, and to abandon the operations of commands that have ended without being run.
+    """
 
-    def __init__(self) -> None:
-        self.callbacks: list[tuple[Callback, Event, int]] = []
-        self.unrun: list[Operation] = []
-        """The operations of commands that have ended without being run."""
-
-    def __bool__(self) -> bool:
-        return bool(self.callbacks or self.unrun)
+    __slots__ = ()
 
     def settle(self) -> None:
         """Do it. Whatever a callback raises is logged and goes no further."""
-        for operation in self.unrun:
+        for act in self:
             try:
-                operation.abandon()
+                act()
             except BaseException:
-                log.bug("an operation that was not run could not be given up")
-        self.unrun = []
-        for callback, event, status in self.callbacks:
-            try:
-                callback(event, status)
-            except BaseException:
-                log.bug("an event callback failed")
+                log.bug("an event callback failed, or an operation could not be given up")
+        self.clear()
 
 
 def role_of(event: Event) -> Role:
@@ -113,11 +106,17 @@ class Readiness:
     def any_due(self) -> bool:
         """Whether a thread of the driver may find something; it may still have to wait for its turn."""
         horizon = self.horizon
-        return any(ready and next(iter(ready)).queued_ns <= horizon for ready in self.lists)
+        for ready in self.lists:  # noqa: SIM110 - asked after each command; any() takes three times as long
+            if ready and next(iter(ready)).queued_ns <= horizon:
+                return True
+        return False
 
     def any_later_than(self, horizon: int) -> bool:
         """Whether a ready command may have been enqueued after `horizon`."""
-        return any(ready and ready.newest_ns > horizon for ready in self.lists)
+        for ready in self.lists:  # noqa: SIM110 - as above
+            if ready and ready.newest_ns > horizon:
+                return True
+        return False
 
     def make_due(self, until: int) -> None:
         """Commands that were enqueued until `until` are due, and those that follow them in no time."""
@@ -132,7 +131,7 @@ class Readiness:
         """Put a command at the end of its queue; it is ready at once if all that it follows has ended."""
         before = queue.order.follow(event, role_of(event), waits=bool(wait_list))
         event.wait_list = wait_list
-        event.predecessors = predecessors = (*wait_list, *before) if wait_list else before
+        event.predecessors = predecessors = tuple(dict.fromkeys((*wait_list, *before))) if wait_list else before
         for other in predecessors:
             if other.status > COMPLETE:
                 if other.dependants is None:
@@ -143,9 +142,8 @@ class Readiness:
             self._make_ready(event, now, after)
 
     def _make_ready(self, event: Event, now: int, after: Aftermath) -> None:
-        failed = any(other.status < COMPLETE for other in event.wait_list)
         operation = event.operation
-        if failed or operation is None:
+        if operation is None or (event.wait_list and any(e.status < COMPLETE for e in event.wait_list)):
             self.end(event, self._pass_through(event, now, after), now, after)
             return
         event.wait_list = event.predecessors = ()
@@ -168,7 +166,7 @@ class Readiness:
         """Start a command that never stood in a list, if nothing is in its way."""
         operation = event.operation
         assert operation is not None
-        return not operation.ready_list and self._take(event, operation) is Claim.TAKEN
+        return not operation.ready_list and self._take(event, operation) is TAKEN
 
     def claim(self, event: Event) -> bool:
         """Start a ready command, if nothing that it conflicts with runs or is older."""
@@ -182,11 +180,11 @@ class Readiness:
             assert older.operation is not None
             if direction & older.operation.direction:
                 return False
-        return self._take(event, operation) is Claim.TAKEN
+        return self._take(event, operation) is TAKEN
 
     def claim_first(self, ready: ReadyList, horizon: int) -> Event | None:
         """The oldest due command of a list that may begin now."""
-        before = Direction.NONE
+        before = 0
         for event in ready:
             if event.queued_ns > horizon:
                 break
@@ -194,12 +192,12 @@ class Readiness:
             assert operation is not None
             if not operation.direction & before:
                 claim = self._take(event, operation)
-                if claim is Claim.TAKEN:
+                if claim is TAKEN:
                     return event
                 if claim is Claim.YIELDS:
                     continue
             before |= operation.direction
-            if before == Direction.BOTH:
+            if before == BOTH:
                 break
         return None
 
@@ -237,14 +235,44 @@ class Readiness:
             event = unfinished
         return None
 
+    def claim_followers(self, event: Event, launch: Launch, last: Event | None, now: int) -> list[tuple[Event, Launch]]:
+        """A short launch that is claimed, and those behind it that may be handed over with it, in their order.
+
+        Not beyond `last`: a thread that waits for it must not wait for more. None: all that are due.
+        """
+        found = [(event, launch)]
+        until = self.horizon if last is None else last.queued_ns
+        while event is not last and len(found) < BATCH:
+            other = self._next_in_line(event, until)
+            if other is None or other.operation is None:
+                break
+            following = other.operation.short_launch
+            if following is None or not following.claim_behind(launch):
+                break
+            self.running += 1
+            other.status = SUBMITTED
+            other.submit_ns = now
+            event, launch = other, following
+            found.append((event, launch))
+        return found
+
+    @staticmethod
+    def _next_in_line(event: Event, until: int) -> Event | None:
+        """The command of the same queue that waits for `event` alone, if it was enqueued by `until`."""
+        for other in event.dependants or ():
+            if other.queue is event.queue:
+                alone = other.unmet == 1 and other.queued_ns <= until and not other.callbacks
+                return other if alone and all(e.status >= COMPLETE for e in other.wait_list) else None
+        return None
+
     def _take(self, event: Event, operation: Operation) -> Claim:
         """Ask the operation; one that cannot even be asked is taken, and fails when it is run."""
         try:
             claim = operation.claim()
         except BaseException as error:
             event.operation = Unclaimable(operation, error)
-            claim = Claim.TAKEN
-        if claim is Claim.TAKEN:
+            claim = TAKEN
+        if claim is TAKEN:
             self.running += 1
             if event.ready is not None:
                 del event.ready[event]
@@ -272,10 +300,17 @@ class Readiness:
             self.end(event, status, now, after)
             return None
         event.operation = following
-        if not (following.direction and following.ready_list) and self._take(event, following) is Claim.TAKEN:
+        if not (following.direction and following.ready_list) and self._take(event, following) is TAKEN:
             return event.operation
         self._stand(event, following)
         return None
+
+    def launch_ended(self, event: Event, status: int, now: int, after: Aftermath) -> None:
+        """As stage_ended() for a launch that was handed over with others: it fails with what it waited for, too."""
+        if any(other.status < COMPLETE for other in event.wait_list):
+            status = ExecStatusErrorForEventsInWaitList.status
+        event.wait_list = event.predecessors = ()
+        self.stage_ended(event, status, None, now, after)
 
     def end(self, event: Event, status: int, now: int, after: Aftermath) -> None:
         """The end of `event`, and of everything that ends with it."""
@@ -312,7 +347,12 @@ class Readiness:
         for other in dependants or ():
             other.unmet -= 1
             if other.unmet == 0:
-                if other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
+                if other.status == SUBMITTED:  # it was handed over behind this one
+                    other.status = RUNNING
+                    other.start_ns = now
+                    if other.callbacks:
+                        collect(other, RUNNING, after)
+                elif other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
                     self._make_ready(other, now, after)
                 else:
                     ended.append((other, self._pass_through(other, now, after)))
@@ -322,7 +362,7 @@ class Readiness:
         """A command without work of its own, or whose wait list failed, ends as soon as it may begin."""
         failed = any(other.status < COMPLETE for other in event.wait_list)
         if event.operation is not None:
-            after.unrun.append(event.operation)
+            after.append(event.operation.abandon)
         event.wait_list = event.predecessors = ()
         event.submit_ns = event.start_ns = now
         if event.callbacks:
@@ -336,7 +376,7 @@ def collect(event: Event, status: int, after: Aftermath) -> None:
     if due:
         event.callbacks = [entry for entry in event.callbacks or () if entry[0] < status]
         due.sort(key=lambda entry: -entry[0])
-        after.callbacks.extend((callback, event, status if status < 0 else wanted) for wanted, callback in due)
+        after.extend(partial(callback, event, status if status < 0 else wanted) for wanted, callback in due)
 
 
 class Unclaimable:
@@ -345,6 +385,7 @@ class Unclaimable:
     __slots__ = ("_error", "_operation", "device")
     name = "host"
     needs_thread = False
+    short_launch: Launch | None = None
     direction = Direction.NONE
 
     def __init__(self, operation: Operation, error: BaseException) -> None:

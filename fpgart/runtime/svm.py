@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from fpgart.runtime.context import Context
     from fpgart.runtime.device import Device
 
-LARGEST_ALIGNMENT = 128
+USUAL_ALIGNMENT = 128
+LARGEST_ALIGNMENT = 1024
+"""The only one but 0 that runtimes of Intel's boards take, so their hosts ask for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class SvmAllocation:
 
 def allocate(context: Context, size: int, alignment: int) -> int:
     """Address of `size` bytes for a context with a device that reaches it; 0 when there is no memory."""
-    address = _giver(context).mmd.host_alloc(size, alignment or LARGEST_ALIGNMENT)
+    address = _giver(context).mmd.host_alloc(size, alignment or USUAL_ALIGNMENT)
     if address:
         context.svm.add(SvmAllocation(address, size))
         for listener in NOTICES.svm_allocated:

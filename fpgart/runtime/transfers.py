@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fpgart._native import ffi, lib
 from fpgart.runtime.buffer import Buffer, HostStore, Reservation
 from fpgart.runtime.device import Block, Device
-from fpgart.runtime.event import Operation
-from fpgart.runtime.occupancy import Claim, Direction
+from fpgart.runtime.event import Launch, Operation
+from fpgart.runtime.occupancy import TAKEN, WAITS, Claim, Direction
 from fpgart.runtime.readiness import ReadyList
 
 FILL_CHUNK = 1 << 20
@@ -26,6 +26,7 @@ class Transfer:
     __slots__ = ("busy", "device")
     name = "transfer"
     needs_thread = False
+    short_launch: Launch | None = None
     way = Direction.BOTH
 
     def __init__(self, device: Device) -> None:
@@ -50,11 +51,11 @@ class Transfer:
         way = self.way
         for device in devices:
             if not device.occupancy.admits(way):
-                return Claim.WAITS
+                return WAITS
         for device in devices:
             device.occupancy.begin_transfer(way)
         self.busy = devices
-        return Claim.TAKEN
+        return TAKEN
 
     def release(self, following: Operation | None) -> None:
         for device in self.busy:
@@ -358,6 +359,7 @@ class HostWork:
     __slots__ = ("device", "instead", "work")
     name = "host"
     needs_thread = False
+    short_launch: Launch | None = None
     direction = Direction.NONE
 
     def __init__(self, device: Device, work: Callable[[], None], instead: Callable[[], None] = nothing) -> None:

@@ -30,23 +30,29 @@ QUIET_NS = 20_000_000  # without new commands for that long, the keeper sleeps u
 class Workers:
     """Threads for the commands of one `Readiness`."""
 
-    def __init__(self, lock: Lock, threads: Threads, readiness: Readiness, run: Callable[[Event], None]) -> None:
-        """`run`: runs a claimed command, without the lock."""
+    def __init__(
+        self,
+        lock: Lock,
+        threads: Threads,
+        readiness: Readiness,
+        run: Callable[[Event], None],
+        forgotten: Callable[[], None],
+    ) -> None:
+        """`run` runs a claimed command; `forgotten` is called when a worker has let go of it. Both without the lock."""
         self._lock = lock
         self._threads = threads
         self._readiness = readiness
         self._run = run
+        self._forgotten = forgotten
         self._base = max(2, os.cpu_count() or 2)
         self._count = 0
         self._idle = 0
         """Workers that sleep and have not been rung."""
         self._work_bell = threads.bell()
-        self._looks = 0
-        """How often workers have looked for commands."""
         self._short = False
         """A worker was called when none was free, and none has looked since."""
-        self._short_at = -1
-        """How often they had looked when the keeper last saw that."""
+        self._still_short = False
+        """The keeper has seen that, and no worker has looked since."""
         self._kept = False
         """Whether there is a keeper."""
         self._resting = False
@@ -131,8 +137,7 @@ class Workers:
     def _work(self) -> None:
         while True:
             with self._lock:
-                self._looks += 1
-                self._short = False
+                self._short = self._still_short = False
                 event = self.claim()
                 if event is None:
                     self._remind_keeper()
@@ -142,7 +147,8 @@ class Workers:
                     self._idle += 1
             if event is not None:
                 self._run(event)
-                event = None  # nothing is kept alive by a sleeping thread
+                event = None  # destroyed here, not when the next one takes its place, under the lock
+                self._forgotten()
             else:
                 self._work_bell.wait()
 
@@ -163,11 +169,11 @@ class Workers:
         readiness.make_due(now - PATIENCE_NS)
         if readiness.any_due() and readiness.any_later_than(before):
             self.call()
-        if self._short and self._short_at == self._looks:  # for a whole tick, all of them were busy
+        if self._still_short:  # for a whole tick, all of them were busy
             self._short = not self._add()
             if self._short:
                 return SLOW_TICK_S
-        self._short_at = self._looks if self._short else -1
+        self._still_short = self._short
         if self._short or readiness.any_later_than(readiness.horizon) or now - self._latest_ns < QUIET_NS:
             return TICK_S
         return None
