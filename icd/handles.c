@@ -17,6 +17,7 @@ struct handle {
     atomic_uint references; /* the host's; the driver's own are Python references */
     uint64_t serial;
     size_t next_free;
+    fpgart_answers answers;
 };
 
 #define ARENA_SLOTS ((size_t)1 << 23)
@@ -69,6 +70,7 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
     if (slot != NULL) {
         slot->dispatch = &fpgart_dispatch;
         slot->serial = ++last_serial;
+        fpgart_forget(&slot->answers);
         atomic_store(&slot->references, references);
         atomic_store(&slot->kind, kind);
     }
@@ -104,6 +106,12 @@ uint32_t fpgart_handle_references(uintptr_t handle)
 {
     struct handle *slot = find(handle);
     return slot == NULL ? 0 : atomic_load(&slot->references);
+}
+
+fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind)
+{
+    struct handle *slot = find(handle);
+    return slot != NULL && atomic_load(&slot->kind) == kind ? &slot->answers : NULL;
 }
 
 uint64_t fpgart_handle_serial(uintptr_t handle)

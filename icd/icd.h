@@ -130,6 +130,17 @@ uint64_t fpgart_handle_serial(uintptr_t handle);
 
 int fpgart_is_handle(uintptr_t address); /* or was one */
 
+/* Answers that Python has given once and that cannot change (remembered.c). `kind`: of the object
+ * that the function asks about. */
+typedef _Atomic(struct fpgart_answer *) fpgart_answers;
+fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind); /* NULL if it is of another kind */
+void fpgart_forget(fpgart_answers *answers);
+void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
+void fpgart_remember_nothing(void); /* from now on */
+int fpgart_knows(const void *object, int kind, cl_uint query, size_t size, void *value,
+                 size_t *size_ret);
+int fpgart_knows_ends(cl_uint count, const cl_event *events);
+
 /* The bodies of clRetain* and clRelease*: `invalid` is the status for a handle of another kind. */
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid);
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid);

@@ -47,6 +47,9 @@ KERNEL_INFO: dict[int, info.Query[Kernel]] = {
 }
 
 
+FIXED_KERNEL_INFO = KERNEL_INFO.keys() - {cl.CL_KERNEL_REFERENCE_COUNT}
+
+
 def arg_text(text: str) -> bytes:
     if not text:
         raise KernelArgInfoNotAvailable("the program carries no information about its kernels' arguments")
@@ -295,7 +298,7 @@ def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
 def get_kernel_info(
     kernel: Kernel, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
-    info.answer(KERNEL_INFO, kernel, param_name, param_value_size, param_value, param_value_size_ret)
+    info.answer(KERNEL_INFO, kernel, param_name, param_value_size, param_value, param_value_size_ret, FIXED_KERNEL_INFO)
 
 
 @entry("clGetKernelArgInfo")
