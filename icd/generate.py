@@ -37,8 +37,11 @@ REMEMBERED = {
         "Kernel": "KERNEL",
         "Event": "EVENT",
     }.items()
-} | {"clWaitForEvents": "fpgart_knows_ends(num_events, event_list)"}
-"""What C knows by itself once Python has said it (remembered.c), by the function's first parameter."""
+} | {
+    "clWaitForEvents": "fpgart_knows_ends(num_events, event_list)",
+    "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
+}
+"""What C does by itself once Python has done it (remembered.c, arguments.c); {} is the function's first parameter."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -76,6 +79,17 @@ void fpgart_close(void);
 void fpgart_close_at_exit(void);
 void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
 void fpgart_remember_nothing(void);
+struct fpgart_argument {
+    uint32_t index;
+    uint32_t size;
+    uintptr_t buffer;
+    uint64_t serial;
+    unsigned char value[64];
+};
+uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
+void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
+void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);

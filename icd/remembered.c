@@ -26,7 +26,7 @@ static atomic_int is_off;
 static const struct fpgart_answer *recall(uintptr_t handle, int kind, cl_uint query)
 {
     fpgart_answers *answers = fpgart_answers_of(handle, kind);
-    if (answers == NULL || atomic_load(&is_off) || fpgart_state != FPGART_RUNNING)
+    if (answers == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
         return NULL;
     const struct fpgart_answer *found = atomic_load(answers);
     while (found != NULL && found->query != query)
@@ -38,7 +38,7 @@ void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t 
 {
     int kind = fpgart_handle_kind(handle);
     fpgart_answers *answers = fpgart_answers_of(handle, kind);
-    if (answers == NULL || length > LARGEST || atomic_load(&is_off) ||
+    if (answers == NULL || length > LARGEST || fpgart_watched() ||
         recall(handle, kind, query) != NULL)
         return;
     struct fpgart_answer *answer = malloc(sizeof *answer + length);
@@ -50,6 +50,11 @@ void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t 
     answer->next = atomic_load(answers);
     while (!atomic_compare_exchange_weak(answers, &answer->next, answer))
         ;
+}
+
+int fpgart_watched(void)
+{
+    return atomic_load(&is_off);
 }
 
 void fpgart_remember_nothing(void)

@@ -13,6 +13,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api import info
+from fpgart.api.arguments import let_buffer_pass, let_value_pass
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
 from fpgart.board.description import AllocationType
@@ -179,6 +180,8 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
         if kernel.interface.arguments[arg_index].pipe is not None:
             raise InvalidMemObject(f"{kernel.describe(arg_index)} needs a pipe")
         kernel.set_buffer(arg_index, buffer)
+        if buffer is not None:
+            let_buffer_pass(kernel, arg_index, buffer)
 
 
 def set_pipe(kernel: Kernel, index: int, pipe: Pipe) -> None:
@@ -199,9 +202,11 @@ def set_by_value(kernel: Kernel, index: int, size: int, value: int) -> None:
     if type_name == "sampler_t":
         raise InvalidSampler("boards have no samplers")
     kernel.check_value_size(index, size)
-    kernel.keep_value(
-        index, bytes_at(value, size) if size_of_type(type_name) else structure_at(kernel, index, value, size)
-    )
+    if size_of_type(type_name):
+        kernel.set_value(index, bytes_at(value, size))
+        let_value_pass(kernel, index, size)
+    else:
+        kernel.set_value(index, structure_at(kernel, index, value, size))
 
 
 def structure_at(kernel: Kernel, index: int, address: int, size: int) -> bytes:
