@@ -7,7 +7,7 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 - cat "fpgart": begin (whose trace it is: run of `fpgart run`, process), board, not locked (host memory, args size and
   the system's limit), end.
 - cat "api": a call of the host. Reference counting is answered in C and does not show.
-- cat "mmd": a call through the MMD, args device, address (the board's), size, buffer, operation.
+- cat "mmd": a call through the MMD, args device, address, board_address, size, buffer, operation.
 - cat "memory": reserve or free of a block, args device, memory, bank (and last_bank where it straddles several),
   address, size, buffer.
 - cat "placing": what a host's wish for a place came to, args buffer and bank, argument or words.
@@ -18,6 +18,9 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 - cat "usm": allocate or free of unified shared memory, migrate of a shared range.
 - cat "mapping": set or default of the regions in which a kernel is shown memory, args device, kernel, regions.
 - cat "fault": a fault that was asked for, as long as it delayed the call, args device, call.
+
+An address has the device's number in its upper bits, as kernels are given it, and bit 61 in events of unified shared
+memory; board_address beside it is the place in the board's memory map alone, which is what the MMD is given.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.board.description import BoardDescription
+from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import Showing
 from fpgart.board.mmd import Around, Mmd
 from fpgart.runtime.buffer import Buffer
@@ -326,7 +330,8 @@ class Trace:
             "device": block.device.id,
             "memory": block.device.memories.name_of(block.memory),
             "bank": first,
-            "address": hex(block.address),
+            "address": hex(block.device_address),
+            "board_address": hex(block.address),
             "size": block.region.size,
             "buffer": block.owner,
         }
@@ -361,17 +366,18 @@ class Trace:
         if allocation.device is not None:
             args["device"] = allocation.device.id
         if allocation.block is not None:
-            args["address"] = hex(allocation.block.address)
+            args["address"] = hex(allocation.block.device_address.as_usm_device())
+            args["board_address"] = hex(allocation.block.address)
         return args
 
     def lock_refused(self, size: int, limit: int) -> None:
         self.emit("fpgart", "not locked", monotonic_ns(), None, {"size": size, "limit": limit})
 
     def mmd_call(self, name: str, device: int, begin: int, size: int, **more: Any) -> None:
-        """One call through the MMD; addresses are given as integers under names that end in address."""
+        """One call through the MMD; the board's addresses are given as integers under names that end in address."""
         args: dict[str, Any] = {"device": device}
         for key, value in more.items():
-            args[key] = hex(value)
+            args[key], args[f"board_{key}"] = hex(DeviceAddress.of(device, value)), hex(value)
             owner = self._blocks[device].owner(value)
             if owner:
                 args["buffer" if key == "address" else "source"] = owner
@@ -478,7 +484,7 @@ def _where(block: Block | None) -> str:
     """A place in words, such as `device 0, HBM at 0x100000000`."""
     if block is None:
         return "host"
-    return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.address:#x}"
+    return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.device_address:#x}"
 
 
 def _regions(showing: Showing) -> list[dict[str, Any]]:
