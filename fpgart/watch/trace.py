@@ -71,8 +71,6 @@ OPERATIONS = count(1)
 NO_OPERATION = 0, 0
 FIRST_BYTES = 256
 """Of a trace: the line that says whose it is lies within."""
-_operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
-"""Number and queue of the device operation that runs on this thread, or for which a helper thread works."""
 
 
 class Blocks:
@@ -164,6 +162,8 @@ class Trace:
         self._lanes: dict[int, dict[str, int]] = {}
         self._blocks: dict[int, Blocks] = {}
         self._failure = threading.local()
+        self._operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
+        """Number and queue of the device operation that runs on this thread, or for which a helper thread works."""
         os.write(self._file, b"[\n")
         self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, {"run": run, "process": os.getpid()}))
         self._name(HOST, 0, "process_name", "host")
@@ -352,7 +352,7 @@ class Trace:
     def usm_migrated(
         self, allocation: UsmAllocation, offset: int, moved: int, side: Device | None, begin: int, reason: str
     ) -> None:
-        operation, queue = _operation.get()
+        operation, queue = self._operation.get()
         args = self._allocation(allocation)
         args |= {"device": side.id if side is not None else allocation.givers[0].id, "operation": operation}
         args |= {"offset": offset, "size": moved, "reason": reason}
@@ -382,14 +382,14 @@ class Trace:
             if owner:
                 args["buffer" if key == "address" else "source"] = owner
         args["size"] = size
-        operation, _ = _operation.get()
+        operation, _ = self._operation.get()
         if operation:
             args["operation"] = operation
         self.emit("mmd", f"aocl_mmd_{name}", begin, monotonic_ns() - begin, args)
 
     def fault_injected(self, device: int, call: str, rule: str, begin: int) -> None:
         args: dict[str, Any] = {"device": device, "call": call}
-        operation, _ = _operation.get()
+        operation, _ = self._operation.get()
         if operation:
             args["operation"] = operation
         self.emit("fault", rule, begin, monotonic_ns() - begin, args)
@@ -397,11 +397,11 @@ class Trace:
     # Device operations
 
     def operation_began(self, event: Event, operation: Operation) -> None:
-        _operation.set((next(OPERATIONS), self._queue(event)))
+        self._operation.set((next(OPERATIONS), self._queue(event)))
 
     def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
-        number, queue = _operation.get()
-        _operation.set(NO_OPERATION)
+        number, queue = self._operation.get()
+        self._operation.set(NO_OPERATION)
         if isinstance(operation, (Migration, MigrateToHost)) and status == 0:
             return  # told buffer by buffer
         if isinstance(operation, LaunchKernel) and operation.stage is Stage.MIGRATE:
@@ -415,7 +415,7 @@ class Trace:
     def migrated(self, buffer: Buffer, source: Block | None, target: Block | None, begin: int, reason: str) -> None:
         place = target or source
         device = place.device if place is not None else buffer.context.devices[0]
-        operation, queue = _operation.get()
+        operation, queue = self._operation.get()
         args: dict[str, Any] = {"device": device.id, "operation": operation, "buffer": buffer.number}
         args |= {"size": buffer.size, "reason": reason, "skipped": source is target}
         args["from"], args["to"] = _where(source), _where(target)
@@ -431,7 +431,7 @@ class Trace:
         self._mapping("default", launch, showing)
 
     def _mapping(self, name: str, launch: LaunchKernel, showing: Showing) -> None:
-        operation, queue = _operation.get()
+        operation, queue = self._operation.get()
         args = {"device": launch.device.id, "operation": operation, "kernel": launch.kernel.name}
         self.emit("mapping", name, monotonic_ns(), None, args | {"regions": _regions(showing)}, queue)
 
