@@ -61,6 +61,13 @@ def test_each_mutant_differs_from_the_source_in_the_lines_that_it_names() -> Non
         assert mutated[len(mutated) - len(lines) + made.last :] == lines[made.last :]
 
 
+def test_what_a_protocol_declares_is_left_alone() -> None:
+    declared = "    def put(self, last: bool = False) -> None:\n        self.last = last\n"
+    assert changes(f"class Queue(Protocol):\n{declared}") == set()
+    assert changes(f"class Queue(Base[int], Protocol[T]):\n{declared}") == set()
+    assert len(changes(f"class Queue(Base):\n{declared}")) == 2
+
+
 def test_equal_mutants_of_a_function_are_told_apart_by_number() -> None:
     made = mutate.mutants_of("m", "def f():\n    g()\n    g()\n")
     assert [mutant.number for mutant in made if mutant.before == "g()"] == [1, 2]
