@@ -14,7 +14,8 @@ pytest.importorskip("cosmic_ray", reason="comes with fpgart[mutants]")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts" / "mutants"))
 
-import mutate  # type: ignore[import-not-found]  # noqa: E402
+import covering  # type: ignore[import-not-found]  # noqa: E402
+import mutate  # noqa: E402
 import sandbox  # noqa: E402
 
 SOURCE = '''
@@ -100,3 +101,23 @@ def test_all_work_is_done_so_many_at_once(tmp_path: Path, count: int, at_once: i
         running -= 1
         found[number] = status
     assert found == {number: number % 2 for number in range(count)}
+
+
+@pytest.mark.parametrize(
+    "line", ["from fpgart.board.mmd import Traffic", "from fpgart.board import mmd as doors, timing"]
+)
+def test_what_an_import_runs_is_tested_by_the_files_that_import_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("test_one.py").write_text(f"import os\n{line}\n")
+    Path("test_other.py").write_text("from fpgart.board.mmdx import Traffic\nfrom fpgart.board import mmdx\n")
+    reached = covering.Covering()
+    reached.add({
+        "seconds": {"test_one.py::a": 2.0, "test_one.py::b": 1.0, "test_other.py::c": 1.0, "test_third.py::d": 3.0},
+        "lines": {"test_one.py::b": {"fpgart/board/mmd.py": [7]}, "test_third.py::d": {"fpgart/board/mmd.py": [8]}},
+    })  # fmt: skip
+    Path("test_third.py").touch()
+    assert [*reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=False)] == ["test_one.py::b"]
+    found = reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=True)
+    assert [*found] == ["test_one.py::b", "test_one.py::a", "test_third.py::d"]
