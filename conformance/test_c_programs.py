@@ -522,6 +522,15 @@ def test_unified_shared_memory_works(
     run(build("usm_life"), *filter(None, [part]), environment={**driver_environment, **chosen})
 
 
+@pytest.mark.parametrize(("boards", "part"), [("usm_s10", "all"), ("a10_ref", "")])
+def test_unified_shared_memory_is_as_its_specification_says(
+    build: Build, driver: Path, driver_environment: Environment, boards: str, part: str
+) -> None:
+    if not is_fpgart(driver) and part:
+        pytest.skip("also what other drivers refuse")
+    run(build("usm_sentences"), *filter(None, [part]), environment={**driver_environment, "FPGART_BOARD": boards})
+
+
 @pytest.mark.parametrize("name", STARTERS)
 def test_host_runs_without_any_environment(
     build: Build, driver: Path, driver_environment: Environment, name: str

@@ -547,6 +547,15 @@ class TestPrograms:
         fails(host, cl.CL_INVALID_OPERATION, "clBuildProgram", program, 0, None, None, None, None)
         host.cl.make("clCreateKernel", program, b"k")
 
+    def test_a_binary_that_cannot_be_loaded_has_that_status(self, host: Host) -> None:
+        data, state = ctypes.create_string_buffer(b"no program at all", 17), ctypes.c_int32(1)
+        with pytest.raises(Failed) as caught:
+            host.cl.make(
+                "clCreateProgramWithBinary", host.context, 1, handles(host.device), handles(17),
+                handles(ctypes.addressof(data)), ctypes.byref(state),
+            )  # fmt: skip
+        assert (caught.value.status, state.value) == (-42, -42)
+
     def test_compiled_and_linked_kernels_take_arguments_of_every_kind(self, host: Host) -> None:
         main = """#include "shift.h"
         kernel void k(global int *x, int y, local int *z, constant int *w) { z[0] = shift(y); x[0] = z[0] + w[0]; }"""

@@ -246,6 +246,12 @@ class TestDeviceQueries:
     def test_the_largest_allocation_is_a_quarter_of_memory_or_1_gib(self, host: Host) -> None:
         assert number(host, "MAX_MEM_ALLOC_SIZE") >= min(1 << 30, number(host, "GLOBAL_MEM_SIZE") // 4)
 
+    def test_pointers_to_global_memory_have_the_address_bits(self, host: Host) -> None:
+        buffer = host.buffer(4)
+        kernel = host.kernel("kernel void k(global int *x) { x[0] = sizeof(x) * 8; }", "k", buffer)
+        host.launch(kernel, 1)
+        assert host.ints(buffer, 1) == [number(host, "ADDRESS_BITS")]
+
     def test_no_work_item_size_is_0(self, host: Host) -> None:
         answer = ask(host, "MAX_WORK_ITEM_SIZES")
         sizes = [int.from_bytes(answer[at : at + 8], "little") for at in range(0, len(answer), 8)]

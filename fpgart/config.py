@@ -355,6 +355,12 @@ USM_POINTERS = Option(
     "mapped",
     "Pointers to device memory: mapped (kernels can follow those that are stored in memory) or encoded, as on a board.",
 )
+USM_TOUCHES = Option(
+    "FPGART_USM_TOUCHES",
+    one_of("auto", "on", "off"),
+    "auto",
+    "Whether the host's touches bring shared memory back to its side: on, off, auto (with traces and the check usm).",
+)
 MODELS: Option[tuple[str, ...]] = Option(
     "FPGART_MODELS",
     names,
@@ -424,3 +430,10 @@ NO_MAPPING = Option(
     False,
     "Set to anything: 66AK2x boards have only the memory of the low 2 GiB, which is never mapped.",
 )
+
+
+def touches_are_watched() -> bool:
+    """Whether it is seen which side touches shared memory."""
+    if USM_TOUCHES.value == "auto":
+        return bool(TRACE.value) or "usm" in CHECK.value
+    return USM_TOUCHES.value == "on"

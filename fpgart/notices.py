@@ -25,6 +25,7 @@ class Notices:
     """The notices of a process. Times are in nanoseconds of the host's monotonic clock."""
 
     __slots__ = (
+        "bank_full",
         "bank_ignored",
         "block_freed",
         "block_refused",
@@ -38,16 +39,20 @@ class Notices:
         "fault_injected",
         "handle_given",
         "kernel_misused",
+        "lock_refused",
         "migrated",
         "modelled",
         "operation_began",
         "operation_ended",
+        "place_hinted",
         "pointer_refused",
         "program_built",
         "queue_drained",
         "range_refused",
         "region_mapped",
         "region_unmapped",
+        "regions_restored",
+        "regions_set",
         "svm_allocated",
         "svm_freed",
         "user_event_ended",
@@ -81,6 +86,10 @@ class Notices:
         """(buffer, pointer, offset, bytes, flags): clEnqueueMapBuffer gives a region out, on the calling thread."""
         self.region_unmapped: tuple[Listener, ...] = ()
         """(buffer, pointer, offset, bytes, flags): clEnqueueUnmapMemObject takes it back, on the calling thread."""
+        self.regions_set: tuple[Listener, ...] = ()
+        """(launch, showing): a board shows a kernel memory in regions, from now until it has ended."""
+        self.regions_restored: tuple[Listener, ...] = ()
+        """(launch, showing): the kernel has ended, and the regions show again what they show at boot."""
         self.range_refused: tuple[Listener, ...] = ()
         """(buffer, offset, bytes): a command would leave its buffer; the call gives an error."""
         self.pointer_refused: tuple[Listener, ...] = ()
@@ -89,6 +98,10 @@ class Notices:
         """(program, devices): the engine compiled or built a program for the host, well or not."""
         self.bank_ignored: tuple[Listener, ...] = ()
         """(buffer, device): it asks for a bank, where the binary on the board interleaves the banks."""
+        self.bank_full: tuple[Listener, ...] = ()
+        """(buffer, block): the bank that it asks for had no room, so that not all of the block is there."""
+        self.place_hinted: tuple[Listener, ...] = ()
+        """(buffer, location, argument): it has no place, and was set as an argument that needs it in a memory."""
         self.block_reserved: tuple[Listener, ...] = ()
         """(block): a range of a board's memory was claimed."""
         self.block_refused: tuple[Listener, ...] = ()
@@ -113,6 +126,8 @@ class Notices:
         """(allocation, offset, bytes, device or None for the host, begin_ns, reason): a shared range changed sides."""
         self.kernel_misused: tuple[Listener, ...] = ()
         """(misuse): the engine saw a kernel do something wrong, on the thread of its launch."""
+        self.lock_refused: tuple[Listener, ...] = ()
+        """(bytes, limit): the system does not lock host memory for a board; the limit is RLIMIT_MEMLOCK's."""
         self.migrated: tuple[Listener, ...] = ()
         """(buffer, source, target, begin_ns, reason): contents were brought to block `target`.
 

@@ -25,6 +25,7 @@ class Work:
     abandoned: int = 0
     device: Any = None
     claims: int = 0
+    short_launch: Any = None
 
     def claim(self) -> Claim:
         self.claims += 1

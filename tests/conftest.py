@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accounts import check_accounts
+from hypothesis import settings
 from machine import Machine, machine_of
 
 from fpgart.watch import report
 
+if settings.get_current_profile_name() == "default":  # machines that are busy with other things have no deadlines
+    settings.register_profile("patient", deadline=None)
+    settings.load_profile("patient")
 TRACE_BEGIN = b'[\n{"name": "begin"'
 SHAPES: set[frozenset[object]] = set()
 """Of the traces whose pages were made: a page takes a third of a second, words take a millisecond."""
@@ -57,6 +62,7 @@ def report_in_all_forms(file: Path) -> None:
         events = report.ordered(file)
     except report.TraceError:  # a test of damaged traces
         return
+    check_accounts(events)
     found = report.of(events)
     report.as_text(found)
     report.as_json(found)

@@ -16,7 +16,8 @@ from fpgart import opencl as cl
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.engine.interface import ArgumentInterface, KernelInterface, Reach
+from fpgart.engine.interface import ArgumentInterface, Batch, EngineKernel, KernelInterface, Reach
+from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.personality import Personality
 from fpgart.runtime.buffer import Buffer
@@ -44,6 +45,8 @@ class PythonKernel:
     launched: bool = False
     wants_reaches: bool = False
     waits_for_others: bool = False
+    last_ns: int = 0
+    new_batch: Callable[[int], Batch] | None = None
 
     def accepts(self, index: int, size: int) -> bool:
         return size == 4
@@ -74,6 +77,38 @@ class PythonKernel:
 
 
 @dataclass
+class PythonBatch:
+    """A batch whose launches run one by one while the host waits for them; those that `refuse` names are not taken."""
+
+    refuse: set[int] = field(default_factory=set)
+    """Numbers of launches, counted over all that were submitted."""
+    added: list[tuple[Any, ...]] = field(default_factory=list)
+    submitted: list[tuple[Any, ...]] = field(default_factory=list)
+    tried: int = 0
+    at_once: int = 1
+    """How many have ended when a wait is over."""
+
+    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        self.added.append((kernel, image, dimensions, sizes, has_local))
+
+    def submit(self) -> tuple[int, CLError | None]:
+        added, self.added = self.added, []
+        for done, launch in enumerate(added):
+            self.tried += 1
+            if self.tried in self.refuse:
+                return done, OutOfResources("refused")
+            self.submitted.append(launch)
+        return len(added), None
+
+    def wait(self) -> list[int]:
+        ended = min(self.at_once, len(self.submitted))
+        for _ in range(ended):
+            kernel, *launch = self.submitted.pop(0)
+            kernel.launch(*launch)
+        return [cl.CL_COMPLETE] * ended
+
+
+@dataclass
 class PythonProgram:
     """An engine's program with one kernel."""
 
@@ -101,9 +136,13 @@ class Watcher:
     migrations: list[tuple[str, Any, Any]] = field(default_factory=list)
     operations: list[str] = field(default_factory=list)
     ignored: list[int] = field(default_factory=list)
+    missed: list[Block] = field(default_factory=list)
 
     def bank_ignored(self, buffer: Buffer, device: Device) -> None:
         self.ignored.append(buffer.bank)
+
+    def bank_full(self, buffer: Buffer, block: Block) -> None:
+        self.missed.append(block)
 
     def block_reserved(self, block: Block) -> None:
         self.reserved.append(block)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from time import sleep
 
 import pytest
 from machine import Machine
 
 from fpgart import opencl as cl
+from fpgart.board.mmd import BoardError, Info, OfflineInfo
+from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.errors import InvalidBinary, InvalidKernelArgs
 from fpgart.runtime.buffer import CHUNK
 from fpgart.runtime.event import Operation
@@ -216,6 +219,87 @@ def test_a_launch_on_another_device_moves_the_buffer_there(boards: Boards) -> No
     assert first_byte(machine, buffer) == 1
 
 
+def test_a_copy_between_devices_yields_to_the_boards_until_it_has_ended(boards: Boards) -> None:
+    machine = boards("a10_ref", "usm_s10")
+    buffer = machine.buffer(2 * CHUNK + 5)
+    machine.write(buffer, DATA)
+    yields: list[int] = []
+    for number, device in enumerate(machine.devices):
+        yield_now = device.mmd.yield_now
+
+        def watched(number: int = number, yield_now: Callable[[], bool] = yield_now) -> bool:
+            yields.append(number)
+            return yield_now()
+
+        device.mmd.yield_now = watched  # type: ignore[method-assign]
+    operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+    machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
+    assert set(yields) == {0, 1}
+    assert machine.read(buffer, 4096) == DATA
+
+
+def test_a_copy_between_devices_that_fails_ends_when_nothing_is_under_way_any_more(boards: Boards) -> None:
+    machine = boards("a10_ref", "a10_ref")
+    buffer = machine.buffer(2 * CHUNK)
+    machine.write(buffer, DATA)
+    source, target = (device.mmd for device in machine.devices)
+    ended: list[str] = []
+
+    def failing_read(board: int, host: int, size: int) -> None:
+        if board > 0x400:
+            raise BoardError("no second piece")
+        SimulatedBoard.read(source, board, host, size)  # type: ignore[arg-type]
+
+    def slow_write(host: int, board: int, size: int) -> None:
+        sleep(0.05)
+        ended.append("write")
+
+    source.read, target.write = failing_read, slow_write  # type: ignore[method-assign]
+    operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+    event = machine.queues[1].enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation)
+    machine.queues[1].finish()
+    assert event.status == cl.CL_OUT_OF_RESOURCES
+    assert ended == ["write"]
+
+
+def test_the_end_of_a_kernel_is_an_interrupt_of_its_board(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment)
+    machine.run(kernel)
+    machine.device.mmd.set_interrupt_handler(lambda: None)
+    machine.run(kernel)
+    assert machine.device.kernels_run == 1
+
+
+def test_a_transfer_that_was_started_ends_with_its_status(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    machine.device.open()
+    told: list[tuple[int, str]] = []
+    mmd = machine.device.mmd
+    mmd.set_status_handler(lambda operation, error: told.append((operation, str(error))))
+
+    def fail() -> None:
+        raise BoardError("it failed")
+
+    mmd.start(7, lambda: None)
+    mmd.start(8, fail)
+    while len(told) < 2:
+        mmd.yield_now()
+    assert sorted(told) == [(7, "None"), (8, "it failed")]
+
+
+@pytest.mark.parametrize(("board", "ways", "host"), [("usm_s10", 1, 7), ("hetero", 2, 0)])
+def test_the_mmd_says_what_the_board_is(boards: Boards, board: str, ways: int, host: int) -> None:
+    mmd = boards(board).device.mmd
+    assert mmd.get_info(Info.BOARD_NAME) == mmd.get_offline_info(OfflineInfo.BOARD_NAMES) == board
+    assert mmd.get_info(Info.CONCURRENT_READS_OR_WRITES) == ways
+    assert mmd.get_info(Info.HOST_MEM_CAPABILITIES) == host
+    for query in Info:
+        assert mmd.get_info(query) is not None
+    for offline in OfflineInfo:
+        assert mmd.get_offline_info(offline) is not None
+
+
 def test_a_buffer_given_twice_is_in_one_place(boards: Boards) -> None:
     machine = boards("hetero")
     buffer = machine.buffer(4096)
@@ -239,6 +323,30 @@ def test_a_skipped_migration_is_told_and_costs_nothing(boards: Boards) -> None:
     assert source is target
     assert reason == "argument 0 ('a0') of kernel 'k'"
     assert machine.calls() == {"write": (1, 4096)}
+
+
+def test_each_buffer_argument_of_a_launch_is_told_once_as_moved_or_as_in_its_place(boards: Boards) -> None:
+    machine = boards("hetero")
+    elsewhere, in_place = machine.buffer(4096), machine.buffer(4096)
+    kernel = machine.kernel(lambda a, b, c: None, "HBM", "", "HBM")
+    for index, buffer in enumerate((elsewhere, in_place, elsewhere)):
+        machine.write(buffer, DATA)
+        kernel.set_buffer(index, buffer)
+    machine.run(kernel)
+    told = [(reason.split()[1], source is target) for reason, source, target in machine.watcher.migrations]
+    assert sorted(told) == [("0", False), ("1", True), ("2", True)]
+
+
+def test_each_memory_argument_of_a_launch_is_migrated_to_its_memory(boards: Boards) -> None:
+    machine = boards("hetero", "hetero")
+    buffers = [machine.buffer(4096) for _ in range(3)]
+    kernel = machine.kernel(increment, "QDR", "DDR", "HBM")
+    for index, buffer in enumerate(buffers):
+        machine.write(buffer, DATA)
+        kernel.set_buffer(index, buffer)
+    machine.run(kernel, device=1)
+    places = [(reason.split()[1], target.device.id, target.memory) for reason, _, target in machine.watcher.migrations]
+    assert places == [("0", 1, 2), ("1", 1, 0), ("2", 1, 1)]
 
 
 def test_one_launch_is_programming_migrations_and_the_kernel_in_that_order(boards: Boards) -> None:

@@ -24,10 +24,19 @@ def nothing(*values: int) -> None:
 
 def two_banks(bank: int = 16 * MIB, begin: int = 32 * MIB) -> BoardDescription:
     """One memory of two separate banks, away from address 0."""
-    text = f"""<board name="two_banks"><global_mem name="DDR" allocation_type="device">
+    text = f"""<board name="two_banks"><global_mem name="DDR" interleaved_bytes="0" allocation_type="device">
     <interface port="a" address="{begin:#x}" size="{bank:#x}"/>
     <interface port="b" address="{begin + bank:#x}" size="{bank:#x}"/></global_mem></board>"""
     return board_spec.parse(text.encode(), "two_banks.xml")
+
+
+def default_above(words: str = "") -> BoardDescription:
+    """The default memory, `fast`, lies above another one, `low`; `words` are for the element fpgart."""
+    text = f"""<board name="default_above"><fpgart {words}/>
+    <global_mem name="low"><interface port="a" address="0x0" size="{64 * MIB:#x}"/></global_mem>
+    <global_mem name="fast" default="1"><interface port="b" address="{64 * MIB:#x}" size="{16 * MIB:#x}"/></global_mem>
+    </board>"""
+    return board_spec.parse(text.encode(), "default_above.xml")
 
 
 FIRST_ADDRESS = [
@@ -43,6 +52,40 @@ FIRST_ADDRESS = [
 def test_the_first_buffer_is_at_the_first_usable_address(boards: Boards, board: str, address: int) -> None:
     machine = boards(board)
     assert machine.bind(machine.buffer(1)) == address
+
+
+def test_a_buffer_written_before_any_kernel_is_in_the_default_memory(boards: Boards) -> None:
+    machine = boards(default_above())
+    buffer = machine.buffer(4096)
+    machine.write(buffer, bytes(4096))
+    kernel = machine.kernel(nothing, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    assert [block.address for block in machine.watcher.reserved] == [64 * MIB]
+    assert machine.calls() == {"write": (1, 4096)}
+
+
+def test_a_buffer_that_the_default_memory_cannot_hold_is_in_the_lowest_that_can(boards: Boards) -> None:
+    machine = boards(default_above())
+    assert machine.bind(machine.buffer(32 * MIB)) == KIB
+
+
+def test_a_board_may_place_what_is_written_at_the_lowest_address(boards: Boards) -> None:
+    machine = boards(default_above('lowest_first="1"'))
+    buffer = machine.buffer(4096)
+    machine.write(buffer, bytes(4096))
+    kernel = machine.kernel(nothing, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    assert [block.address for block in machine.watcher.reserved] == [KIB, 64 * MIB]
+    assert machine.calls() == {"write": (1, 4096), "copy": (1, 4096)}
+
+
+def test_an_argument_without_a_location_says_nothing_of_where_a_buffer_goes(boards: Boards) -> None:
+    machine = boards(default_above('lowest_first="1"'))
+    buffer = machine.buffer(4096)
+    machine.kernel(nothing, "").set_buffer(0, buffer)
+    assert machine.bind(buffer) == KIB
 
 
 def test_address_0_is_usable_when_the_environment_allows_it(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +169,41 @@ def test_a_bank_that_has_no_effect_is_told(boards: Boards) -> None:
     assert machine.watcher.ignored == [2]
 
 
+def test_the_memory_that_a_buffer_goes_to_says_whether_a_bank_is_a_place(boards: Boards) -> None:
+    machine = boards("hetero")
+    in_default, in_hbm = machine.buffer(4096, bank=2), machine.buffer(4096, bank=2)
+    machine.kernel(nothing, "HBM").set_buffer(0, in_hbm)
+    assert machine.bind(in_default) == 0x400
+    assert machine.bind(in_hbm) == 0x110000000
+    assert machine.watcher.ignored == [2]
+
+
+def test_the_binary_of_a_launch_says_whether_a_bank_is_a_place(boards: Boards) -> None:
+    """It is not loaded yet when its buffers are placed."""
+    machine = boards("usm_s10")
+    buffer = machine.buffer(4096, bank=3)
+    kernel = machine.kernel(nothing, "")
+    kernel.program.interleaving = (False, False)
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    assert machine.bind(buffer) == 0x1000200000000
+    assert machine.watcher.ignored == []
+
+
+def test_a_block_that_straddles_banks_says_so(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    for size in (GIB - 2 * KIB, 4 * KIB):
+        machine.bind(machine.keep(machine.buffer(size, bank=1)))
+    assert [block.banks for block in machine.watcher.reserved] == [(1, 1), (1, 2)]
+    assert [block.banks for block in machine.watcher.missed] == [(1, 2)]
+
+
+def test_banks_that_are_interleaved_are_not_straddled(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    machine.bind(machine.keep(machine.buffer(5 * GIB)))
+    assert [block.banks for block in machine.watcher.reserved] == [(1, 1)]
+
+
 def test_a_buffer_may_straddle_banks(boards: Boards) -> None:
     machine = boards("a10_ref")
     first = machine.buffer(GIB - 2 * KIB)
@@ -140,6 +218,7 @@ def test_a_full_bank_makes_the_search_begin_again_at_the_memory(boards: Boards) 
     assert machine.bind(upper) == 0x40000000
     fallback = machine.buffer(1, bank=2)
     assert machine.bind(fallback) == 0x400
+    assert [block.address for block in machine.watcher.missed] == [0x400]
 
 
 def test_banks_split_by_large_buffers_are_exhausted_as_described(boards: Boards) -> None:
@@ -254,12 +333,22 @@ def test_a_placed_buffer_keeps_its_place_when_it_is_set_as_an_argument(boards: B
     assert len(machine.watcher.reserved) == 1
 
 
-def test_the_first_argument_hint_stays(boards: Boards) -> None:
+def test_the_first_argument_with_a_location_decides(boards: Boards) -> None:
     machine = boards("hetero")
     buffer = machine.buffer(4096)
-    for location in ("QDR", "HBM"):
+    for location in ("", "QDR", "HBM"):
         machine.kernel(nothing, location).set_buffer(0, buffer)
     assert machine.bind(buffer) == 0x300000000
+
+
+def test_a_buffer_tells_its_memory_before_it_has_a_place(boards: Boards) -> None:
+    machine = boards("hetero")
+    buffer = machine.buffer(4096)
+    assert buffer.memory == 0
+    machine.kernel(nothing, "QDR").set_buffer(0, buffer)
+    assert buffer.memory == 2
+    machine.bind(buffer)
+    assert buffer.memory == 2
 
 
 def test_sub_buffers_are_windows_of_their_parents_block(boards: Boards) -> None:

@@ -16,7 +16,10 @@ from machine import Machine
 from fpgart import opencl as cl
 from fpgart.board.catalogue import describe
 from fpgart.board.keystone.partition import KeystoneBoard, parse
-from fpgart.errors import MemObjectAllocationFailure, OutOfResources
+from fpgart.board.memory_system import Showing
+from fpgart.errors import InvalidOperation, MemObjectAllocationFailure, OutOfResources
+from fpgart.notices import NOTICES
+from fpgart.runtime import svm
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.kernel import SIZES, Kernel, LaunchKernel
 from fpgart.runtime.queue import CommandQueue
@@ -147,6 +150,30 @@ def test_four_consecutive_buffers_share_a_region(boards: Boards) -> None:
     assert [region.size for region in made.showing.regions] == [512 * MIB]
 
 
+def test_a_launch_keeps_its_regions_while_others_are_planned(boards: Boards) -> None:
+    machine = boards("k2h")
+    buffers = [machine.keep(machine.buffer(GIB)) for _ in range(2)]
+    first = make(machine, kernel_of(machine, 1), buffers[0])
+    before = first.showing, first.invocation_image()
+    second = make(machine, kernel_of(machine, 1), buffers[1])
+    assert second.showing is not None
+    assert first.showing is not None
+    assert [region.kernel for region in second.showing.regions] == [region.kernel for region in first.showing.regions]
+    assert (first.showing, first.invocation_image()) == before
+
+
+@pytest.mark.parametrize(("sets", "size"), [(8, 256 * MIB), (16, 128 * MIB)])
+def test_sets_of_three_buffers_fill_the_mapped_heap_and_each_is_launched(boards: Boards, sets: int, size: int) -> None:
+    machine = boards("k2h")
+    placed = [[machine.keep(machine.buffer(size)) for _ in range(3)] for _ in range(sets)]
+    for buffers in placed:
+        for buffer in buffers:
+            machine.bind(buffer)
+        assert make(machine, kernel_of(machine, 3), *buffers).showing is not None
+    with pytest.raises(MemObjectAllocationFailure):
+        machine.bind(machine.buffer(size))
+
+
 def test_fixed_buffers_are_seen_where_they_always_are(boards: Boards) -> None:
     machine = boards("k2h")
     buffer = machine.buffer(KIB)
@@ -246,6 +273,67 @@ def test_a_program_stays_loaded_while_one_that_is_the_same_lives(boards: Boards)
         machine.context.reap()
     assert (device.loaded, device.memories.free_bytes(FIXED)) == ({}, free)  # type: ignore[attr-defined]
     assert device.mmd.traffic["program"].calls == 1
+
+
+def test_a_program_is_a_reserved_block_until_nobody_has_it(boards: Boards) -> None:
+    machine = boards("k2h")
+    kernel = machine.kernel(nothing, source="a" * KIB)
+    identity = kernel.program.identity
+    machine.run(kernel)
+    assert [(block.program, block.memory, block.region.size) for block in machine.watcher.reserved] == [
+        (identity, FIXED, KIB)
+    ]
+    del kernel
+
+    def freed() -> bool:
+        machine.context.reap()
+        return [block.program for block in machine.watcher.freed] == [identity]
+
+    wait_until(freed)
+
+
+def test_the_regions_show_what_they_show_at_boot_when_the_kernel_has_ended(boards: Boards) -> None:
+    machine = boards("k2h")
+    told: list[object] = []
+
+    class Regions:
+        def regions_set(self, launch: LaunchKernel, showing: Showing) -> None:
+            told.append(("set", [region.size for region in showing.regions]))
+
+        def regions_restored(self, launch: LaunchKernel, showing: Showing) -> None:
+            told.append(("restored", [region.size for region in showing.regions]))
+
+    watcher = Regions()
+    NOTICES.listen(watcher)
+    try:
+        mapped = machine.keep(machine.buffer(32 * MIB))
+        for buffer in (mapped, machine.keep(machine.buffer(KIB))):
+            kernel = kernel_of(machine, 1, lambda address: told.append("kernel"))
+            kernel.set_buffer(0, buffer)
+            machine.run(kernel)
+    finally:
+        NOTICES.silence(watcher)
+    assert told == [("set", [32 * MIB]), "kernel", ("restored", [32 * MIB]), "kernel"]
+
+
+def test_shared_virtual_memory_is_out_of_the_dsps_reach(boards: Boards) -> None:
+    machine = boards("usm_s10", "k2h")
+    address = svm.allocate(machine.context, 4096, 0)
+    kernel = kernel_of(machine, 1)
+    kernel.set_pointer(0, address + 8)
+    machine.run(kernel)
+    with pytest.raises(InvalidOperation, match=r"is shared virtual memory, which device 1 \('k2h'\) does not reach"):
+        machine.enqueue(kernel, 1)
+    svm.free(machine.context, address)
+
+
+def test_a_buffer_that_one_mapped_heap_cannot_hold_is_in_another(boards: Boards) -> None:
+    machine = boards("k2h_split")
+    sizes = [GIB, GIB, 4 * GIB]
+    buffers = [machine.keep(machine.buffer(size)) for size in sizes]
+    assert [machine.bind(buffer) for buffer in buffers] == [0x8_4000_0000, 0x8_C000_0000, 0x9_0000_0000]
+    with pytest.raises(MemObjectAllocationFailure):
+        machine.bind(machine.buffer(5 * GIB))
 
 
 def test_eight_tasks_run_at_once_and_no_more(boards: Boards) -> None:

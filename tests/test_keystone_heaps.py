@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_keystone_partition import SPLIT, parsed, shipped
 
-from fpgart.board.keystone.addresses import PhysicalAddress, power_of_two_from
+from fpgart.board.keystone.addresses import Extent, PhysicalAddress, power_of_two_from
 from fpgart.board.keystone.heaps import KeystoneHeaps
-from fpgart.board.keystone.mpax import Need, plan
-from fpgart.board.memory_system import MemorySystem, Region
+from fpgart.board.keystone.mpax import Need, NoMapping, plan
+from fpgart.board.keystone.partition import Partition
+from fpgart.board.memory_system import MemorySystem, Region, Showing, ShownRegion, Window
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 FIXED, MAPPED = 0, 1
@@ -171,3 +172,96 @@ def test_free_space_is_told_per_heap() -> None:
     assert heaps.largest_allocation(MAPPED) == 5 * GIB
     heaps.free(first)
     assert heaps.largest_allocation(MAPPED) == 6 * GIB
+
+
+def test_programs_are_kept_in_memory_and_banks_are_not_told_apart() -> None:
+    heaps = k2h()
+    assert heaps.keeps_programs
+    assert heaps.bank_of(Region(MAPPED, 0x9_0000_0000, 1)) == 1
+
+
+def test_memory_on_the_chip_is_for_who_asks_for_it() -> None:
+    heaps = k2h()
+    assert heaps.memory_for("msmc") == 2
+    assert heaps.allocate(4864 * KIB, 2) == Region(2, 0x0C00_0000, 4864 * KIB)
+    assert heaps.allocate(1, 2) is None
+    assert (heaps.size(2), heaps.free_bytes(2), heaps.largest_allocation(2)) == (4864 * KIB, 0, 0)
+
+
+def test_a_heap_that_is_asked_for_takes_whatever_fits() -> None:
+    heaps = k2h()
+    assert heaps.allocate(432 * MIB, FIXED) == Region(FIXED, 0x8_2500_0000, 432 * MIB)
+    assert heaps.allocate(1, FIXED) is None
+    assert heaps.allocate(1, MAPPED) == Region(MAPPED, 0x8_8000_0000, 1)
+
+
+def test_buffers_in_fixed_heaps_follow_each_other_whatever_their_size() -> None:
+    heaps = k2h()
+    placed = [heaps.allocate(size * KIB) for size in (1, 3, 16)]
+    assert [region.address - 0x8_2500_0000 for region in placed if region is not None] == [0, KIB, 4 * KIB]
+
+
+def test_small_buffers_in_mapped_heaps_begin_at_multiples_of_a_kibibyte() -> None:
+    heaps = k2h()
+    placed = [heaps.allocate(size, MAPPED) for size in (1, 100, 1024, 1025, 1)]
+    assert [region.address - 0x8_8000_0000 for region in placed if region is not None] == [0, 1024, 2048, 4096, 3072]
+
+
+def test_without_destinations_memory_above_is_mapped_by_nothing_and_begins_at_kibibytes() -> None:
+    fixed = shipped("k2h").fixed
+    cmem = (Extent(PhysicalAddress(0x8_2500_0000), MIB), Extent(PhysicalAddress(0x8_8000_0000), MIB))
+    heaps = KeystoneHeaps(Partition("k", "v", (), (), cmem, fixed))
+    assert [heaps.allocate(3 * KIB, MAPPED), heaps.allocate(KIB, MAPPED)] == [
+        Region(MAPPED, 0x8_8000_0000, 3 * KIB),
+        Region(MAPPED, 0x8_8000_0000 + 3 * KIB, KIB),
+    ]
+
+
+def test_medium_buffers_need_spare_room_in_all_fixed_heaps_together() -> None:
+    """k2h with its fixed block cut in two."""
+    partition = shipped("k2h")
+    first, high = partition.cmem
+    second = Extent(PhysicalAddress(first.begin + 48 * MIB), 48 * MIB)
+    heaps = KeystoneHeaps(
+        Partition(
+            "k", "v", (), (), (Extent(first.begin, 40 * MIB), second, high), partition.fixed, partition.destinations
+        )
+    )
+    assert [heap_of(heaps, 16 * MIB) for _ in range(4)] == [0, 0, 2, 2]
+
+
+# What kernels see
+
+
+def test_memory_that_is_always_seen_is_where_it_is_at_boot() -> None:
+    windows = [Window(0x8_2500_0000, 4, "a"), Window(0x8_3FFF_FFFF, 1, "b")]
+    assert k2h().show(windows) == Showing((0xA500_0000, 0xBFFF_FFFF), ())
+
+
+def test_memory_on_the_chip_is_where_the_host_sees_it() -> None:
+    windows = [Window(0x0C00_0000, 1, "a"), Window(0x0C00_0000 + 4864 * KIB - 1, 1, "b")]
+    assert k2h().show(windows).addresses == (0x0C00_0000, 0x0C00_0000 + 4864 * KIB - 1)
+
+
+def test_what_is_mapped_comes_among_the_rest_in_the_order_of_the_arguments() -> None:
+    first, second = Window(0x8_8000_0000, MIB, "a"), Window(0x9_FFF0_0000, MIB, "c")
+    found = k2h().show([first, Window(0x8_2500_0000, 4, "b"), second])
+    assert found.addresses[1] == 0xA500_0000
+    assert [region.physical for region in found.regions] == [first.address, second.address]
+    assert [region.size for region in found.regions] == [MIB, MIB]
+    assert [region.kernel for region in found.regions] == [found.addresses[0], found.addresses[2]]
+    assert all(isinstance(region, ShownRegion) for region in found.regions)
+
+
+def test_the_last_byte_of_a_mapped_heap_is_mapped() -> None:
+    found = k2h().show([Window(0x9_FFFF_FFFF, 1, "a")])
+    assert found.regions[0].physical == 0x9_FFFF_F000
+
+
+def test_nothing_to_show_needs_no_region() -> None:
+    assert k2h().show([]) == Showing((), ())
+
+
+def test_what_cannot_be_mapped_is_told_with_the_names_of_arguments() -> None:
+    with pytest.raises(NoMapping, match="argument 'x'"):
+        k2h().show([Window(0x8_8000_0000, 2 * GIB, "argument 'x'")])

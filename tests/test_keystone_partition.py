@@ -9,7 +9,16 @@ import pytest
 from fpgart import config
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.keystone import partition
-from fpgart.board.keystone.addresses import Block, DspAddress, Extent, PhysicalAddress
+from fpgart.board.keystone.addresses import (
+    Block,
+    DspAddress,
+    Extent,
+    PhysicalAddress,
+    in_words,
+    power_of_two_from,
+    round_up,
+)
+from fpgart.board.keystone.heaps import KeystoneHeaps
 from fpgart.board.keystone.partition import Partition, dsp_at_boot, physical_at_boot
 from fpgart.config import OptionError
 
@@ -29,7 +38,7 @@ def total(extents: tuple[Extent, ...]) -> int:
 
 
 def test_every_file_in_the_package_describes_the_board_of_its_name() -> None:
-    assert partition.shipped() == ["k2h", "k2h_low"]
+    assert partition.shipped() == ["k2h", "k2h_low", "k2h_split"]
     for name in partition.shipped():
         assert shipped(name).name == name
 
@@ -42,6 +51,15 @@ def test_k2h_is_the_documents_example() -> None:
     assert board.fixed == Block(DspAddress(0xA000_0000), 512 * MIB)
     assert [heap.size for heap in board.fixed_heaps] == [432 * MIB]
     assert board.mapped_heaps == (Extent(PhysicalAddress(0x8_8000_0000), 6 * GIB),)
+    assert [block.size for block in board.destinations] == [512 * MIB, GIB]
+
+
+def test_k2h_split_has_two_mapped_heaps_and_the_documents_sizes() -> None:
+    board = shipped("k2h_split")
+    assert total(board.linux) == 3 * GIB // 2
+    assert total(board.cmem) + total(board.reserved) == 13 * GIB // 2
+    assert [heap.size for heap in board.fixed_heaps] == [432 * MIB]
+    assert [heap.size for heap in board.mapped_heaps] == [GIB, 5 * GIB]
     assert [block.size for block in board.destinations] == [512 * MIB, GIB]
 
 
@@ -100,6 +118,138 @@ def test_the_description_has_one_memory_per_heap() -> None:
     assert description.global_size == 6 * GIB + 464 * MIB
     assert description.largest_allocation == 5 * GIB
     assert [memory.name for memory in shipped("k2h").description().memories] == ["fixed", "mapped", "msmc"]
+
+
+def test_the_description_is_that_of_a_66ak2h() -> None:
+    board = shipped("k2h").description()
+    assert (board.name, board.vendor) == ("k2h", "Texas Instruments, Inc.")
+    assert (board.cores, board.clock_mhz, board.local_memory) == (8, 1200, 768 << 10)
+    assert (board.largest_group, board.told_allocation) == (GIB, GIB)
+    assert not board.full_duplex
+    assert not board.unified_memory
+    assert board.text == (partition.FOLDER / "k2h.xml").read_text()
+    assert board.build_options("-w") == "-w", "it defines no macros of FPGA boards"
+
+
+def test_only_mapped_heaps_are_seen_in_regions_and_only_msmc_is_on_the_chip() -> None:
+    memories = shipped("k2h").description().memories
+    assert [(memory.largest_region, memory.on_chip) for memory in memories] == [(0, False), (GIB, False), (0, True)]
+
+
+def test_hosts_are_told_of_no_larger_buffer_than_the_largest_heap() -> None:
+    assert parsed(f'<keystone name="k">{LOW}</keystone>').description().told_allocation == 512 * MIB
+
+
+def test_a_board_has_the_heaps_of_its_partition() -> None:
+    system = parsed(SPLIT).description().memory_system()
+    assert isinstance(system, KeystoneHeaps)
+    assert [*system.mapped] == [1, 2]
+
+
+def test_two_heaps_of_a_kind_are_numbered_from_1() -> None:
+    text = '<cmem from="8:2000:0000" to="8:2FFF:FFFF"/><cmem from="8:4000:0000" to="8:4FFF:FFFF"/>'
+    memories = parsed(f'<keystone name="k">{text}</keystone>').description().memories
+    assert [memory.name for memory in memories] == ["fixed1", "fixed2", "msmc"]
+
+
+def test_low_memory_on_both_sides_of_the_fixed_block_is_mapped() -> None:
+    whole = '<cmem from="8:0000:0000" to="8:FFFF:FFFF"/>'
+    board = parsed(f'<keystone name="k">{whole}{FIXED}{DESTINATION}</keystone>')
+    assert board.fixed_heaps == (Extent(PhysicalAddress(0x8_2000_0000), 512 * MIB),)
+    assert board.mapped_heaps == (
+        Extent(PhysicalAddress(0x8_0000_0000), 512 * MIB),
+        Extent(PhysicalAddress(0x8_4000_0000), 3 * GIB),
+    )
+
+
+def test_cmem_up_to_the_end_of_the_low_memory_needs_no_mapping() -> None:
+    assert not parsed('<keystone name="k"><cmem from="8:7FFF:F000" to="8:7FFF:FFFF"/></keystone>').maps
+    board = parsed(f'<keystone name="k"><cmem from="8:2000:0000" to="8:8000:0FFF"/>{FIXED}{DESTINATION}</keystone>')
+    assert board.maps
+
+
+def test_what_is_left_out_is_nothing_and_the_vendor_is_the_driver() -> None:
+    board = parsed(f'<keystone name="k">{LOW}</keystone>')
+    assert (board.vendor, board.linux, board.reserved, board.fixed, board.destinations) == ("fpgart", (), (), None, ())
+
+
+def test_elements_within_others_are_passed_over() -> None:
+    board = parsed(f'<keystone name="k">{LOW}<future>{HIGH}</future></keystone>')
+    assert board.cmem == (Extent(PhysicalAddress(0x8_2000_0000), 512 * MIB),)
+
+
+def test_elements_are_in_order_of_addresses_whatever_theirs_was() -> None:
+    lines = SPLIT.splitlines()
+    assert parsed("\n".join([lines[0], *reversed(lines[1:-1]), lines[-1]])) == parsed(SPLIT)
+
+
+def test_a_range_of_one_page_is_a_range() -> None:
+    board = parsed('<keystone name="k"><cmem from="8:2000:0000" to="8:2000:0FFF"/></keystone>')
+    assert board.cmem == (Extent(PhysicalAddress(0x8_2000_0000), 4096),)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "is_one"),
+    [
+        ("k.xml", "<keystone name='k'/>", True),
+        ("k.xml", "<?xml version='1.0'?>\n< keystone/>", True),
+        ("k.xml", "<board name='keystone'/>", False),
+        ("k.xml", "<keystones/>", False),
+        ("k.txt", "<keystone name='k'/>", False),
+        ("k.xml", None, False),
+    ],
+)
+def test_a_partition_is_known_by_its_outermost_element(
+    tmp_path: Path, name: str, content: str | None, is_one: bool
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    assert partition.is_one(str(tmp_path / name)) is is_one
+
+
+def test_a_folder_is_no_partition(tmp_path: Path) -> None:
+    (tmp_path / "k.xml").mkdir()
+    assert not partition.is_one(str(tmp_path / "k.xml"))
+
+
+@pytest.mark.parametrize("path", ["mine.xml", "./mine"])
+def test_what_ends_in_xml_or_has_a_slash_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / path).write_text(SPLIT)
+    assert partition.describe(path).name == "split"
+
+
+def test_addresses_say_what_they_are() -> None:
+    assert repr(PhysicalAddress(0x8_A000_0123)) == "PhysicalAddress(8:A000:0123)"
+    assert repr(DspAddress(0x0C00_4567)) == "DspAddress(0C00:4567)"
+
+
+def test_ranges_end_behind_their_last_byte() -> None:
+    assert Extent(PhysicalAddress(0x8_0000_0000), 4096).end == 0x8_0000_1000
+    assert Block(DspAddress(0x8000_0000), 4096).end == 0x8000_1000
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (0, "0 bytes"),
+        (1023, "1023 bytes"),
+        (1024, "1 KiB"),
+        (MIB - 1, "1024 KiB"),
+        (MIB, "1 MiB"),
+        (3 * MIB // 2, "1.5 MiB"),
+        (GIB - MIB, "1023 MiB"),
+        (GIB, "1 GiB"),
+        (5 * GIB // 4, "1.25 GiB"),
+    ],
+)
+def test_bytes_are_told_in_the_largest_unit_that_they_fill(size: int, words: str) -> None:
+    assert in_words(size) == words
+
+
+def test_numbers_are_rounded_up_to_units_and_to_powers_of_two() -> None:
+    assert [round_up(value, 12) for value in (0, 1, 12, 13)] == [0, 12, 12, 24]
+    assert [power_of_two_from(size) for size in (1, 2, 3, 4, 5, 4096, 4097)] == [1, 2, 4, 4, 8, 4096, 8192]
 
 
 def test_addresses_are_written_as_in_the_document() -> None:
@@ -197,7 +347,7 @@ def test_a_board_of_ones_own_is_read_from_a_file(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_known_is_told_with_those_that_are() -> None:
-    with pytest.raises(OptionError, match="FPGART_BOARD=k3: not one of k2h, k2h_low, nor a file's path"):
+    with pytest.raises(OptionError, match="FPGART_BOARD=k3: not one of k2h, k2h_low, k2h_split, nor a file's path"):
         partition.describe("k3")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts" / "mutants"))
 
 import mutate  # type: ignore[import-not-found]  # noqa: E402
+import sandbox  # noqa: E402
 
 SOURCE = '''
 LIMIT: Final = 3
@@ -71,3 +74,22 @@ def test_each_explanation_has_a_reason_and_fits_a_mutant() -> None:
         assert entry["reason"]
         identity = (entry["module"], entry["function"], entry["before"], entry["after"], entry.get("number", 1))
         assert identity in known, f"there is no such mutant: {identity}"
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_all_work_is_done_so_many_at_once(tmp_path: Path, count: int, at_once: int) -> None:
+    running = 0
+
+    def work() -> Iterator[tuple[int, sandbox.Child]]:
+        nonlocal running
+        for number in range(count):
+            running += 1
+            assert running <= at_once
+            yield number, sandbox.fork(partial(int.__eq__, number % 2, 0), tmp_path / f"{number}")
+
+    found = {}
+    for number, status in sandbox.each(work(), at_once):
+        running -= 1
+        found[number] = status
+    assert found == {number: number % 2 for number in range(count)}

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -124,3 +125,90 @@ def test_the_living_are_walked_while_others_come_and_go(often_switching: None) -
 
     at_once(come_and_go, come_and_go, walk, walk)
     assert set(living.all()) == set(kept)
+
+
+class Forgetful(Living[Thing]):
+    """Counts how often the dead were looked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+
+    def _forget_the_dead(self) -> None:
+        self.looks += 1
+        super()._forget_the_dead()
+
+
+def test_the_dead_are_looked_for_when_more_were_added_than_the_least() -> None:
+    living = Forgetful()
+    kept = [Thing() for _ in range(Living.LEAST + 1)]
+    for thing in kept[:-1]:
+        living.add(thing)
+    assert living.looks == 0
+    living.add(kept[-1])
+    assert living.looks == 1
+
+
+def test_the_dead_are_looked_for_again_when_twice_as_many_are_there() -> None:
+    living = Forgetful()
+    kept = [Thing() for _ in range(2 * (Living.LEAST + 1) + 1)]
+    for thing in kept[:-1]:
+        living.add(thing)
+    assert living.looks == 1
+    living.add(kept[-1])
+    assert living.looks == 2
+
+
+def test_the_dead_are_looked_for_no_more_often_when_few_are_alive() -> None:
+    living = Forgetful()
+    for _ in range(Living.LEAST + 1):
+        living.add(Thing())
+    for _ in range(Living.LEAST - 1):
+        living.add(Thing())
+    assert living.looks == 1
+
+
+class Interrupted:
+    """A lock; before it is taken for the n-th time another thread does something."""
+
+    def __init__(self, turn: int, meanwhile: Callable[[], None]) -> None:
+        self._turns_left = turn
+        self._meanwhile = meanwhile
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> bool:
+        self._turns_left -= 1
+        if self._turns_left == 0:
+            self._meanwhile()
+        return self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def interrupt(living: Living[Thing], meanwhile: Callable[[], None]) -> None:
+    """Have `meanwhile` done between the two steps of forgetting the dead."""
+    lock: Any = Interrupted(2, meanwhile)
+    living._lock = lock
+    living._forget_the_dead()
+
+
+def test_what_is_added_while_the_dead_are_forgotten_is_there() -> None:
+    living: Living[Thing] = Living()
+    thing = Thing()
+    living.add(Thing())
+    interrupt(living, lambda: living.add(thing))
+    assert living.all() == [thing]
+    assert len(living._refs) == 1
+
+
+def test_what_is_added_after_another_thread_has_forgotten_the_dead_is_there() -> None:
+    living: Living[Thing] = Living()
+    thing = Thing()
+
+    def meanwhile() -> None:
+        living._forget_the_dead()
+        living.add(thing)
+
+    interrupt(living, meanwhile)
+    assert living.all() == [thing]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from commands import Work
 
 from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError
-from fpgart.errors import CLError, InvalidValue, OutOfResources
+from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, InvalidValue, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime import scheduler
 from fpgart.runtime.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
@@ -449,6 +450,35 @@ def test_a_user_event_ends_once(world: World, first: int, second: int) -> None:
     assert called(gate, RUNNING) == [min(first, RUNNING) if first else RUNNING]
 
 
+def test_callbacks_of_a_user_event_return_before_what_waits_for_it_begins(world: World) -> None:
+    gate = world.user_event()
+    event = world.enqueue(None, gate)
+    seen: list[int] = []
+    gate.when(COMPLETE, lambda *_: seen.append(event.status))
+    gate.set_status(COMPLETE)
+    assert seen == [QUEUED]
+    assert event.status == SUBMITTED
+
+
+def test_what_waits_for_a_user_event_that_fails_ends_with_it_and_so_does_what_follows(world: World) -> None:
+    gate = world.user_event()
+    first = world.enqueue(None, gate)
+    second = world.enqueue(None, first, queue=world.new_queue())
+    told = called(second, COMPLETE)
+    gate.set_status(-5)
+    failed = ExecStatusErrorForEventsInWaitList.status
+    assert (first.status, second.status, told) == (failed, failed, [failed])
+
+
+def test_what_waits_for_a_user_event_is_submitted_when_the_callbacks_have_returned(world: World) -> None:
+    gate = world.user_event()
+    event = world.enqueue(None, gate)
+    returned: list[int] = []
+    gate.when(COMPLETE, lambda *_: returned.append(world.threads.now()))
+    gate.set_status(COMPLETE)
+    assert gate.end_ns < returned[0] < event.submit_ns
+
+
 # Running
 
 
@@ -584,6 +614,14 @@ def test_operations_are_destroyed_without_the_lock(world: World) -> None:
     assert taken == [False]
 
 
+def test_who_waits_destroys_what_it_has_run_without_the_lock(world: World) -> None:
+    lock: Any = world.scheduler._lock
+    destroyed: list[bool] = []
+    weakref.finalize(world.enqueue(), lambda: destroyed.append(lock.taken))
+    world.scheduler.wait(world.enqueue())
+    assert destroyed == [False]
+
+
 # Times
 
 
@@ -611,6 +649,29 @@ def test_settling_has_everything_begin_that_may(world: World) -> None:
     world.enqueue()
     world.scheduler.settle(0)
     assert world.workers == 1
+
+
+def test_it_is_at_rest_while_all_that_is_left_waits_for_the_host(world: World) -> None:
+    assert world.scheduler.at_rest()
+    gate = world.user_event()
+    event = world.enqueue(None, gate)
+    assert world.scheduler.at_rest()
+    gate.set_status(COMPLETE)
+    assert not world.scheduler.at_rest(), "it is ready"
+    world.scheduler.wait(event)
+    assert world.scheduler.at_rest()
+
+
+def test_it_is_not_at_rest_while_something_runs(world: World) -> None:
+    seen: list[bool] = []
+    world.blocking(world.work(lambda: seen.append(world.scheduler.at_rest())))
+    assert seen == [False]
+
+
+def test_asking_whether_it_is_at_rest_has_nothing_begin(world: World) -> None:
+    world.enqueue()
+    world.scheduler.at_rest()
+    assert world.workers == 0
 
 
 def test_settling_waits_as_long_as_it_is_told_and_no_longer(world: World) -> None:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from interleavings import Chooser, Explored, Randomly, Stuck, schedules
 
 from fpgart import opencl as cl
-from fpgart.errors import CLError, OutOfResources
+from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
 from fpgart.runtime.event import COMPLETE, SUBMITTED, Event
 from fpgart.runtime.occupancy import Claim, Direction, Occupancy
 from fpgart.runtime.queue import CommandQueue
@@ -30,6 +30,7 @@ from fpgart.runtime.scheduler import Scheduler
 
 MOST_SCHEDULES = int(os.environ.get("FPGART_TEST_SCHEDULES", "1500"))
 RANDOM_SCHEDULES = MOST_SCHEDULES // 10
+FAILED = ExecStatusErrorForEventsInWaitList.status
 OUT_OF_ORDER = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 
@@ -44,9 +45,47 @@ class Board:
         self.loaded = "a"
 
 
+class Batch:
+    """Short kernels that run one behind the other, while somebody waits for the first that is left."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._added: list[Work] = []
+        self._submitted: deque[Work] = deque()
+
+    def add(self, work: Work) -> None:
+        self._added.append(work)
+
+    def submit(self) -> tuple[int, CLError | None]:
+        added, self._added = self._added, []
+        for done, work in enumerate(added):
+            if work.refused:
+                return done, OutOfResources("this one is refused")
+            self._submitted.append(work)
+        return len(added), None
+
+    def wait(self) -> list[int]:
+        ended = [self._next()]
+        while self._submitted and self._submitted[0].until is None and self._world.threads.toss():
+            ended.append(self._next())
+        return ended
+
+    def _next(self) -> int:
+        work = self._submitted.popleft()
+        self._world.threads.pause()
+        if work.until is not None:
+            self._world.threads.block(work.until)
+        self._world.log.append(work)
+        work.ran = True
+        return OutOfResources.status if work.fails else COMPLETE
+
+
 @dataclass(eq=False)
 class Work:
-    """A transfer, or a kernel of program "a" or "b"; `until` it waits for while it runs."""
+    """A transfer, or a kernel of program "a" or "b"; `until` it waits for while it runs.
+
+    A `short` kernel may be handed over with others; then the engine takes it, unless it is `refused`.
+    """
 
     world: World
     kind: str
@@ -54,6 +93,8 @@ class Work:
     fails: bool = False
     until: Callable[[], bool] | None = None
     needs_thread: bool = False
+    short: bool = False
+    refused: bool = False
     ran: bool = False
     abandoned: int = 0
     programming: bool = False
@@ -95,6 +136,26 @@ class Work:
             self.counted = True
         return Claim.TAKEN
 
+    @property
+    def short_launch(self) -> Work | None:
+        return self if self.short and not self.programming else None
+
+    def claim_behind(self, previous: Work) -> bool:
+        board = self.world.board
+        if board.loaded != self.kind or board.kernels or board.occupancy.claim_launch(0) is not Claim.TAKEN:
+            return False
+        self.counted = True
+        return True
+
+    def batch(self, most: int) -> Batch:
+        return Batch(self.world)
+
+    def hand_over(self, batch: Batch) -> None:
+        batch.add(self)
+
+    def took(self, elapsed_ns: int) -> None:
+        """Nobody asks."""
+
     def release(self, following: object) -> None:
         occupancy = self.world.board.occupancy
         if self.kind == "transfer":
@@ -117,7 +178,7 @@ class Work:
             threads.block(self.until)
         self.world.log.append(self)
         self.ran = True
-        if self.fails:
+        if self.fails or self.refused:
             raise OutOfResources("this one fails")
         return None
 
@@ -182,7 +243,7 @@ class World:
         assert self.scheduler._ready.running == 0
         for work in self.works:
             assert work.ran + work.abandoned == 1, "each operation is run, or given up once"
-        assert not self.told or any(work.fails for work in self.works)
+        assert not self.told or any(work.fails or work.refused for work in self.works)
 
 
 # Small hosts, every schedule
@@ -367,7 +428,102 @@ def callback_instead_of_waiting(world: World) -> None:
     world.threads.host(other)
 
 
+def short_launches_and_finish(world: World) -> None:
+    queue = world.queue()
+
+    def host() -> None:
+        for _ in range(4):
+            world.enqueue(queue, world.work("a", short=True))
+        queue.finish()
+
+    world.threads.host(host)
+
+
+def short_launch_in_front_of_one_that_waits_for_the_host(world: World) -> None:
+    """The host waits for the first alone, and then makes what the second needs."""
+    flag = world.work()
+    queue, other = world.queue(), world.queue()
+
+    def host() -> None:
+        first = world.enqueue(queue, world.work("a", short=True))
+        world.enqueue(queue, world.work("a", short=True, until=lambda: flag.ran))
+        world.scheduler.wait(first)
+        world.enqueue(other, flag)
+        other.flush()
+        queue.finish()
+
+    world.threads.host(host)
+
+
+def poller_of_a_short_launch_in_front_of_one_that_waits_for_it(world: World) -> None:
+    flag = world.work()
+    queue, other = world.queue(), world.queue()
+
+    def host() -> None:
+        first = world.enqueue(queue, world.work("a", short=True))
+        second = world.enqueue(queue, world.work("a", short=True, until=lambda: flag.ran))
+        queue.flush()
+        world.threads.block(lambda: first.status <= COMPLETE)
+        world.enqueue(other, flag)
+        other.flush()
+        world.threads.block(lambda: second.status <= COMPLETE)
+
+    world.threads.host(host)
+
+
+def callback_of_a_short_launch_waits_for_the_next(world: World) -> None:
+    queue = world.queue()
+
+    def host() -> None:
+        gate = world.user_event()
+        first = world.enqueue(queue, world.work("a", short=True), [gate])
+        second = world.enqueue(queue, world.work("a", short=True))
+        world.enqueue(queue, world.work("a", short=True))
+        first.when(COMPLETE, lambda event, status: world.threads.block(lambda: second.status <= COMPLETE))
+        queue.flush()
+        gate.set_status(COMPLETE)
+        queue.finish()
+
+    world.threads.host(host)
+
+
+def short_launches_that_fail(world: World) -> None:
+    queue, other = world.queue(), world.queue()
+
+    def host() -> None:
+        refused = world.enqueue(queue, world.work("a", short=True, refused=True))
+        waits = world.enqueue(queue, world.work("a", short=True), [refused])
+        fine = world.enqueue(queue, world.work("a", short=True, fails=True))
+        last = world.enqueue(queue, world.work("a", short=True), [fine])
+        world.enqueue(other, world.work(), [last])
+        queue.finish()
+        other.finish()
+        codes = [event.status for event in (refused, waits, fine, last)]
+        assert codes == [OutOfResources.status, FAILED, OutOfResources.status, FAILED]
+
+    world.threads.host(host)
+
+
+def short_launches_of_two_programs_in_turn(world: World) -> None:
+    for kind in "ab":
+        queue = world.queue()
+
+        def host(kind: str = kind, queue: CommandQueue = queue) -> None:
+            for _ in range(3):
+                world.enqueue(queue, world.work(kind, short=True))
+            world.enqueue(queue, world.work())
+            queue.finish()
+
+        world.threads.host(host)
+
+
 HOSTS = [
+    short_launches_and_finish,
+    short_launch_in_front_of_one_that_waits_for_the_host,
+    poller_of_a_short_launch_in_front_of_one_that_waits_for_it,
+    callback_of_a_short_launch_waits_for_the_next,
+    short_launches_that_fail,
+    short_launches_of_two_programs_in_turn,
     blocking_write_beside_a_flush_and_polling,
     blocking_write_beside_a_launch_and_finish,
     persistent_kernel_and_its_flag,
@@ -522,7 +678,8 @@ class Step:
 
 
 ACTIONS = ("enqueue", "after", "blocking", "marker", "barrier", "flush", "finish", "wait", "fail", "gated")
-steps = st.builds(Step, st.sampled_from(ACTIONS), st.integers(0, 5), st.sampled_from(["transfer", "a", "b", "out"]))
+KINDS = ("transfer", "a", "b", "out", "short", "short")
+steps = st.builds(Step, st.sampled_from(ACTIONS), st.integers(0, 5), st.sampled_from(KINDS))
 
 
 @dataclass
@@ -538,6 +695,8 @@ class Host:
         world, queue = self.world, self.queues[step.number % len(self.queues)]
         earlier = [self.known[step.number % len(self.known)]] if self.known else []
         kind, way = ("transfer", Direction.OUT) if step.kind == "out" else (step.kind, Direction.IN)
+        short = kind == "short"
+        kind = "a" if short else kind
         if step.action == "blocking":
             world.blocking(queue, world.work(kind, way=way), earlier)
         elif step.action == "flush":
@@ -555,7 +714,7 @@ class Host:
             waits = earlier if step.action == "after" else []
             if step.action == "gated":
                 waits = [self.gates[step.number % len(self.gates)]]
-            work = world.work(kind, way=way, fails=step.action == "fail")
+            work = world.work(kind, way=way, fails=step.action == "fail", short=short)
             self.known.append(world.enqueue(queue, work, waits))
 
     def script(self, steps: list[Step]) -> None:
@@ -615,7 +774,8 @@ def test_commands_run_in_the_order_that_their_queue_gives_them(script: list[Step
                 before_barrier = before_barrier + since_barrier
                 since_barrier = []
             else:
-                work = world.work("a" if step.kind == "b" else step.kind.replace("out", "transfer"))
+                kind = "a" if step.kind in ("b", "short") else step.kind.replace("out", "transfer")
+                work = world.work(kind, short=step.kind == "short")
                 follows.append((work, before_barrier + (since_barrier if in_order else [])))
                 since_barrier = [*since_barrier, work]
                 world.enqueue(queue, work)

@@ -270,6 +270,16 @@ def test_each_address_of_a_c_host_is_that_of_its_block(c_trace: Path) -> None:
         assert event["args"]["size"] == 0x40000
 
 
+def test_copy_host_ptr_goes_to_the_first_device_of_the_context(tmp_path: Path) -> None:
+    """Without a command of the host: the transfer is in a queue that is not one of the host's."""
+    body = "buffer = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=data)\n"
+    file = traced(tmp_path, body, board="a10_ref,a10_ref,usm_s10")
+    calls = [(e["name"], e["args"]["device"], e["args"]["size"]) for e in of(file, "mmd")]
+    assert calls == [("aocl_mmd_write", 0, 4 << 20)]
+    enqueued = [e["name"] for e in of(file, "api") if e["name"].startswith("clEnqueue")]
+    assert enqueued == []
+
+
 # The report
 
 
@@ -318,6 +328,60 @@ def test_the_report_advises(tmp_path: Path, body: str, advice: str) -> None:
     found = report.read(traced(tmp_path, AVOIDABLE_SETUP + body))
     assert any(advice.split(":")[0] in given.words for given in found.advice)
     assert advice in report.as_text(found)
+
+
+LOWEST_FIRST = """<board name="lowest_first"><fpgart lowest_first="1"/>
+<global_mem name="low"><interface port="a" address="0x0" size="0x4000000"/></global_mem>
+<global_mem name="fast" default="1"><interface port="b" address="0x4000000" size="0x4000000"/></global_mem></board>"""
+LAUNCH_ONCE = """
+kernel = cl.Kernel(program, "once")
+kernel.set_arg(0, buffer)
+cl.enqueue_copy(queue, buffer, data)
+cl.enqueue_nd_range_kernel(queue, kernel, data.shape, None)
+queue.finish()
+"""
+TWO_PLACES = """
+source = 'kernel void d(global __attribute__((buffer_location("DDR"))) int *x) { }'
+for kernel in (cl.Kernel(cl.Program(context, source).build(cache_dir=False), "d"), cl.Kernel(program, "twice")):
+    kernel.set_arg(0, buffer)
+cl.enqueue_copy(queue, buffer, data)
+cl.enqueue_nd_range_kernel(queue, kernel, data.shape, None)
+queue.finish()
+"""
+
+
+def test_the_report_does_not_advise_what_decides_nothing(tmp_path: Path) -> None:
+    """The argument has no buffer_location, and was set before the buffer was written."""
+    board = tmp_path / "lowest_first.xml"
+    board.write_text(LOWEST_FIRST)
+    found = report.read(traced(tmp_path, AVOIDABLE_SETUP + LAUNCH_ONCE, str(board)))
+    (advice,) = found.advice
+    assert advice.words == (
+        "create buffer 1 with CL_MEM_ALLOC_BUFFER_LOCATION_INTEL 0 (fast), "
+        "where argument 0 ('x') of kernel 'once' needs it"
+    )
+
+
+def test_the_report_does_not_advise_what_the_host_has_done(tmp_path: Path) -> None:
+    found = report.read(traced(tmp_path, AVOIDABLE_SETUP + TWO_PLACES))
+    (advice,) = found.advice
+    assert advice.words == (
+        "set argument 0 ('x') of kernel 'twice' to buffer 1 before its other arguments, and then write the buffer"
+    )
+
+
+def test_the_report_tells_what_became_of_a_bank(tmp_path: Path) -> None:
+    body = """
+flags = cl.mem_flags.READ_WRITE | 2 << 16
+buffers = [cl.Buffer(context, flags, size) for size in ((1 << 30) - 1024, 4096, 4096)]
+for buffer in buffers:
+    cl.enqueue_migrate_mem_objects(queue, [buffer])
+queue.finish()
+"""
+    file = traced(tmp_path, body, "a10_ref")
+    text = report.as_text(report.read(file))
+    assert "device 0, DDR bank 2 at 0x40000000" in text
+    assert text.count("bank 2, asked for, has no room for it: it is in bank 1") == 2
 
 
 def test_the_report_says_what_programming_cost(tmp_path: Path) -> None:

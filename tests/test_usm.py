@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,11 +18,13 @@ from machine import Machine
 from fpgart import config
 from fpgart import opencl as cl
 from fpgart.board.device_address import DeviceAddress
-from fpgart.errors import InvalidOperation, InvalidValue, OutOfResources
+from fpgart.errors import InvalidOperation, InvalidValue, OutOfHostMemory, OutOfResources
+from fpgart.notices import NOTICES
 from fpgart.runtime import usm
 from fpgart.runtime.device import Device
+from fpgart.runtime.kernel import Kernel
 from fpgart.runtime.registry import AddressRegistry
-from fpgart.runtime.usm import Kind, Place, UsmAllocation, UsmCopy
+from fpgart.runtime.usm import Indirect, Kind, Place, UsmAllocation, UsmCopy, UsmFill
 
 Boards = Callable[..., Machine]
 PAGE = 4096
@@ -54,7 +61,7 @@ def test_any_pointer_is_found_in_its_allocation(blocks: list[tuple[int, int]], p
     for begin, size in blocks:
         if all(begin * 10 + size <= b or b + s <= begin * 10 for b, s in made.items()):
             made[begin * 10] = size
-            registry.add(UsmAllocation(Kind.HOST, None, size, 0, 0, begin * 10, None))  # type: ignore[arg-type]
+            registry.add(UsmAllocation(Kind.HOST, None, size, 0, 0, begin * 10, ()))
     for pointer in pointers:
         found = registry.find(pointer)
         expected = next((b for b, s in made.items() if b <= pointer < b + s), None)
@@ -115,6 +122,52 @@ def test_encoded_arguments_are_translated_also_inside_allocations(boards: Boards
     assert host.raw[100] == 1
 
 
+@pytest.mark.parametrize("pointers", ["mapped", "encoded"])
+def test_the_invocation_image_has_the_pointers_that_a_board_would_be_given(
+    boards: Boards, pointers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config.USM_POINTERS, "_value", pointers)
+    machine = boards("usm_s10", "usm_s10")
+    device, host = allocate(machine, Kind.DEVICE, device=1), allocate(machine, Kind.HOST)
+    kernel = machine.kernel(increment, "", "", "")
+    for index, pointer in enumerate((device.pointer + 8, host.pointer + 16, 0)):
+        kernel.set_pointer(index, pointer)
+    image = kernel.launch(machine.devices[1], 1, (0,) * 3 + (1,) * 6, True).invocation_image()
+    expected = 1 << 61 | 1 << 54 | (1 << 48) + 8, host.pointer + 16, 0
+    assert image[72:] == b"".join(value.to_bytes(8, "little") for value in expected)
+
+
+REACHES = {
+    "any device allocation": lambda kernel, allocation: setattr(kernel, "indirect", Indirect.DEVICE),
+    "one that is named": lambda kernel, allocation: kernel.usm_pointers.append(allocation.pointer),
+}
+
+
+@pytest.mark.usefixtures("encoded")
+@pytest.mark.parametrize("reach", REACHES)
+def test_a_kernel_that_may_find_encoded_pointers_in_memory_is_refused(boards: Boards, reach: str) -> None:
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment)
+    host, device = allocate(machine, Kind.HOST), allocate(machine, Kind.DEVICE)
+    REACHES[reach](kernel, host)
+    if reach == "one that is named":
+        machine.run(kernel)  # host allocations have the host's addresses
+    REACHES[reach](kernel, device)
+    with pytest.raises(InvalidOperation, match="through pointers in memory, such as 0x2001"):
+        machine.enqueue(kernel)
+    usm.free(machine.context, device.pointer)
+    machine.run(kernel)
+
+
+def test_a_kernel_may_follow_mapped_pointers_in_memory(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    device = allocate(machine, Kind.DEVICE)
+    kernel = machine.kernel(increment)
+    kernel.indirect = Indirect.DEVICE
+    kernel.usm_pointers = [device.pointer]
+    machine.run(kernel)
+
+
 def test_a_pointer_is_what_it_was_until_another_is_set(boards: Boards) -> None:
     machine = boards("usm_s10")
     allocation = allocate(machine, Kind.SHARED)
@@ -165,6 +218,47 @@ def test_a_context_gives_back_what_was_never_freed(boards: Boards) -> None:
 # Who may touch what: a row per kind, a cell per side. None: refused; else the MMD calls of the access.
 
 
+OF_ALL = {
+    Kind.HOST: lambda machine, size: usm.allocate_host(machine.context, size, 0),
+    Kind.SHARED: lambda machine, size: usm.allocate_shared(machine.context, None, size, 0),
+}
+CALLS = {Kind.HOST: "host_alloc", Kind.SHARED: "shared_alloc"}
+
+
+@pytest.mark.parametrize("kind", OF_ALL)
+def test_memory_for_all_devices_is_made_by_each_that_can(boards: Boards, kind: Kind) -> None:
+    machine = boards("a10_ref", "usm_s10", "usm_s10")
+    allocation = OF_ALL[kind](machine, PAGE)
+    assert allocation.device is None
+    assert [machine.calls(device) for device in range(3)] == [{}, *[{CALLS[kind]: (1, PAGE)}] * 2]
+    usm.free(machine.context, allocation.pointer)
+    assert [device.mmd.traffic["free"].calls for device in machine.devices] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("kind", OF_ALL)
+def test_memory_for_all_devices_is_reached_by_those_that_can(boards: Boards, kind: Kind) -> None:
+    machine = boards("a10_ref", "usm_s10", "usm_s10")
+    allocation = OF_ALL[kind](machine, PAGE)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    for device in (1, 2):
+        machine.run(kernel, device)
+    assert ctypes.string_at(allocation.pointer, 1) == b"\2"
+    with pytest.raises(
+        InvalidOperation, match=r"allocation of devices 1, 2, which device 0 \('a10_ref'\) does not reach"
+    ):
+        machine.enqueue(kernel)
+
+
+@pytest.mark.parametrize("kind", OF_ALL)
+def test_memory_that_one_device_has_no_room_for_is_given_back_by_the_others(boards: Boards, kind: Kind) -> None:
+    machine = boards("usm_s10", "usm_s10")
+    machine.devices[1].mmd.host_alloc = machine.devices[1].mmd.shared_alloc = lambda size, alignment, given: 0
+    with pytest.raises(OutOfHostMemory, match="for device 1"):
+        OF_ALL[kind](machine, PAGE)
+    assert machine.device.mmd.traffic["free"].calls == 1
+
+
 @pytest.mark.parametrize("kind", list(Kind))
 def test_the_owning_device_reaches_every_kind(boards: Boards, kind: Kind) -> None:
     machine = boards("usm_s10")
@@ -177,17 +271,16 @@ def test_the_owning_device_reaches_every_kind(boards: Boards, kind: Kind) -> Non
     assert value.raw == b"\1"
 
 
-@pytest.mark.parametrize(("kind", "reached"), [(Kind.HOST, True), (Kind.DEVICE, False), (Kind.SHARED, True)])
-def test_another_device_reaches_host_and_shared_memory_only(boards: Boards, kind: Kind, reached: bool) -> None:
+@pytest.mark.parametrize("kind", [Kind.DEVICE, Kind.SHARED])
+def test_memory_of_another_device_is_refused(boards: Boards, kind: Kind) -> None:
+    """CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL is 0."""
     machine = boards("usm_s10", "usm_s10")
     allocation = allocate(machine, kind, device=0)
     kernel = machine.kernel(increment, "")
     kernel.set_pointer(0, allocation.pointer)
-    if reached:
-        machine.run(kernel, device=1)
-    else:
-        with pytest.raises(InvalidOperation, match="memory of device 0, which device 1 does not reach"):
-            machine.enqueue(kernel, device=1)
+    words = rf"{kind.name.lower()} allocation of device 0, which device 1 \('usm_s10'\) does not reach"
+    with pytest.raises(InvalidOperation, match=words):
+        machine.enqueue(kernel, device=1)
 
 
 COPIES = [
@@ -212,6 +305,16 @@ def test_device_memory_is_copied_through_the_mmd_and_the_hosts_is_not(
     copy(machine, target.pointer, source.pointer, PAGE)
     moved = {name: made for name, made in machine.calls().items() if not name.endswith("alloc")}
     assert moved == calls
+
+
+def test_a_launch_with_pointers_makes_no_copy(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    kernel = machine.kernel(increment, "", "", "")
+    for index, kind in enumerate(Kind):
+        kernel.set_pointer(index, allocate(machine, kind).pointer)
+    machine.run(kernel)
+    assert not {"write", "read", "copy"} & machine.calls().keys()
+    assert machine.watcher.migrations == []
 
 
 def test_memory_of_two_devices_is_copied_through_the_host(boards: Boards) -> None:
@@ -256,6 +359,128 @@ def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(boa
     assert sides(allocation) == [(0, PAGE, 0), (PAGE, 2 * PAGE, None), (2 * PAGE, 4 * PAGE, 0)]
 
 
+def test_a_kernel_brings_shared_memory_without_a_device_to_its_own(boards: Boards) -> None:
+    machine = boards("usm_s10", "usm_s10")
+    allocation = OF_ALL[Kind.SHARED](machine, PAGE)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    for device in (1, 0):
+        machine.run(kernel, device)
+        assert sides(allocation) == [(0, PAGE, device)]
+
+
+@pytest.mark.parametrize("kind", [Kind.HOST, Kind.DEVICE])
+def test_host_and_device_allocations_stay_where_they_are(boards: Boards, kind: Kind) -> None:
+    machine = boards("usm_s10")
+    allocation = allocate(machine, kind)
+    before = allocation.address, sides(allocation)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    machine.run(kernel)
+    assert (allocation.address, sides(allocation)) == before
+
+
+class Sides:
+    """Changes of sides: pages, and why."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, int, str]] = []
+
+    def usm_migrated(
+        self, allocation: UsmAllocation, offset: int, moved: int, side: Device | None, begin: int, reason: str
+    ) -> None:
+        self.told.append((offset // PAGE, -(-moved // PAGE), reason))
+
+
+@pytest.fixture
+def touches(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sides]:
+    """What is told of sides while the host's touches are watched."""
+    monkeypatch.setattr(config.USM_TOUCHES, "_value", "on")
+    watcher = Sides()
+    NOTICES.listen(watcher)
+    yield watcher
+    NOTICES.silence(watcher)
+
+
+def used_by_a_kernel(machine: Machine, pages: int) -> tuple[UsmAllocation, Kernel]:
+    """A shared allocation on the device's side; the kernel touches its first page."""
+    allocation = allocate(machine, Kind.SHARED, pages * PAGE)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    machine.run(kernel)
+    return allocation, kernel
+
+
+def test_what_the_host_writes_is_on_its_side_until_the_next_kernel(boards: Boards, touches: Sides) -> None:
+    machine = boards("usm_s10")
+    allocation, kernel = used_by_a_kernel(machine, 40)
+    for page in (20, 21, 30):
+        ctypes.memset(allocation.pointer + page * PAGE, 1, 1)
+    machine.run(kernel)
+    kernels = "kernel 'k'"
+    assert touches.told == [
+        (0, 40, kernels),
+        (20, 2, "touched by the host"),
+        (30, 1, "touched by the host"),
+        (0, 3, kernels),
+    ]
+
+
+def test_what_the_host_reads_is_on_its_side_in_pieces_of_64_kib_at_most(boards: Boards, touches: Sides) -> None:
+    machine = boards("usm_s10")
+    allocation, _ = used_by_a_kernel(machine, 64)
+    ctypes.memset(allocation.pointer, 1, 64 * PAGE)  # a page that was never written has no contents to be read
+    allocation.take_touches()
+    allocation.move(0, 64 * PAGE, machine.device, "test")
+    touches.told.clear()
+    ctypes.string_at(allocation.pointer + 32 * PAGE, 1)
+    allocation.take_touches()
+    ((first, count, _),) = touches.told
+    assert first <= 32 < first + count
+    assert count <= 16
+
+
+def test_system_calls_work_on_shared_memory_whose_touches_are_watched(boards: Boards, touches: Sides) -> None:
+    machine = boards("usm_s10")
+    allocation, _ = used_by_a_kernel(machine, 4)
+    data = (ctypes.c_char * PAGE).from_address(allocation.pointer + 2 * PAGE)
+    with open("/dev/zero", "rb", buffering=0) as file:
+        assert file.readinto(data) == PAGE
+    allocation.take_touches()
+    assert touches.told[-1] == (2, 1, "touched by the host")
+
+
+def test_nothing_moves_between_kernels_without_a_touch(boards: Boards, touches: Sides) -> None:
+    machine = boards("usm_s10")
+    _, kernel = used_by_a_kernel(machine, 4)
+    machine.run(kernel)
+    assert touches.told == [(0, 4, "kernel 'k'")]
+
+
+def test_touches_are_watched_only_where_that_is_wanted(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = boards("usm_s10")
+    seen = {}
+    for value in ("off", "auto", "on"):
+        monkeypatch.setattr(config.USM_TOUCHES, "_value", value)
+        seen[value] = allocate(machine, Kind.SHARED).watched
+    assert seen == {"off": False, "auto": False, "on": True}
+    monkeypatch.setattr(config.USM_TOUCHES, "_value", "auto")
+    monkeypatch.setattr(config.TRACE, "_value", "file.json")
+    assert allocate(machine, Kind.SHARED).watched
+    assert not allocate(machine, Kind.HOST).watched
+
+
+def test_copies_and_fills_bring_shared_memory_to_the_host(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    allocation, _ = used_by_a_kernel(machine, 8)
+    other, device = allocate(machine, Kind.HOST, PAGE), allocate(machine, Kind.DEVICE, PAGE)
+    copy(machine, allocation.pointer + PAGE, other.pointer, PAGE)
+    copy(machine, device.pointer, allocation.pointer + 3 * PAGE, PAGE)
+    UsmFill(machine.device, Place(machine.context, allocation.pointer + 5 * PAGE, PAGE), b"x", PAGE).run()
+    on_host = [begin // PAGE for begin, end, owner in sides(allocation) if owner is None]
+    assert on_host == [1, 3, 5]
+
+
 def test_initial_placement_on_the_device_is_kept(boards: Boards) -> None:
     machine = boards("usm_s10")
     flags = cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL
@@ -267,7 +492,7 @@ def test_initial_placement_on_the_device_is_kept(boards: Boards) -> None:
 )
 def test_sides_are_those_of_a_list_of_pages(moves: list[tuple[int, int, Device | None]]) -> None:
     size = 100_000
-    allocation = UsmAllocation(Kind.SHARED, None, size, 0, 0, 0, None)  # type: ignore[arg-type]
+    allocation = UsmAllocation(Kind.SHARED, None, size, 0, 0, 0, ())
     pages: list[Device | None] = [None] * -(-size // PAGE)
     for offset, length, side in moves:
         length = min(length, size - offset)
@@ -288,3 +513,69 @@ def test_memory_of_the_size_of_huge_pages_can_be_touched_whether_or_not_there_ar
     allocation = allocate(boards("usm_s10"), kind, size)
     ctypes.memset(allocation.address, 7, size)
     assert ctypes.string_at(allocation.address + size - 2, 2) == b"\7\7"
+
+
+@pytest.mark.parametrize("kind", [Kind.HOST, Kind.SHARED])
+def test_host_and_shared_memory_is_private_anonymous_and_locked(boards: Boards, kind: Kind) -> None:
+    address = allocate(boards("usm_s10"), kind).address
+    ((permissions, device, inode),) = (
+        (words[1], words[3], words[4])
+        for words in map(str.split, Path("/proc/self/maps").read_text().splitlines())
+        if int(words[0].split("-")[0], 16) <= address < int(words[0].split("-")[1], 16)
+    )
+    assert (permissions, device, inode) == ("rw-p", "00:00", "0")
+    assert "lo" in flags_of_mapping(address)
+
+
+def flags_of_mapping(address: int) -> set[str]:
+    """What the system knows of the mapping that an address is in."""
+    inside = False
+    with open("/proc/self/smaps") as file:
+        for line in file:
+            if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+                inside = int(found[1], 16) <= address < int(found[2], 16)
+            elif inside and line.startswith("VmFlags:"):
+                return set(line.split()[1:])
+    return set()
+
+
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="the system makes no huge pages")
+def test_large_host_allocations_are_where_the_system_can_make_huge_pages(boards: Boards) -> None:
+    allocation = allocate(boards("usm_s10"), Kind.HOST, (4 << 20) + PAGE)
+    assert allocation.address % (2 << 20) == 0
+    assert flags_of_mapping(allocation.address) & {"hg", "ht"}
+
+
+def test_host_allocations_are_locked(boards: Boards) -> None:
+    allocation = allocate(boards("usm_s10"), Kind.HOST)
+    assert "lo" in flags_of_mapping(allocation.address)
+
+
+UNLOCKED = """
+import os, resource
+from fpgart import config
+from fpgart.board import simulated_board
+from fpgart.board.catalogue import describe
+from fpgart.notices import NOTICES
+class Listener:
+    def lock_refused(self, size, limit): print(size, limit)
+NOTICES.listen(Listener())
+board = simulated_board.SimulatedBoard(describe("usm_s10"))
+resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
+if os.getuid() == 0:
+    os.setuid(65534)  # root may lock everything
+board.host_alloc(4096, 64)
+board.host_alloc(1 << 20, 64)
+"""
+
+
+def test_host_memory_that_the_system_does_not_lock_is_told() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", UNLOCKED],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "FPGART_LOG": "stderr"},
+    )
+    assert result.stdout.split() == [str(1 << 20), "65536"], result.stderr
+    assert "1048576 bytes of host memory for a board are not locked: the system allows 65536 bytes" in result.stderr

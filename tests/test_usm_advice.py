@@ -91,3 +91,24 @@ def test_a_trace_names_the_part_of_an_allocation_and_what_kernels_reach(tmp_path
     assert (second["offset"], second["source_offset"], second["size"]) == (0, 2000, 100)
     assert kernel["allocations"] == [first["allocation"]]
     assert kernel["indirect"] == ["device"]
+
+
+def test_a_region_is_migrated_to_the_device_of_the_queue_page_by_page(tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    environment = running.environment({"FPGART_BOARD": "usm_s10,usm_s10", "FPGART_TRACE": str(file)})
+    program = """
+devices = (ctypes.c_void_p * 2)()
+host.cl.check("clGetDeviceIDs", host.platform, cl.CL_DEVICE_TYPE_ALL, 2, devices, None)
+host.context = host.cl.make("clCreateContext", None, 2, devices, None, None)
+shared = usm.make("clSharedMemAllocINTEL", host.context, None, None, 4 * 4096, 0)
+to_host, to_device = cl.CL_MIGRATE_MEM_OBJECT_HOST, cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+for device, flags in ((devices[1], to_device), (devices[0], to_host)):
+    queue = host.cl.make("clCreateCommandQueueWithProperties", host.context, device, None)
+    usm.check("clEnqueueMigrateMemINTEL", queue, shared + 5000, 100, flags, 0, None, None)
+    host.cl.check("clFinish", queue)
+"""
+    command = [sys.executable, "-c", HEAD + program]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert result.returncode == 0, result.stderr
+    moves = [e["args"] for e in report.ordered(file) if e.get("cat") == "usm" and e["name"] == "migrate"]
+    assert [(move["to"], move["size"]) for move in moves] == [("device 1", 4096), ("host", 4096)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -192,6 +193,30 @@ def test_workers_beyond_those_that_there_always_are_end_when_they_have_nothing_t
     assert driver.workers._short, "two are there and busy"
 
 
+class Held:
+    """A lock that tells whether it is held."""
+
+    def __init__(self) -> None:
+        self.held = False
+
+    def __enter__(self) -> bool:
+        self.held = True
+        return True
+
+    def __exit__(self, *_: object) -> None:
+        self.held = False
+
+
+def test_a_worker_destroys_what_it_has_run_without_the_lock(driver: Driver) -> None:
+    workers: Any = driver.workers
+    workers._lock = lock = Held()
+    workers._run = lambda event: driver.commands.stage_ends(event, None)
+    destroyed: list[bool] = []
+    weakref.finalize(driver.due(), lambda: destroyed.append(lock.held))
+    driver.work()
+    assert destroyed == [False]
+
+
 # The keeper
 
 
@@ -212,9 +237,11 @@ def test_a_keeper_that_sleeps_is_rung_by_the_next_command(driver: Driver) -> Non
 
 
 def test_the_keeper_looks_on_for_a_while_after_a_command(driver: Driver) -> None:
-    driver.workers.command_ready(0)
-    driver.commands.now = QUIET_NS - 1
+    driver.workers.command_ready(5 * QUIET_NS)
+    driver.commands.now = 6 * QUIET_NS - 1
     assert driver.keep() == TICK_S
+    driver.commands.now += 1
+    assert driver.keep() is None
 
 
 def test_the_keeper_has_a_command_run_that_nobody_flushes_when_its_time_has_come(driver: Driver) -> None:

@@ -306,6 +306,8 @@ static void hints(void)
              migrate(queue, memory, 64, fine, 1, NULL, NULL));
     sentence(919, "CL_INVALID_EVENT_WAIT_LIST: a list without a number", CL_INVALID_EVENT_WAIT_LIST,
              migrate(queue, memory, 64, fine, 0, &foreign, NULL));
+    sentence(919, "CL_INVALID_EVENT_WAIT_LIST: no event in it", CL_INVALID_EVENT_WAIT_LIST,
+             migrate(queue, memory, 64, fine, 1, &(cl_event){NULL}, NULL));
     cannot(921, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
     cannot(923, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
     sentence(952, "CL_INVALID_COMMAND_QUEUE: no queue", CL_INVALID_COMMAND_QUEUE,
@@ -319,6 +321,8 @@ static void hints(void)
              advise(queue, memory, 64, 0, 1, NULL, NULL));
     sentence(960, "CL_INVALID_EVENT_WAIT_LIST: a list without a number", CL_INVALID_EVENT_WAIT_LIST,
              advise(queue, memory, 64, 0, 0, &foreign, NULL));
+    sentence(960, "CL_INVALID_EVENT_WAIT_LIST: no event in it", CL_INVALID_EVENT_WAIT_LIST,
+             advise(queue, memory, 64, 0, 1, &(cl_event){NULL}, NULL));
     cannot(962, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
     cannot(964, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
     must(clFinish(queue), "clFinish");

@@ -234,13 +234,33 @@ static void indirect(void)
     clReleaseKernel(boxed);
 }
 
-static void free_waits(void)
+/* Where pointers are the board's addresses, kernels here cannot follow those that are in memory. */
+static void indirect_is_refused(void)
+{
+    cl_kernel kernel = new_kernel(&host, "spin");
+    const cl_bool yes = CL_TRUE;
+    const size_t one = 1;
+    cl_uint rounds = 1;
+    char *memory = allocate(DEVICE, SIZE);
+    must(set_pointer(kernel, 0, memory), "clSetKernelArgMemPointerINTEL");
+    set_argument(kernel, 1, sizeof rounds, &rounds);
+    must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
+                             &yes),
+         "indirect device access");
+    must_be(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL) ==
+                CL_INVALID_OPERATION,
+            "a launch that may find encoded pointers in memory");
+    release(memory);
+    clReleaseKernel(kernel);
+}
+
+static void free_waits(bool encoded)
 {
     cl_kernel kernel = new_kernel(&host, "spin");
     cl_int status;
     cl_uint rounds = 20000000;
     cl_command_queue queue = new_queue(&host);
-    for (int indirectly = 0; indirectly < 2; indirectly++) {
+    for (int indirectly = 0; indirectly < (encoded ? 1 : 2); indirectly++) {
         cl_event event;
         const cl_bool yes = CL_TRUE;
         char *memory = allocate(DEVICE, 4096), *other = allocate(DEVICE, 4096);
@@ -332,9 +352,11 @@ int main(int count, char **words)
     in_place(SHARED);
     in_place(HOST);
     reduction(allocations[DEVICE]);
-    if (!encoded)
+    if (encoded)
+        indirect_is_refused();
+    else
         indirect();
-    free_waits();
+    free_waits(encoded);
     must(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, &found), "clGetDeviceIDs");
     if (found > 1)
         two_devices(devices[1]);

@@ -13,6 +13,7 @@ from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
 from fpgart.board.description import AllocationType, GlobalMemory
+from fpgart.board.mmd import Capability, Info
 from fpgart.engine.features import FEATURES_NOT_OFFERED
 from fpgart.errors import (
     DeviceNotFound,
@@ -175,17 +176,23 @@ QUEUE = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl.CL_QUEUE_PROFILING_ENABLE
 NONE32: info.Query[Device] = lambda d: info.u32(0)  # noqa: E731 - a table entry
 NONE64: info.Query[Device] = lambda d: info.u64(0)  # noqa: E731 - a table entry
 
-ACCESS = cl.CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL | cl.CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL
-ANY_ACCESS = (
-    ACCESS
-    | cl.CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL
-    | cl.CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL
-)
 
+def usm(query: Info) -> info.Query[Device]:
+    """What the device can do with a kind of allocations, as its board says."""
 
-def usm(kind: AllocationType, capabilities: int) -> info.Query[Device]:
-    """What the device can do with a kind of allocations, if its board has memory for them."""
-    return lambda device: info.bitfield(capabilities if device.board.can_hold(kind) else 0)
+    def ask(device: Device) -> bytes:
+        able, bits = device.capabilities(query), 0
+        if Capability.SUPPORTED in able:
+            bits |= cl.CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL
+        if Capability.ATOMIC in able:
+            bits |= cl.CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL
+        if Capability.CONCURRENT in able:
+            bits |= cl.CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL
+        if Capability.ATOMIC | Capability.CONCURRENT in able:
+            bits |= cl.CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL
+        return info.bitfield(bits)
+
+    return ask
 
 
 def of_board(field: str, otherwise: info.Query[Device], encode: Callable[[int], bytes]) -> info.Query[Device]:
@@ -335,7 +342,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_PARTITION_AFFINITY_DOMAIN: NONE64,
     cl.CL_DEVICE_PARTITION_TYPE: NONE64,
     cl.CL_DEVICE_REFERENCE_COUNT: lambda d: info.u32(1),
-    cl.CL_DEVICE_SVM_CAPABILITIES: lambda d: info.bitfield(cl.CL_DEVICE_SVM_COARSE_GRAIN_BUFFER),
+    cl.CL_DEVICE_SVM_CAPABILITIES: lambda d: info.bitfield(cl.CL_DEVICE_SVM_COARSE_GRAIN_BUFFER if d.has_svm else 0),
     cl.CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT: NONE32,
     cl.CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT: NONE32,
     cl.CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT: NONE32,
@@ -362,9 +369,9 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_LUID_VALID_KHR: lambda d: info.boolean(False),
     cl.CL_DEVICE_LUID_KHR: lambda d: bytes(8),
     cl.CL_DEVICE_NODE_MASK_KHR: NONE32,
-    cl.CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL: usm(AllocationType.HOST, ANY_ACCESS),
-    cl.CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL: usm(AllocationType.DEVICE, ACCESS),
-    cl.CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL: usm(AllocationType.SHARED, ACCESS),
+    cl.CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL: usm(Info.HOST_MEM_CAPABILITIES),
+    cl.CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL: usm(Info.DEVICE_MEM_CAPABILITIES),
+    cl.CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL: usm(Info.SHARED_MEM_CAPABILITIES),
     cl.CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL: NONE64,
     cl.CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL: NONE64,
 }

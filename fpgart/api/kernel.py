@@ -211,7 +211,14 @@ def structure_at(kernel: Kernel, index: int, address: int, size: int) -> bytes:
 
 @entry("clSetKernelArgSVMPointer")
 def set_kernel_arg_svm_pointer(kernel: Kernel, arg_index: int, arg_value: int) -> None:
+    check_svm(kernel)
     kernel.set_pointer(arg_index, arg_value)
+
+
+def check_svm(kernel: Kernel) -> None:
+    """Raises InvalidOperation where no device's kernels reach memory of the host."""
+    if not any(device.has_svm for device in kernel.context.devices):
+        raise InvalidOperation("no device of the context has shared virtual memory")
 
 
 @entry("clSetKernelExecInfo")
@@ -221,6 +228,7 @@ def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int,
     if not param_value:
         raise InvalidValue("no value is given")
     if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS:
+        check_svm(kernel)
         if not param_value_size or param_value_size % 8:
             raise InvalidValue(f"{param_value_size} bytes are no list of pointers")
     elif param_name == cl.CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:

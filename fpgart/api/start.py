@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from fpgart.check.kernels import KernelCheck
     from fpgart.watch.trace import Trace
 
+COLLECT_AFTER = 20_000
+"""New objects after which the collector looks at them."""
 CHAPTERS = (
     "pipe",
     "platform",
@@ -109,6 +112,16 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     start_profile()
     if not owns:
         models.live_in_host(ask_models)
+    spare_collector()
+
+
+def spare_collector() -> None:
+    """The collector of the driver's own interpreter looks at what commands leave, rarely: they leave no cycles.
+
+    A host that enqueues thousands of commands would have it walk all of them again and again.
+    """
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 20)
 
 
 def ask_models(function: str, request: bytes) -> bytes | None:

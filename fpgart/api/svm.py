@@ -14,7 +14,7 @@ from fpgart._native import lib as native
 from fpgart.api.buffer import ACCESS, LARGEST_PATTERN, MAP_FLAGS, one_of
 from fpgart.api.entry import Command, Pointer, WaitList, bytes_at, entry
 from fpgart.api.handles import HELD
-from fpgart.errors import InvalidValue, MemCopyOverlap
+from fpgart.errors import InvalidOperation, InvalidValue, MemCopyOverlap
 from fpgart.runtime import svm
 from fpgart.runtime.context import Context
 from fpgart.runtime.event import Event
@@ -32,7 +32,7 @@ def svm_alloc(context: int, flags: int, size: int, alignment: int) -> Pointer:
         return 0
     if alignment & (alignment - 1) or alignment > svm.LARGEST_ALIGNMENT:
         return 0
-    if not 0 < size <= owner.max_mem_alloc_size:
+    if not 0 < size <= owner.max_mem_alloc_size or not any(device.has_svm for device in owner.devices):
         return 0
     return svm.allocate(owner, size, alignment)
 
@@ -42,6 +42,13 @@ def svm_free(context: int, svm_pointer: int) -> None:
     owner = HELD.get(context)
     if owner.__class__ is Context and svm_pointer:
         svm.free(owner, svm_pointer)
+
+
+def check_svm(queue: CommandQueue) -> None:
+    """Raises InvalidOperation where kernels do not reach memory of the host."""
+    device = queue.device
+    if not device.has_svm:
+        raise InvalidOperation(f"device {device.id} ('{device.board.name}') has no shared virtual memory")
 
 
 def host_work(queue: CommandQueue, command: int, work: Callable[[], None], events: tuple[Event, ...]) -> Command:
@@ -57,6 +64,7 @@ def enqueue_svm_free(
     user_data: int,
     wait_list: WaitList,
 ) -> Command:
+    check_svm(command_queue)
     if bool(num_svm_pointers) != bool(svm_pointers):
         raise InvalidValue("the pointers and their number contradict each other")
     pointers = ffi.unpack(svm_pointers, num_svm_pointers) if num_svm_pointers else []
@@ -77,6 +85,7 @@ def enqueue_svm_free(
 def enqueue_svm_memcpy(
     command_queue: CommandQueue, blocking_copy: int, dst_ptr: int, src_ptr: int, size: int, wait_list: WaitList
 ) -> Command:
+    check_svm(command_queue)
     if not dst_ptr or not src_ptr:
         raise InvalidValue("a pointer is NULL")
     if dst_ptr < src_ptr + size and src_ptr < dst_ptr + size:
@@ -93,6 +102,7 @@ def enqueue_svm_memcpy(
 def enqueue_svm_mem_fill(
     command_queue: CommandQueue, svm_ptr: int, pattern: int, pattern_size: int, size: int, wait_list: WaitList
 ) -> Command:
+    check_svm(command_queue)
     if not svm_ptr or not pattern:
         raise InvalidValue("a pointer is NULL")
     if not pattern_size or pattern_size & (pattern_size - 1) or pattern_size > LARGEST_PATTERN:
@@ -111,6 +121,7 @@ def enqueue_svm_mem_fill(
 def enqueue_svm_map(
     command_queue: CommandQueue, blocking_map: int, flags: int, svm_ptr: int, size: int, wait_list: WaitList
 ) -> Command:
+    check_svm(command_queue)
     invalidates = flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
     if not svm_ptr or not size:
         raise InvalidValue("nothing is to be mapped")
@@ -122,6 +133,7 @@ def enqueue_svm_map(
 
 @entry("clEnqueueSVMUnmap")
 def enqueue_svm_unmap(command_queue: CommandQueue, svm_ptr: int, wait_list: WaitList) -> Command:
+    check_svm(command_queue)
     if not svm_ptr:
         raise InvalidValue("the pointer is NULL")
     return host_work(command_queue, cl.CL_COMMAND_SVM_UNMAP, lambda: None, wait_list)
@@ -131,6 +143,7 @@ def enqueue_svm_unmap(command_queue: CommandQueue, svm_ptr: int, wait_list: Wait
 def enqueue_svm_migrate_mem(
     command_queue: CommandQueue, num_svm_pointers: int, svm_pointers: Any, sizes: Any, flags: int, wait_list: WaitList
 ) -> Command:
+    check_svm(command_queue)
     if not num_svm_pointers or not svm_pointers:
         raise InvalidValue("no pointers are given")
     if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):

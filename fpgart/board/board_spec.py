@@ -4,8 +4,10 @@
 Understood are `board` (name), `global_mem` (name, max_bandwidth, interleaved_bytes, config_addr, default,
 allocation_type) and its `interface` elements (port, address, size, width, latency, maxburst); everything
 else (host, channels, interfaces of other parts, PLL, ...) is passed over. What such files have no place for
-is in an element of our own: <fpgart vendor="..." full_duplex="0|1" unified_memory="0|1"/>, which also takes
-the fields of description.Timing (pcie_generation, kernel_clock, ...) as attributes.
+is in an element of our own: <fpgart vendor="..." full_duplex="0|1" unified_memory="0|1" lowest_first="0|1"/>, which
+also takes the fields of description.Timing (pcie_generation, kernel_clock, ...) as attributes.
+
+Banks are interleaved unless `interleaved_bytes` is 0; left out, it is the longest burst of the memory's interfaces.
 """
 
 from __future__ import annotations
@@ -77,6 +79,7 @@ def parse(data: bytes, file: str) -> BoardDescription:
         tuple(memories),
         full_duplex=ours.flag("full_duplex"),
         unified_memory=ours.flag("unified_memory"),
+        lowest_first=ours.flag("lowest_first"),
         text=data.decode(errors="replace"),
         timing=_timing(ours),
     )
@@ -121,7 +124,7 @@ def _memory(element: Element, parts: list[Element]) -> GlobalMemory:
         interfaces[0].address,
         interfaces[-1].end,
         len(interfaces),
-        element.number("interleaved_bytes", 0),
+        element.number("interleaved_bytes", max(interface.longest_burst for interface in interfaces)),
         _allocation_types(element),
         element.number("max_bandwidth", 0),
         element.number("config_addr", 0),

@@ -46,6 +46,11 @@ class Interface:
     def end(self) -> int:
         return self.address + self.size
 
+    @property
+    def longest_burst(self) -> int:
+        """Bytes that it moves in one burst at most."""
+        return max(1, self.width * self.maxburst // 8)
+
 
 @dataclass(frozen=True, slots=True)
 class GlobalMemory:
@@ -100,13 +105,21 @@ class GlobalMemory:
         """Whether it is the board's own, where buffers are unless a kernel's argument has to be elsewhere."""
         return not self.allocation_types or AllocationType.DEVICE in self.allocation_types
 
+    def banks_of(self, address: int, size: int) -> tuple[int, int]:
+        """Numbers of the first and the last bank, from 1, that `size` bytes at `address` lie in."""
+        return self.bank_of(address), self.bank_of(address + max(size, 1) - 1)
+
     def bank_of(self, address: int) -> int:
         """Number of the bank, from 1, that `address` lies in."""
         return (address - self.begin) // self.bank_size + 1
 
+    def wrapped_bank(self, bank: int) -> int:
+        """The bank that a host means by number `bank`: beyond the last one they are counted from the first again."""
+        return (bank - 1) % self.banks + 1
+
     def bank_begin(self, bank: int) -> int:
-        """Where bank number `bank`, counted from 1 and beyond the last one from the first again, begins."""
-        return self.begin + (bank - 1) % self.banks * self.bank_size
+        """Where the bank that a host means by number `bank` begins."""
+        return self.begin + (self.wrapped_bank(bank) - 1) * self.bank_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +147,10 @@ class BoardDescription:
 
     `full_duplex`: reads and writes may be under way at once. `text` is the file it was read from. `cores`: how many
     tasks can run at once, 0 for no limit. `largest_group`: the work-items of a group that its compiler takes, 0 where
-    there is none but the engine's. `told_allocation`: bytes of the largest buffer as hosts are told, 0 where it is the
-    largest there can be. `local_memory` in bytes and `clock_mhz` are 0 where nothing is said of them.
+    there is none but the engine's. `lowest_first`: what a host writes to a buffer that no kernel argument has placed
+    goes to the memory at the lowest address and not to the default one. `told_allocation`: bytes of the largest
+    buffer as hosts are told, 0 where it is the largest there can be. `local_memory` in bytes and `clock_mhz` are 0
+    where nothing is said of them.
     """
 
     name: str
@@ -143,6 +158,7 @@ class BoardDescription:
     memories: tuple[GlobalMemory, ...]
     full_duplex: bool = False
     unified_memory: bool = False
+    lowest_first: bool = False
     cores: int = 0
     largest_group: int = 0
     told_allocation: int = 0
@@ -150,6 +166,11 @@ class BoardDescription:
     clock_mhz: int = 0
     text: str = field(default="", repr=False, compare=False)
     timing: Timing = Timing()
+
+    @property
+    def has_svm(self) -> bool:
+        """Whether kernels reach memory of the host by its own addresses."""
+        return True
 
     @property
     def macros(self) -> tuple[str, ...]:

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from fpgart import log
 from fpgart._native import ffi
-from fpgart.board.description import BoardDescription
 from fpgart.board.fault_rules import Action, Call, Ecc, Rule, parse
 from fpgart.board.memory_system import MemorySystem, Region
-from fpgart.board.mmd import BoardError, Mmd, Traffic
+from fpgart.board.mmd import Around, BoardError, Mmd
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
@@ -41,9 +40,6 @@ class Faultable(Protocol):
 
     def bytes_in_use(self) -> int:
         """Bytes of the board's memory that are claimed."""
-
-    def exception(self, kind: int) -> None:
-        """Tell the host of an exception of the board, by its bit."""
 
 
 class Fault:
@@ -221,7 +217,7 @@ class Faults:
 
     def _before_kernel(self, device: Faultable, name: str) -> None:
         for error in self.strike(Call.KERNEL, device, name=name):
-            device.exception(error.kind)
+            device.mmd.device_interrupt(error.kind)
 
 
 def in_words(call: Call, name: str) -> str:
@@ -231,23 +227,14 @@ def in_words(call: Call, name: str) -> str:
     return "claiming memory" if call is Call.ALLOC else f"aocl_mmd_{call.value}"
 
 
-class FaultyMmd:
+class FaultyMmd(Around):
     """An Mmd whose calls have the faults that were asked for."""
 
     def __init__(self, mmd: Mmd, device: Faultable, faults: Faults) -> None:
-        self._mmd = mmd
+        super().__init__(mmd)
         self._device = device
         self._faults = faults
-        self.close, self.aperture, self.free = mmd.close, mmd.aperture, mmd.free
-        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
-
-    @property
-    def description(self) -> BoardDescription:
-        return self._mmd.description
-
-    @property
-    def traffic(self) -> dict[str, Traffic]:
-        return self._mmd.traffic
+        self.free = mmd.free
 
     def open(self) -> None:
         self._strike(Call.OPEN)
@@ -275,11 +262,11 @@ class FaultyMmd:
         self._strike(Call.PROGRAM)
         self._mmd.program(image, preserve=preserve)
 
-    def host_alloc(self, size: int, alignment: int) -> int:
-        return self._mmd.host_alloc(size, alignment) if self._has_memory(Call.HOST_ALLOC, size) else 0
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._mmd.host_alloc(size, alignment, given) if self._has_memory(Call.HOST_ALLOC, size) else 0
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
-        return self._mmd.shared_alloc(size, alignment) if self._has_memory(Call.SHARED_ALLOC, size) else 0
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._mmd.shared_alloc(size, alignment, given) if self._has_memory(Call.SHARED_ALLOC, size) else 0
 
     def _strike(self, call: Call, size: int = 0) -> tuple[EccError, ...]:
         return self._faults.strike(call, self._device, size)
@@ -297,7 +284,7 @@ class FaultyMmd:
         for error in errors:
             if error.kind is Ecc.NON_CORRECTABLE:
                 ffi.cast("unsigned char *", begin)[int(error.place * size)] ^= TWO_BITS
-            self._device.exception(error.kind)
+            self.device_interrupt(error.kind)
 
 
 class FaultyMemories:
@@ -308,7 +295,7 @@ class FaultyMemories:
         self._device = device
         self._faults = faults
         self.free, self.memory_for, self.name_of = memories.free, memories.memory_for, memories.name_of
-        self.bank_of, self.default_memory = memories.bank_of, memories.default_memory
+        self.banks_of, self.default_memory = memories.banks_of, memories.default_memory
         self.show, self.largest_allocation = memories.show, memories.largest_allocation
         self.keeps_programs, self.allocate_program = memories.keeps_programs, memories.allocate_program
 

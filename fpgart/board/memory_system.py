@@ -91,8 +91,8 @@ class MemorySystem(Protocol):
     def largest_allocation(self, memory: int) -> int:
         """Bytes of the largest buffer that a memory has room for now."""
 
-    def bank_of(self, region: Region) -> int:
-        """The number of the bank, from 1, in which a region begins."""
+    def banks_of(self, region: Region) -> tuple[int, int]:
+        """The numbers of the banks, from 1, in which a region begins and ends."""
 
     def default_memory(self, size: int) -> int | None:
         """The memory that `size` bytes go to by themselves; None where that depends on what is free."""
@@ -106,11 +106,18 @@ class GlobalMemories:
         self._lock = threading.Lock()
         self._heaps = [FirstFit(m.usable_begin, m.begin + m.room) for m in board.memories]
         private = [(m.begin, index) for index, m in enumerate(board.memories) if m.is_device_private]
-        self._by_address = [(index, board.memories[index].usable_size) for _, index in sorted(private)]
+        order = [index for _, index in sorted(private)]
+        if not board.lowest_first:
+            order.sort(key=bool)  # the default memory is number 0; the others stay in the order of their addresses
+        self._by_preference = [(index, board.memories[index].usable_size) for index in order]
 
     def default_memory(self, size: int) -> int | None:
-        """The memory at the lowest address among those that could hold `size` bytes at all; None for none."""
-        for index, room in self._by_address:
+        """The first one that could hold `size` bytes at all, None for none.
+
+        The default memory comes first and then the others by their addresses; where the board says so
+        (`lowest_first`), all go by their addresses.
+        """
+        for index, room in self._by_preference:
             if room >= size:
                 return index
         return None
@@ -144,8 +151,8 @@ class GlobalMemories:
     def name_of(self, memory: int) -> str:
         return self._board.memories[memory].name
 
-    def bank_of(self, region: Region) -> int:
-        return self._board.memories[region.memory].bank_of(region.address)
+    def banks_of(self, region: Region) -> tuple[int, int]:
+        return self._board.memories[region.memory].banks_of(region.address, region.size)
 
     keeps_programs = False
 

@@ -3,10 +3,60 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from fpgart.board.description import BoardDescription
+
+
+class OfflineInfo(enum.IntEnum):
+    """What can be asked before a board is open; the numbers are aocl_mmd.h's."""
+
+    VERSION = 0
+    NUM_BOARDS = 1
+    BOARD_NAMES = 2
+    VENDOR_NAME = 3
+    VENDOR_ID = 4
+    USES_YIELD = 5
+    MEM_TYPES_SUPPORTED = 6
+
+
+class Info(enum.IntEnum):
+    """What can be asked of a board; the numbers are aocl_mmd.h's."""
+
+    NUM_KERNEL_INTERFACES = 1
+    KERNEL_INTERFACES = 2
+    PLL_INTERFACES = 3
+    MEMORY_INTERFACE = 4
+    TEMPERATURE = 5
+    PCIE_INFO = 6
+    BOARD_NAME = 7
+    BOARD_UNIQUE_ID = 8
+    CONCURRENT_READS = 9
+    CONCURRENT_WRITES = 10
+    CONCURRENT_READS_OR_WRITES = 11
+    MIN_HOST_MEMORY_ALIGNMENT = 12
+    HOST_MEM_CAPABILITIES = 13
+    SHARED_MEM_CAPABILITIES = 14
+    DEVICE_MEM_CAPABILITIES = 15
+    HOST_MEM_CONCURRENT_GRANULARITY = 16
+    SHARED_MEM_CONCURRENT_GRANULARITY = 17
+    DEVICE_MEM_CONCURRENT_GRANULARITY = 18
+
+
+class Capability(enum.IntFlag):
+    """What a board can do with a kind of unified shared memory; the bits are aocl_mmd.h's."""
+
+    NONE = 0
+    SUPPORTED = 1
+    ATOMIC = 2
+    CONCURRENT = 4
+    P2P = 8
+
+
+Answer = int | float | str
 
 
 @dataclass(slots=True)
@@ -43,6 +93,36 @@ class Mmd(Protocol):
     def close(self) -> None:
         """Give everything back."""
 
+    def get_offline_info(self, query: OfflineInfo) -> Answer:
+        """aocl_mmd_get_offline_info: of the board's driver."""
+
+    def get_info(self, query: Info) -> Answer:
+        """aocl_mmd_get_info: of the board."""
+
+    def set_interrupt_handler(self, handler: Callable[[], None]) -> None:
+        """aocl_mmd_set_interrupt_handler: what is called when a kernel has ended."""
+
+    def set_device_interrupt_handler(self, handler: Callable[[int], None]) -> None:
+        """aocl_mmd_set_device_interrupt_handler: what is called for an exception (ECC), with its bit."""
+
+    def set_status_handler(self, handler: StatusHandler) -> None:
+        """aocl_mmd_set_status_handler: what is called when a transfer that was started has ended."""
+
+    def interrupt(self) -> None:
+        """A kernel has ended (no call of aocl_mmd.h): the engine ran it, and the board tells the host."""
+
+    def device_interrupt(self, kind: int) -> None:
+        """There is an exception (no call of aocl_mmd.h), which the board tells the host."""
+
+    def start(self, operation: int, transfer: Callable[[], None]) -> None:
+        """aocl_mmd_read, write or copy with an operation's handle: `transfer` calls it, and the host goes on.
+
+        The status handler is told the operation's number, and None or the error that it ended with.
+        """
+
+    def yield_now(self) -> bool:
+        """aocl_mmd_yield: sleep while the board works, for a moment; whether a transfer has ended meanwhile."""
+
     def write(self, host: int, board: int, size: int) -> None:
         """aocl_mmd_write: host to board."""
 
@@ -55,14 +135,20 @@ class Mmd(Protocol):
     def program(self, image: bytes, *, preserve: bool = True) -> None:
         """aocl_mmd_program: load another binary; with `preserve` memory keeps its contents."""
 
-    def host_alloc(self, size: int, alignment: int) -> int:
-        """aocl_mmd_host_alloc: host memory that the board may use; 0 when there is none."""
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        """aocl_mmd_host_alloc: host memory that the board may use; 0 when there is none.
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
-        """aocl_mmd_shared_alloc: memory that moves between host and this board; 0 when there is none."""
+        That call names several boards; here each gets one, and `given` is what the first of them has allocated.
+        """
+
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        """aocl_mmd_shared_alloc: memory that moves between host and this board; 0 when there is none.
+
+        `given` as for host_alloc(), for memory that belongs to no certain board.
+        """
 
     def free(self, host: int) -> None:
-        """aocl_mmd_free: give back what host_alloc or shared_alloc gave."""
+        """aocl_mmd_free: give back what host_alloc or shared_alloc gave; the board that allocated it is the last."""
 
     def renew(self, kept: list[tuple[int, int]]) -> None:
         """Be a new board (no call of aocl_mmd.h): no traffic yet, memory is 0 but for `kept`, addresses and bytes."""
@@ -77,5 +163,31 @@ class Mmd(Protocol):
         """Where the board's memory at `board` appears in this process, for the engine's kernels."""
 
 
+class Around:
+    """The calls that an Mmd around another one leaves to it."""
+
+    def __init__(self, mmd: Mmd) -> None:
+        self._mmd = mmd
+        self.get_offline_info, self.get_info = mmd.get_offline_info, mmd.get_info
+        self.set_interrupt_handler, self.interrupt = mmd.set_interrupt_handler, mmd.interrupt
+        self.set_device_interrupt_handler = mmd.set_device_interrupt_handler
+        self.device_interrupt = mmd.device_interrupt
+        self.set_status_handler, self.start, self.yield_now = mmd.set_status_handler, mmd.start, mmd.yield_now
+        self.close, self.aperture = mmd.close, mmd.aperture
+        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
+
+    @property
+    def description(self) -> BoardDescription:
+        return self._mmd.description
+
+    @property
+    def traffic(self) -> dict[str, Traffic]:
+        return self._mmd.traffic
+
+
 class BoardError(Exception):
     """The board cannot do it; the sentence says what and why."""
+
+
+StatusHandler = Callable[[int, BoardError | None], None]
+"""Takes the number of a transfer's operation, and None or the error that it ended with."""

@@ -4,19 +4,68 @@
 from __future__ import annotations
 
 import os
+import resource
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from fpgart import config
-from fpgart._native import lib
-from fpgart.board.description import BoardDescription
+from fpgart import config, log
+from fpgart._native import ffi, lib
+from fpgart.board.description import AllocationType, BoardDescription
 from fpgart.board.first_fit import round_up
-from fpgart.board.mmd import BoardError, Traffic
+from fpgart.board.in_flight import InFlight
+from fpgart.board.mmd import Answer, BoardError, Capability, Info, OfflineInfo, StatusHandler, Traffic
+from fpgart.notices import NOTICES
 
 PAGE = 4096
 HUGE_PAGE = 2 << 20
 CALLS = ("write", "read", "copy", "program", "host_alloc", "shared_alloc", "free")
+NOT_OURS = 0, 0
+"""Of host memory that another board has allocated: its address and bytes, as far as this one knows."""
+
+
+SHARED_VIRTUAL_MEMORY_COARSE = 2
+MMD_VERSION = "2024.2"
+CELSIUS = 45.0
+
+OFFLINE_ANSWERS: dict[OfflineInfo, Callable[[BoardDescription], Answer]] = {
+    OfflineInfo.VERSION: lambda board: MMD_VERSION,
+    OfflineInfo.NUM_BOARDS: lambda board: 1,
+    OfflineInfo.BOARD_NAMES: lambda board: board.name,
+    OfflineInfo.VENDOR_NAME: lambda board: board.vendor,
+    OfflineInfo.VENDOR_ID: lambda board: 0x8086 if "Intel" in board.vendor else 0x104C,
+    OfflineInfo.USES_YIELD: lambda board: 1,
+    OfflineInfo.MEM_TYPES_SUPPORTED: lambda board: SHARED_VIRTUAL_MEMORY_COARSE | 1,
+}
+NONE, SUPPORTED, ATOMIC, CONCURRENT = Capability.NONE, Capability.SUPPORTED, Capability.ATOMIC, Capability.CONCURRENT
+
+
+def _capabilities(kind: AllocationType, able: Capability) -> Callable[[BoardDescription], Answer]:
+    """What the board can do with a kind of allocations, if it has memory for them."""
+    return lambda board: able if board.can_hold(kind) else NONE
+
+
+ANSWERS: dict[Info, Callable[[BoardDescription], Answer]] = {
+    Info.NUM_KERNEL_INTERFACES: lambda board: 1,
+    Info.KERNEL_INTERFACES: lambda board: 0,
+    Info.MEMORY_INTERFACE: lambda board: 1,
+    Info.PLL_INTERFACES: lambda board: 2,
+    Info.TEMPERATURE: lambda board: CELSIUS,
+    Info.PCIE_INFO: lambda board: f"simulated, generation {board.timing.pcie_generation} x{board.timing.pcie_lanes}",
+    Info.BOARD_NAME: lambda board: board.name,
+    Info.BOARD_UNIQUE_ID: lambda board: board.name,
+    Info.CONCURRENT_READS: lambda board: 1,
+    Info.CONCURRENT_WRITES: lambda board: 1,
+    Info.CONCURRENT_READS_OR_WRITES: lambda board: 2 if board.full_duplex else 1,
+    Info.MIN_HOST_MEMORY_ALIGNMENT: lambda board: PAGE,
+    Info.HOST_MEM_CAPABILITIES: _capabilities(AllocationType.HOST, SUPPORTED | ATOMIC | CONCURRENT),
+    Info.SHARED_MEM_CAPABILITIES: _capabilities(AllocationType.SHARED, SUPPORTED | ATOMIC),
+    Info.DEVICE_MEM_CAPABILITIES: _capabilities(AllocationType.DEVICE, SUPPORTED | ATOMIC),
+    Info.HOST_MEM_CONCURRENT_GRANULARITY: lambda board: 1,
+    Info.SHARED_MEM_CONCURRENT_GRANULARITY: lambda board: PAGE,
+    Info.DEVICE_MEM_CONCURRENT_GRANULARITY: lambda board: PAGE,
+}
 
 
 def huge_pages_are_free() -> bool:
@@ -25,6 +74,17 @@ def huge_pages_are_free() -> bool:
         return int(Path(f"/sys/kernel/mm/hugepages/hugepages-{HUGE_PAGE >> 10}kB/free_hugepages").read_text()) > 0
     except (OSError, ValueError):
         return False
+
+
+def tell_unlocked(size: int) -> None:
+    """Host memory for a board that the system did not lock: it is as usable here, and boards' drivers refuse it."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    log.note(
+        f"{size} bytes of host memory for a board are not locked: the system allows {limit} bytes (RLIMIT_MEMLOCK, "
+        "ulimit -l); a board's driver locks all of it"
+    )
+    for listener in NOTICES.lock_refused:
+        listener(size, limit)
 
 
 class SimulatedBoard:
@@ -47,6 +107,10 @@ class SimulatedBoard:
         self._begin = self._end = self._shift = 0
         self._warm = 0
         self._host_allocations: dict[int, tuple[int, int]] = {}
+        self._in_flight = InFlight()
+        self.start, self.yield_now = self._in_flight.start, self._in_flight.wait
+        self._interrupted: Callable[[], None] = lambda: None
+        self._device_interrupted: Callable[[int], None] = lambda kind: None
 
     def open(self) -> None:
         with self._opening:
@@ -78,6 +142,27 @@ class SimulatedBoard:
                 os.close(self._descriptor)
                 self._base = 0
 
+    def get_offline_info(self, query: OfflineInfo) -> Answer:
+        return OFFLINE_ANSWERS[query](self.description)
+
+    def get_info(self, query: Info) -> Answer:
+        return ANSWERS[query](self.description)
+
+    def set_interrupt_handler(self, handler: Callable[[], None]) -> None:
+        self._interrupted = handler
+
+    def set_device_interrupt_handler(self, handler: Callable[[int], None]) -> None:
+        self._device_interrupted = handler
+
+    def interrupt(self) -> None:
+        self._interrupted()
+
+    def device_interrupt(self, kind: int) -> None:
+        self._device_interrupted(kind)
+
+    def set_status_handler(self, handler: StatusHandler) -> None:
+        self._in_flight.handler = handler
+
     def aperture(self, board: int) -> int:
         if self._begin <= board < self._end:
             return board + self._shift
@@ -104,26 +189,34 @@ class SimulatedBoard:
             time.sleep(config.PROGRAM_SECONDS.value)
         self.traffic["program"].add(len(image))
 
-    def host_alloc(self, size: int, alignment: int) -> int:
-        return self._allocate("host_alloc", size, alignment)
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._allocate("host_alloc", size, alignment, given)
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
-        return self._allocate("shared_alloc", size, alignment)
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._allocate("shared_alloc", size, alignment, given)
 
-    def _allocate(self, call: str, size: int, alignment: int) -> int:
-        page = HUGE_PAGE if size > PAGE and huge_pages_are_free() else PAGE
+    def _allocate(self, call: str, size: int, alignment: int, given: int) -> int:
+        if given:
+            self.traffic[call].add(size)
+            return given
+        watched = call == "shared_alloc" and config.touches_are_watched()
+        page = HUGE_PAGE if not watched and size > PAGE and huge_pages_are_free() else PAGE
         length = round_up(size, page) + max(0, alignment - page)
-        mapping = int(lib.map_pinned(length))
+        locked = ffi.new("int *")
+        mapping = int((lib.map_watched if watched else lib.map_pinned)(length, locked))
         if not mapping:
             return 0
+        if not locked[0]:
+            tell_unlocked(size)
         address = round_up(mapping, max(alignment, 1))
         self._host_allocations[address] = mapping, length
         self.traffic[call].add(size)
         return address
 
     def free(self, host: int) -> None:
-        mapping, length = self._host_allocations.pop(host)
-        lib.unmap(mapping, length)
+        mapping, length = self._host_allocations.pop(host, NOT_OURS)
+        if length:
+            lib.unmap(mapping, length)
         self.traffic["free"].add(0)
 
     def in_use(self, board: int, size: int) -> None:

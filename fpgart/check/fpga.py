@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from weakref import WeakKeyDictionary, ref
 
+from fpgart import opencl as cl
 from fpgart._native import lib
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command
@@ -104,9 +105,21 @@ class Fpga:
                 if given is not None and given.owner.stays_on_host:
                     self._check_lent(given.owner, user)
 
-    # CL_MEM_USE_HOST_PTR
+    # CL_MEM_COPY_HOST_PTR and CL_MEM_USE_HOST_PTR
 
     def buffer_created(self, buffer: Buffer) -> None:
+        context = buffer.context
+        if buffer.flags & cl.CL_MEM_COPY_HOST_PTR and buffer.parent is None and len(context.devices) > 1:
+            first = context.devices[0]
+            self._report(
+                "copied at creation for the first device",
+                buffer_name(buffer),
+                buffer_maker(buffer),
+                buffer_maker(buffer),
+                f"has CL_MEM_COPY_HOST_PTR in a context of {len(context.devices)} devices: it is written to device "
+                f"{first.id} ('{first.board.name}'), whichever is going to use it; the board's runtime fails then",
+                "create it without the flag and write it through a queue of the device that uses it",
+            )
         if buffer.host_ptr and not buffer.svm:
             name, maker = buffer_name(buffer), buffer_maker(buffer)
             total = int(lib.checksum(0, buffer.host_ptr, buffer.size))

@@ -12,10 +12,9 @@ from collections import deque
 from dataclasses import dataclass
 
 from fpgart._native import lib
-from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import round_up
 from fpgart.board.memory_system import GlobalMemories, Region
-from fpgart.board.mmd import Mmd, Traffic
+from fpgart.board.mmd import Around, Mmd
 
 PAGE = 4096
 MOST_BURIED = 4096
@@ -61,25 +60,15 @@ class _Grave:
     region: int
 
 
-class GuardedMmd:
+class GuardedMmd(Around):
     """An `Mmd` whose memory is closed where no block is, and whose host memory stays empty when it is freed."""
 
     def __init__(self, mmd: Mmd) -> None:
-        self._mmd = mmd
+        super().__init__(mmd)
         self._lock = threading.RLock()
         self._sizes: dict[int, int] = {}
         self._graves: deque[_Grave] = deque()
-        self.close, self.aperture = mmd.close, mmd.aperture
         self.write, self.read, self.copy, self.program = mmd.write, mmd.read, mmd.copy, mmd.program
-        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
-
-    @property
-    def description(self) -> BoardDescription:
-        return self._mmd.description
-
-    @property
-    def traffic(self) -> dict[str, Traffic]:
-        return self._mmd.traffic
 
     def open(self) -> None:
         """Raises BoardError, as the board does."""
@@ -88,19 +77,22 @@ class GuardedMmd:
         begin = min(memory.begin for memory in memories)
         lib.faults_cover(self._mmd.aperture(begin), sum(memory.size for memory in memories))
 
-    def host_alloc(self, size: int, alignment: int) -> int:
-        return self._remembered(self._mmd.host_alloc(size, alignment), size)
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._remembered(self._mmd.host_alloc(size, alignment, given), size, given)
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
-        return self._remembered(self._mmd.shared_alloc(size, alignment), size)
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._remembered(self._mmd.shared_alloc(size, alignment, given), size, given)
 
-    def _remembered(self, address: int, size: int) -> int:
-        if address:
+    def _remembered(self, address: int, size: int, given: int) -> int:
+        if address and not given:
             self._sizes[address] = round_up(size, PAGE)
         return address
 
     def free(self, host: int) -> None:
-        size = self._sizes.pop(host)
+        size = self._sizes.pop(host, 0)
+        if not size:  # another board's, which gives it back last
+            self._mmd.free(host)
+            return
         name, maker = NAMES.pop(host, (f"host memory at {host:#x}", "clSVMAlloc"))
         self._mmd.free(host)
         if lib.faults_bury(host, size) != 0:  # somebody was faster and has that memory now

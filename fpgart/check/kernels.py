@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from fpgart import log
 from fpgart import opencl as cl
-from fpgart.board.description import BoardDescription
-from fpgart.board.mmd import Mmd, Traffic
+from fpgart.board.mmd import Around, Mmd
 from fpgart.check.findings import Finding, Findings
 from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Access, Fault, Misuse
@@ -24,24 +23,14 @@ MOST_RANGES = 3
 LAUNCHES = {cl.CL_COMMAND_TASK: "clEnqueueTask", cl.CL_COMMAND_NDRANGE_KERNEL: "clEnqueueNDRangeKernel"}
 
 
-class RememberingMmd:
+class RememberingMmd(Around):
     """An `Mmd` that tells what has been written."""
 
     def __init__(self, mmd: Mmd, contents: Contents) -> None:
-        self._mmd = mmd
+        super().__init__(mmd)
         self._contents = contents
-        self.open, self.close, self.aperture = mmd.open, mmd.close, mmd.aperture
-        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
-        self.read, self.program = mmd.read, mmd.program
+        self.open, self.read, self.program = mmd.open, mmd.read, mmd.program
         self.host_alloc, self.shared_alloc, self.free = mmd.host_alloc, mmd.shared_alloc, mmd.free
-
-    @property
-    def description(self) -> BoardDescription:
-        return self._mmd.description
-
-    @property
-    def traffic(self) -> dict[str, Traffic]:
-        return self._mmd.traffic
 
     def write(self, host: int, board: int, size: int) -> None:
         self._contents.wrote(self.aperture(board), size)  # before, so that no launch puts older bytes there

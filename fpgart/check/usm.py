@@ -168,7 +168,7 @@ class Usm:
             )
 
     def _check_launch(self, event: Event, launch: LaunchKernel) -> None:
-        device, context, kernel = launch.device, event.context, launch.kernel
+        context, kernel = event.context, launch.kernel
         on_host = {index for index, _ in launch.buffers} | set(_buffers_on_host(kernel))
         given = launch.usm.allocations if launch.usm is not None else []
         for index, (kind, _, value) in enumerate(launch.arguments):
@@ -177,9 +177,7 @@ class Usm:
             if kernel.interface.arguments[index].pipe is not None:
                 continue
             allocation = next((a for a in given if a.address <= value < a.address + a.size), None)
-            if allocation is not None:
-                self._check_reach(event, kernel, index, allocation, device)
-            elif context.svm.find(value) is None and self._graves.find(value) is None:
+            if allocation is None and context.svm.find(value) is None and self._graves.find(value) is None:
                 user = command(event)
                 self._findings.report(
                     Finding(
@@ -193,30 +191,21 @@ class Usm:
                     )
                 )
 
-    def _check_reach(self, event: Event, kernel: Kernel, index: int, allocation: UsmAllocation, device: Device) -> None:
-        if allocation.device not in (None, device):
-            self.pointer_refused(kernel, index, allocation, device)
-        elif not supports(device, allocation.kind):
-            user = command(event)
-            kind = allocation.kind.name.lower()
-            self._report(
-                "pointer that the device may not use",
-                allocation,
-                user,
-                f"{user} is given it as {kernel.describe(index)}, but board '{device.board.name}' has no memory "
-                f"for {kind} allocations",
-                "ask for the device's capabilities (CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL and its like) before",
-            )
-
     def pointer_refused(self, kernel: Kernel, index: int, allocation: UsmAllocation, device: Device) -> None:
-        owner = f"device {allocation.device.id}" if allocation.device is not None else "the host"
         user = f"clEnqueueNDRangeKernel ('{kernel.name}') on device {device.id}"
+        if supports(device, allocation.kind):
+            why = f"it belongs to device {allocation.givers[0].id}"
+            fix = "allocate it for the device that runs the kernel, or use a host allocation"
+        else:
+            kind = allocation.kind.name.lower()
+            why = f"board '{device.board.name}' has no memory for {kind} allocations"
+            fix = "ask for the device's capabilities (CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL and its like) before"
         self._report(
             "pointer that the device may not use",
             allocation,
             user,
-            f"{user} is given it as {kernel.describe(index)}, but it belongs to {owner}",
-            "allocate it for the device that runs the kernel, or use a host allocation",
+            f"{user} is given it as {kernel.describe(index)}, but {why}",
+            fix,
         )
 
 

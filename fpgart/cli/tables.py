@@ -70,6 +70,7 @@ def _buffer(life: BufferLife) -> tuple[str, ...]:
     place = life.places[-1].words if life.places else ""
     if len(life.places) > 1:
         place += f" ({times(len(life.places), 'place')} in all)"
+    place = "; ".join((place, *life.banks))
     return (
         str(life.number),
         f"part of {life.parent}" if life.parent else life.kind,

@@ -51,6 +51,9 @@ static const struct {
     ENTRY(clGetKernelSubGroupInfo),
     ENTRY(clSetKernelExecInfo),
     ENTRY(clFinish),
+    ENTRY(clWaitForEvents),
+    ENTRY(clGetEventInfo),
+    ENTRY(clReleaseEvent),
     ENTRY(clCreateBuffer),
     ENTRY(clCreateSubBuffer),
     ENTRY(clReleaseMemObject),
@@ -164,36 +167,97 @@ static cl_int set_argument(const struct _cl_icd_dispatch *driver, cl_kernel kern
     }
 }
 
-static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                      uint32_t dimensions, const char *sizes, int has_local, pthread_mutex_t *lock)
+static int64_t outcome(int32_t place, cl_int status)
+{
+    return (int64_t)((uint64_t)(uint32_t)place << 32 | (uint32_t)status);
+}
+
+/* Sets all arguments and enqueues. `event`: NULL, or where its event is put. */
+static int64_t enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                       uint32_t dimensions, const char *sizes, int has_local, cl_event *event)
 {
     const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
     const struct argument *argument = (const struct argument *)image;
     size_t size[9];
-    cl_int status = CL_SUCCESS;
-    int32_t place = 0;
     memcpy(size, sizes, sizeof size);
+    for (cl_uint i = 0; i < arguments; i++) {
+        cl_int status = set_argument(driver, (cl_kernel)kernel, i, &argument[i], image);
+        if (status != CL_SUCCESS)
+            return outcome((int32_t)i, status);
+    }
+    return outcome(-1, driver->clEnqueueNDRangeKernel((cl_command_queue)queue, (cl_kernel)kernel,
+                                                      dimensions, size, size + 3,
+                                                      has_local ? size + 6 : NULL, 0, NULL, event));
+}
+
+static int succeeded(int64_t result)
+{
+    return (uint32_t)result == CL_SUCCESS;
+}
+
+static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                      uint32_t dimensions, const char *sizes, int has_local, pthread_mutex_t *lock)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
+    signals_kernel_begins();
     if (lock != NULL)
         pthread_mutex_lock(lock);
-    for (cl_uint i = 0; i < arguments && status == CL_SUCCESS; i++) {
-        place = (int32_t)i;
-        status = set_argument(driver, (cl_kernel)kernel, i, &argument[i], image);
-    }
-    signals_kernel_begins();
-    if (status == CL_SUCCESS) {
-        place = -1;
-        status = driver->clEnqueueNDRangeKernel((cl_command_queue)queue, (cl_kernel)kernel,
-                                                dimensions, size, size + 3,
-                                                has_local ? size + 6 : NULL, 0, NULL, NULL);
-    }
+    int64_t result = enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local, NULL);
     if (lock != NULL)
         pthread_mutex_unlock(lock);
-    if (status == CL_SUCCESS) {
-        place = -2;
-        status = driver->clFinish((cl_command_queue)queue);
-    }
+    if (succeeded(result))
+        result = outcome(-2, driver->clFinish((cl_command_queue)queue));
     signals_kernel_ends();
-    return (int64_t)((uint64_t)(uint32_t)place << 32 | (uint32_t)status);
+    return result;
+}
+
+uint32_t driver_submit(uintptr_t queue, const char *launches, uint32_t count, uintptr_t *events,
+                       int64_t *result)
+{
+    const struct submission *launch = (const struct submission *)launches;
+    uint32_t done = 0;
+    *result = 0;
+    for (; done < count; done++, launch++) {
+        cl_event made = NULL;
+        signals_kernel_begins();
+        pthread_mutex_lock(&arguments_lock);
+        *result =
+            enqueue(queue, launch->kernel, launch->arguments, launches + launch->image,
+                    launch->dimensions, (const char *)launch->sizes, (int)launch->has_local, &made);
+        pthread_mutex_unlock(&arguments_lock);
+        if (!succeeded(*result)) {
+            signals_kernel_ends();
+            break;
+        }
+        events[done] = (uintptr_t)made;
+    }
+    return done;
+}
+
+static int has_ended(const struct _cl_icd_dispatch *driver, cl_event event, cl_int *status)
+{
+    cl_int failed = driver->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *status,
+                                           status, NULL);
+    if (failed != CL_SUCCESS)
+        *status = failed;
+    return *status <= CL_COMPLETE;
+}
+
+uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)events[0])->dispatch;
+    cl_event first = (cl_event)events[0];
+    uint32_t ended = 0;
+    cl_int failed = driver->clWaitForEvents(1, &first);
+    while (ended < count && has_ended(driver, (cl_event)events[ended], &statuses[ended])) {
+        driver->clReleaseEvent((cl_event)events[ended++]);
+        signals_kernel_ends();
+    }
+    if (ended == 0) { /* it could not be waited for */
+        statuses[ended++] = failed != CL_SUCCESS ? failed : CL_OUT_OF_RESOURCES;
+        signals_kernel_ends();
+    }
+    return ended;
 }
 
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,

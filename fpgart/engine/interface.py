@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fpgart import opencl as cl
-from fpgart.errors import BuildProgramFailure, CompilerNotAvailable
+from fpgart.errors import BuildProgramFailure, CLError, CompilerNotAvailable
 
 if TYPE_CHECKING:
     from fpgart.engine.network import Network
@@ -163,10 +163,30 @@ class Misuse:
     unwritten: tuple[tuple[int, int], ...] = ()
 
 
+class Batch(Protocol):
+    """Launches that the engine runs one behind the other; nobody waits in between."""
+
+    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        """Put a launch behind the others, as EngineKernel.launch()."""
+
+    def submit(self) -> tuple[int, CLError | None]:
+        """Hand what was added over to the engine, up to the first that fails: how many, and that one's error.
+
+        What failed is not in the batch any more, and neither is what was added behind it.
+        """
+
+    def wait(self) -> list[int]:
+        """Wait for the oldest launch that is left; its status, and those of all behind it that have ended, too."""
+
+
 class EngineKernel(Protocol):
     """A kernel that can be launched."""
 
     launched: bool
+    new_batch: Callable[[int], Batch] | None
+    """A batch with room for that many launches of kernels of its engine; None where they run one by one."""
+    last_ns: int
+    """How long it last ran, in nanoseconds."""
     wants_reaches: bool
     """Whether launch() is told what each pointer may reach."""
     waits_for_others: bool

@@ -38,6 +38,7 @@ from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import OutOfResources
 
 if TYPE_CHECKING:
+    from fpgart.engine.interface import Batch
     from fpgart.engine.network import Network
 
 GROUP = "fpgart.models"
@@ -205,6 +206,8 @@ class ModelKernel:
     has_model: bool
     sizes: dict[int, int] = field(default_factory=dict)
     launched: bool = True
+    new_batch: Callable[[int], Batch] | None = None
+    last_ns: int = 0
     wants_reaches: bool = True
     waits_for_others: bool = False
 

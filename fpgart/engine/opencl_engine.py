@@ -28,8 +28,10 @@ from fpgart.engine.driver import Driver, keeping_signal_handlers
 from fpgart.engine.features import without_features
 from fpgart.engine.interface import (
     ArgumentInterface,
+    Batch,
     BuildFailed,
     BuiltProgram,
+    EngineKernel,
     KernelInterface,
     PipeArgument,
     Reach,
@@ -54,6 +56,7 @@ ARG_INFO = "-cl-kernel-arg-info"
 LINK_LOG_BYTES = 65536
 ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 COMPUTE_ID_BITS = 20
+SUBMISSION = Struct("QQ72sIIQ")
 LOWERED = b"fpgart lowered\0"
 LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in local memory")
 """What compilers say of local variables outside the outermost block of kernels."""
@@ -95,13 +98,23 @@ class OpenCLEngine:
         """A queue of the driver for this thread alone: finishing it waits for this thread's kernel."""
         found: ThreadQueue | None = getattr(self._queues, "queue", None)
         if found is None:
-            driver, free = self.driver, self._free_queues
-            try:
-                handle = free.pop()
-            except IndexError:
-                handle = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
-            self._queues.queue = found = ThreadQueue(handle, free)
+            self._queues.queue = found = ThreadQueue(self.lend_queue(), self._free_queues)
         return found.handle
+
+    def lend_queue(self) -> int:
+        """A queue of the driver until return_queue()."""
+        try:
+            return self._free_queues.pop()
+        except IndexError:
+            return int(self.driver.create("clCreateCommandQueue", self.driver.context, self.driver.device, 0))
+
+    def return_queue(self, handle: int) -> None:
+        """Nothing is in the queue any more."""
+        self._free_queues.append(handle)
+
+    def new_batch(self, most: int) -> KernelBatch:
+        """A batch with room for `most` launches."""
+        return KernelBatch(self, most)
 
     def at_work(self) -> AbstractContextManager[None]:
         """Within, the driver may compile; the host's signal handlers stay."""
@@ -439,7 +452,9 @@ class Kernel:
         self._program = weakref.ref(program)
         self.handle = self.driver.create("clCreateKernel", program.handle, ffi.new("char[]", name.encode()))
         self._accepted: dict[int, int] = {}
+        self.new_batch: Callable[[int], Batch] | None = self.engine.new_batch
         self.launched = False
+        self.last_ns = 0
         self.waits_for_others = False
         self._name = name
         self._count = int(U32.unpack(self.driver.query("clGetKernelInfo", self.handle, cl.CL_KERNEL_NUM_ARGS))[0])
@@ -544,11 +559,64 @@ class Kernel:
             lib.driver_launch(self.engine.queue(), self.handle, self._count, image, dimensions, sizes, has_local)
         )
 
+    def entry(self, image: int, dimensions: int, sizes: bytes, has_local: bool) -> bytes:
+        """A launch in a batch; `image`: where its arguments begin there."""
+        return SUBMISSION.pack(self.handle, image, sizes, self._count, dimensions, has_local)
+
     def _check(self, result: int) -> None:
         if result & 0xFFFFFFFF:
-            status, place = int(ffi.cast("int32_t", result)), int(result) >> 32
-            where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
-            raise error_of(status, f"kernel '{self._name}' failed on the engine, in {where}")
+            raise self.failure(result)
+
+    def failure(self, result: int) -> CLError:
+        """What the result of a launch that went wrong says."""
+        status, place = int(ffi.cast("int32_t", result)), int(result) >> 32
+        where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
+        return error_of(status, f"kernel '{self._name}' failed on the engine, in {where}")
+
+
+class KernelBatch:
+    """A `Batch`: kernels in a queue of the driver that nobody else uses meanwhile."""
+
+    __slots__ = ("_added", "_engine", "_events", "_queue", "_statuses", "_submitted", "_told")
+
+    def __init__(self, engine: OpenCLEngine, most: int) -> None:
+        self._engine = engine
+        self._queue = engine.lend_queue()
+        self._added: list[tuple[Kernel, bytes, int, bytes, bool]] = []
+        self._events = ffi.new("uintptr_t[]", most)
+        self._statuses = ffi.new("int32_t[]", most)
+        self._submitted = self._told = 0
+
+    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        assert isinstance(kernel, Kernel)
+        self._added.append((kernel, image, dimensions, sizes, has_local))
+
+    def submit(self) -> tuple[int, CLError | None]:
+        added, self._added = self._added, []
+        events, result = self._events + self._submitted, ffi.new("int64_t *")
+        done = int(lib.driver_submit(self._queue, _laid_out(added), len(added), events, result))
+        self._submitted += done
+        return done, None if done == len(added) else added[done][0].failure(int(result[0]))
+
+    def wait(self) -> list[int]:
+        told = self._told
+        count = int(lib.driver_await(self._events + told, self._submitted - told, self._statuses))
+        self._told += count
+        return list(ffi.unpack(self._statuses, count))
+
+    def __del__(self) -> None:
+        if self._told == self._submitted:
+            self._engine.return_queue(self._queue)
+
+
+def _laid_out(launches: list[tuple[Kernel, bytes, int, bytes, bool]]) -> bytes:
+    """`struct submission` of each (engine/calls.h), then their arguments."""
+    entries, images, end = [], [], SUBMISSION.size * len(launches)
+    for kernel, image, dimensions, sizes, has_local in launches:
+        entries.append(kernel.entry(end, dimensions, sizes, has_local))
+        images.append(image)
+        end += len(image)
+    return b"".join(entries + images)
 
 
 @dataclass(slots=True)
@@ -564,6 +632,7 @@ class SeatedKernel(Kernel):
 
     def __init__(self, program: Program, name: str) -> None:
         super().__init__(program, name)
+        self.new_batch = None
         self.program_handle = program.handle
         self._seats: list[Seat] = []
 

@@ -167,6 +167,7 @@ class OwnBuffersKernel(Kernel):
 
     def __init__(self, program: Program, name: str, engine: OwnBuffersEngine) -> None:
         super().__init__(program, name)
+        self.new_batch = None
         self.owner = engine
 
     def launch(

@@ -20,6 +20,7 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart._native import lib
 from fpgart.board.first_fit import round_up
+from fpgart.board.mmd import BoardError
 from fpgart.errors import InvalidValue, MemObjectAllocationFailure, OutOfHostMemory
 from fpgart.notices import NOTICES
 from fpgart.runtime.device import Block, Device
@@ -51,8 +52,8 @@ class Buffer:
     """A buffer, or (`parent` set) a window of one. `size` and `origin` are in bytes.
 
     `bank` (from 1; 0: none) and `location` (index of a memory; None: no wish) are where the host wants it;
-    `hint` is the buffer_location ("": the default memory) of the kernel argument that it was first set as,
-    None before. `number` is its name in traces.
+    `hint` is the buffer_location of the first kernel argument with one that it was set as before it had a place,
+    "" for none. `number` is its name in traces.
     """
 
     # Most buffers leave most of this as it is, and they have to be cheap to make: no slots.
@@ -61,7 +62,7 @@ class Buffer:
     home: Block | None = None
     on_host = False
     host_ptr = 0
-    hint: str | None = None
+    hint = ""
     store: HostStore | None = None
     callbacks: list[Callable[[], None]] | None = None
     mappings: dict[int, list[tuple[int, int, int]]] | None = None
@@ -115,10 +116,10 @@ class Buffer:
 
     @property
     def memory(self) -> int:
-        """Index of the memory that it is in or, before it has a place, shall be in."""
+        """Index of the memory that it is in or, before it has a place, shall be in on the context's first device."""
         owner = self.owner
         block = owner.home or next(iter((owner.blocks or {}).values()), None)
-        return block.memory if block is not None else owner.location or 0
+        return block.memory if block is not None else owner._wanted(owner.context.devices[0]) or 0
 
     def host_address(self) -> int:
         """Where the buffer begins in the host's own memory; made at the first call."""
@@ -131,10 +132,19 @@ class Buffer:
                     owner.store = HostStore(owner.size)
         return owner.store.address + self.origin
 
-    def reserve(self, device: Device, memory: int | None = None, user: int = 0, *, mapped: bool = False) -> Block:
+    def reserve(
+        self,
+        device: Device,
+        memory: int | None = None,
+        user: int = 0,
+        *,
+        mapped: bool = False,
+        interleaving: tuple[bool, ...] | None = None,
+    ) -> Block:
         """The block in a memory of `device`, claimed now if there is none.
 
         `memory` None: wherever on the device the buffer is or, if it is not there yet, where it wants to be.
+        `interleaving`: by memory, whether the binary that will use it spreads it over the banks; None: the loaded one.
         A `user` (the number of a Reservation) keeps the block until it is taken out of its users, and so does one
         more mapping (`mapped`) until leave_mapping(). Raises MemObjectAllocationFailure when there is no room.
         """
@@ -142,7 +152,7 @@ class Buffer:
         with owner.context.placing:
             block = owner._on(device, memory)
             if block is None:
-                block = owner._claim(device, memory)
+                block = owner._claim(device, memory, interleaving)
             if user:
                 block.users[user] = None
             block.mapped += mapped
@@ -158,24 +168,27 @@ class Buffer:
             return home
         return next((block for (where, _), block in blocks.items() if where is device), None)
 
-    def _claim(self, device: Device, memory: int | None) -> Block:
+    def _claim(self, device: Device, memory: int | None, interleaving: tuple[bool, ...] | None = None) -> Block:
         device.open()
         if memory is None:
             memory = self._wanted(device)
-        block = device.allocate(self.size, memory, self._bank_on(device, memory), self.number)
+        bank = self._bank_on(device, memory, interleaving) if self.bank else 0
+        block = device.allocate(self.size, memory, bank, self.number)
         if block is None:
             where = f" in memory '{device.memories.name_of(memory)}'" if memory is not None else ""
             raise MemObjectAllocationFailure(
                 f"no {self.size} bytes free{where} on device {device.id} ('{device.board.name}')"
             )
+        if bank:
+            self._tell_bank(block, bank)
         if self.blocks is None:
             self.blocks = {}
         self.blocks[device, block.memory] = block
         return block
 
-    def _bank_on(self, device: Device, memory: int | None) -> int:
+    def _bank_on(self, device: Device, memory: int | None, interleaving: tuple[bool, ...] | None) -> int:
         """The bank that the host wants it in, or 0 where the binary on the board interleaves them."""
-        if not self.bank or not device.interleaves(memory, self.size):
+        if not device.interleaves(memory, self.size, interleaving):
             return self.bank
         log.note(
             f"buffer {self.number} asks for bank {self.bank} of device {device.id} ('{device.board.name}'), "
@@ -185,11 +198,24 @@ class Buffer:
             listener(self, device)
         return 0
 
+    def _tell_bank(self, block: Block, bank: int) -> None:
+        """A full bank goes on elsewhere in its memory; whoever asked for it wants to know."""
+        first, last = block.device.memories.banks_of(block.region)
+        wanted = block.device.board.memories[block.memory].wrapped_bank(bank)
+        if first == last == wanted:
+            return
+        log.note(
+            f"buffer {self.number} asks for bank {bank} of device {block.device.id} ('{block.device.board.name}'), "
+            f"which has no room for it: it begins in bank {first} and ends in bank {last}"
+        )
+        for listener in NOTICES.bank_full:
+            listener(self, block)
+
     def _wanted(self, device: Device) -> int | None:
         """The memory where the host, or else a kernel argument, wants it; None for no wish."""
         if self.location is not None:
             return self.location if device.holds_buffers(self.location) else None
-        if self.hint is None:
+        if not self.hint:
             return None
         try:
             return device.memories.memory_for(self.hint)
@@ -414,9 +440,15 @@ class Reservation:
         self._kept = True
         self._taken: list[tuple[Buffer, Block]] = []
 
-    def take(self, buffer: Buffer, device: Device, memory: int | None = None) -> Block:
+    def take(
+        self,
+        buffer: Buffer,
+        device: Device,
+        memory: int | None = None,
+        interleaving: tuple[bool, ...] | None = None,
+    ) -> Block:
         """The block of a buffer in a memory of `device`, as Buffer.reserve(). Raises MemObjectAllocationFailure."""
-        block = buffer.reserve(device, memory, self._number)
+        block = buffer.reserve(device, memory, self._number, interleaving=interleaving)
         self._taken.append((buffer.owner, block))
         return block
 
@@ -456,28 +488,36 @@ CHUNK = 8 << 20
 def copy_block(source: Block, from_address: int, target: Block, to_address: int, size: int) -> None:
     """Bytes from one block to another: within a board by its own copy, else through the host.
 
-    Through the host it is 8 MiB at a time, one piece being written while the next one is read.
+    Through the host it is 8 MiB at a time, one piece being written while the next one is read. The boards work by
+    themselves meanwhile, and the caller yields to them.
     """
     if source.device is target.device:
         source.device.mmd.copy(from_address, to_address, size)
         return
-    read, write = source.device.mmd.read, target.device.mmd.write
-    if size <= CHUNK:
-        staging = HostStore(size)
-        read(from_address, staging.address, size)
-        write(staging.address, to_address, size)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-    from contextvars import copy_context
+    reader, writer = source.device, target.device
+    stores = [HostStore(min(size, CHUNK)) for _ in range(min(2, -(-size // CHUNK)))]
+    reader.mmd.read(from_address, stores[0].address, min(size, CHUNK))
+    for index, done in enumerate(range(0, size, CHUNK)):
+        full, empty = stores[index % len(stores)], stores[(index + 1) % len(stores)]
+        piece, following = min(CHUNK, size - done), min(CHUNK, size - done - CHUNK)
+        begun = [(writer, writer.start(partial(writer.mmd.write, full.address, to_address + done, piece)))]
+        if following > 0:
+            address = from_address + done + CHUNK
+            begun.append((reader, reader.start(partial(reader.mmd.read, address, empty.address, following))))
+        wait_for_transfers(begun)
 
-    stores = HostStore(CHUNK), HostStore(CHUNK)
-    with ThreadPoolExecutor(1, "fpgart pipeline") as pipeline:
-        written = None
-        for index, done in enumerate(range(0, size, CHUNK)):
-            store, step = stores[index % 2], min(CHUNK, size - done)
-            read(from_address + done, store.address, step)
-            if written is not None:
-                written.result()
-            written = pipeline.submit(copy_context().run, write, store.address, to_address + done, step)
-        assert written is not None
-        written.result()
+
+def wait_for_transfers(begun: list[tuple[Device, int]]) -> None:
+    """Yield to the boards until all their transfers have ended. Raises the first's BoardError, but not before."""
+    failure: BoardError | None = None
+    while begun:
+        for device, operation in list(begun):
+            try:
+                if not device.has_ended(operation):
+                    device.mmd.yield_now()
+                    continue
+            except BoardError as error:
+                failure = failure or error
+            begun.remove((device, operation))
+    if failure is not None:
+        raise failure

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING
 
 from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemorySystem, Region
-from fpgart.board.mmd import BoardError, Mmd
+from fpgart.board.mmd import BoardError, Capability, Info, Mmd
 from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
 from fpgart.runtime.occupancy import Occupancy
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from fpgart.runtime.program import Program
     from fpgart.runtime.scheduler import Scheduler
 
+OPERATIONS = count(1)
+"""Numbers of transfers that go on by themselves."""
+
 
 class Block:
     """A range of a device's memory, held until release().
@@ -32,7 +36,7 @@ class Block:
     `mapped` counts the host's mappings of it, where the board's memory is the host's own.
     """
 
-    __slots__ = ("device", "mapped", "owner", "pointer", "region", "running", "users")
+    __slots__ = ("device", "mapped", "owner", "pointer", "program", "region", "running", "users")
 
     def __init__(self, device: Device, region: Region, owner: int) -> None:
         self.device = device
@@ -40,6 +44,8 @@ class Block:
         self.pointer = device.mmd.aperture(region.address)
         """Where the board's memory at the block's begin appears in this process."""
         self.owner = owner
+        self.program = ""
+        """The identity of the program whose code it holds; "" for contents of the host."""
         self.users: dict[int, None] = {}
         self.running = 0
         self.mapped = 0
@@ -56,6 +62,12 @@ class Block:
     @property
     def device_address(self) -> DeviceAddress:
         return DeviceAddress.of(self.device.id, self.region.address)
+
+    @property
+    def banks(self) -> tuple[int, int]:
+        """The numbers of the banks, from 1, where it begins and ends; twice the first where they are interleaved."""
+        first, last = self.device.memories.banks_of(self.region)
+        return first, first if self.device.interleaving[self.memory] else last
 
     def release(self) -> None:
         self.device.free(self)
@@ -79,11 +91,14 @@ class Device:
         self.memories = memories
         self.ready_transfers = scheduler.new_ready_list(ends_by_itself=True)
         self.ready_kernels = scheduler.new_ready_list(ends_by_itself=False)
-        self.occupancy = Occupancy(full_duplex=mmd.description.full_duplex, cores=mmd.description.cores)
-        self.loaded: dict[str, Region | None] = {}
+        self.occupancy = Occupancy(
+            full_duplex=mmd.get_info(Info.CONCURRENT_READS_OR_WRITES) == 2, cores=mmd.description.cores
+        )
+        self.loaded: dict[str, Block | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
         self.programs: Living[Program] = Living()
         """Those that it may be loaded with, if it keeps several."""
+        self.has_svm = mmd.description.has_svm
         self.cores = mmd.description.cores
         """How many tasks can run at once; 0 for no limit."""
         self.contexts: Living[Context] = Living()
@@ -102,6 +117,8 @@ class Device:
         self.before_kernel: Callable[[str], None] | None = None
         """Called with the name of a kernel that is about to run; may raise BoardError."""
         self._opened = False
+        self._ended: dict[int, BoardError | None] = {}
+        """Transfers that went on by themselves and have ended, well (None) or not."""
         self.kernels_run = 0
         self.kernel_ns = 0
 
@@ -126,7 +143,37 @@ class Device:
                 self.mmd.open()
             except BoardError as error:
                 raise DeviceNotAvailable(str(error)) from None
+            self.mmd.set_status_handler(self._transfer_ended)
+            self.mmd.set_interrupt_handler(self._kernel_ended)
+            self.mmd.set_device_interrupt_handler(self.exception)
             self._opened = True
+
+    # What the board tells
+
+    def _kernel_ended(self) -> None:
+        self.kernels_run += 1
+
+    def _transfer_ended(self, operation: int, error: BoardError | None) -> None:
+        self._ended[operation] = error
+
+    def start(self, transfer: Callable[[], None]) -> int:
+        """Begin a transfer of this board's Mmd that goes on by itself; gives its operation's number."""
+        operation = next(OPERATIONS)
+        self.mmd.start(operation, transfer)
+        return operation
+
+    def has_ended(self, operation: int) -> bool:
+        """Whether a transfer that was started has ended, asked until it has; raises BoardError if it failed."""
+        if operation not in self._ended:
+            return False
+        error = self._ended.pop(operation)
+        if error is not None:
+            raise error
+        return True
+
+    def capabilities(self, query: Info) -> Capability:
+        """What the board can do with a kind of unified shared memory."""
+        return Capability(int(self.mmd.get_info(query)))
 
     def _own_interleaving(self) -> tuple[bool, ...]:
         return tuple(memory.interleaved for memory in self.board.memories)
@@ -176,39 +223,56 @@ class Device:
                 listener(self, size, owner)
             return None
         self.mmd.in_use(region.address, size)
+        return self._taken(Block(self, region, owner))
+
+    def allocate_program(self, size: int, identity: str, owner: int) -> Block | None:
+        """A block for a program's code, where programs are kept in memory; None when there is no room."""
+        region = self.memories.allocate_program(size)
+        if region is None:
+            return None
         block = Block(self, region, owner)
+        block.program = identity
+        return self._taken(block)
+
+    def _taken(self, block: Block) -> Block:
         with self._taking:
-            self._live[region.address] = block
+            self._live[block.address] = block
         for listener in NOTICES.block_reserved:
             listener(block)
         return block
 
-    def interleaves(self, memory: int | None, size: int) -> bool:
-        """Whether the binary that is loaded spreads `size` bytes in a memory (None: the default one) over its banks."""
+    def interleaves(self, memory: int | None, size: int, interleaving: tuple[bool, ...] | None = None) -> bool:
+        """Whether a binary spreads `size` bytes in a memory (None: the default one) over its banks.
+
+        `interleaving` is that of the binary, by memory; None: of the one that is loaded.
+        """
         index = self.memories.default_memory(size) if memory is None else memory
-        return index is not None and self.interleaving[index]
+        return index is not None and (interleaving or self.interleaving)[index]
 
     def unload(self, identity: str) -> None:
         """Forget a program; where programs lie in memory, that is free again."""
-        region = self.loaded.pop(identity, None)
-        if region is not None:
-            self.memories.free(region)
+        block = self.loaded.pop(identity, None)
+        if block is not None:
+            block.release()
 
     def program_died(self, identity: str) -> Program | None:
         """One of the programs that it is loaded with has died: unload it, unless another one is the same.
 
         Returns that other one. Must be called without the scheduler's lock.
         """
-        alive: list[Program] = []  # whatever dies with the list dies without the lock
+        programs: list[Program] = []  # whatever dies with the list dies without the lock
 
-        def decide() -> Region | None:
-            alive.extend(program for program in self.programs.all() if program.was_loaded_as(identity))
-            return None if alive else self.loaded.pop(identity, None)
+        def heir() -> Program | None:
+            return next((program for program in programs if program.was_loaded_as(identity)), None)
 
-        region = self.scheduler.while_none_begins(decide)
-        if region is not None:
-            self.memories.free(region)
-        return alive[0] if alive else None
+        def decide() -> Block | None:
+            programs.extend(self.programs.all())
+            return self.loaded.pop(identity, None) if heir() is None else None
+
+        block = self.scheduler.while_none_begins(decide)
+        if block is not None:
+            block.release()
+        return heir()
 
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:

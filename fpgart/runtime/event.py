@@ -11,6 +11,7 @@ from fpgart.errors import InvalidOperation, InvalidValue, ProfilingInfoNotAvaila
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
+    from fpgart.engine.interface import Batch
     from fpgart.runtime.context import Context
     from fpgart.runtime.device import Device
     from fpgart.runtime.occupancy import Claim, Direction
@@ -44,6 +45,10 @@ class Operation(Protocol):
         """Where it waits for its turn, behind those it may not overtake."""
 
     @property
+    def short_launch(self) -> Launch | None:
+        """Itself, if it is a launch that others may be handed over behind while it runs."""
+
+    @property
     def direction(self) -> Direction:
         """It may overtake those in its list that go other ways."""
 
@@ -61,6 +66,22 @@ class Operation(Protocol):
 
         run() sees to that by itself when it fails.
         """
+
+
+class Launch(Operation, Protocol):
+    """A launch that runs so shortly that those behind it need not wait until its end is known."""
+
+    def claim_behind(self, previous: Launch) -> bool:
+        """As claim(), with `previous` in front of it; False where it has to wait. The scheduler's lock is held."""
+
+    def batch(self, most: int) -> Batch:
+        """What up to `most` launches are handed over with, this one first."""
+
+    def hand_over(self, batch: Batch) -> None:
+        """As run(), but only puts it into a batch, which hands it over. Raises CLError, BoardError."""
+
+    def took(self, elapsed_ns: int) -> None:
+        """It has ended; that is how long it ran."""
 
 
 class Event:

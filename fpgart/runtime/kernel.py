@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 from weakref import ref
 
+from fpgart import config
 from fpgart import opencl as cl
 from fpgart.board.memory_system import NotVisible, Showing, Window
-from fpgart.engine.interface import BYTES, LOCAL, NOWHERE, NULL, POINTER, EngineKernel, Reach, pack_arguments
+from fpgart.engine.interface import BYTES, LOCAL, NOWHERE, NULL, POINTER, Batch, EngineKernel, Reach, pack_arguments
 from fpgart.errors import (
     InvalidArgIndex,
     InvalidArgSize,
@@ -24,7 +25,7 @@ from fpgart.errors import (
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import NOTHING, Buffer, Reservation
 from fpgart.runtime.device import Block, Device
-from fpgart.runtime.event import Operation
+from fpgart.runtime.event import Launch, Operation
 from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
 from fpgart.runtime.occupancy import TAKEN, WAITS, Claim, Direction
 from fpgart.runtime.pipe import Pipe
@@ -110,18 +111,29 @@ class Kernel:
         argument = self.interface.arguments[index]
         return f"argument {index} ('{argument.type_name} {argument.name}') of kernel '{self.name}'"
 
+    def describe_briefly(self, index: int) -> str:
+        """As describe(), without the type."""
+        return f"argument {index} ('{self.interface.arguments[index].name}') of kernel '{self.name}'"
+
     def set_buffer(self, index: int, buffer: Buffer | None) -> None:
         """A buffer, or no buffer, for a pointer argument.
 
-        A buffer that has no place yet remembers the memory that this argument needs it in; one that has a
-        place stays as it is.
+        A buffer that has no place yet remembers the memory that the first argument with a buffer_location needs it
+        in; one that has a place stays as it is.
         """
         if buffer is None:
             self.arguments[index] = (NULL, 8, 0)
             return
-        if buffer.blocks is None and not buffer.placed and buffer.owner.hint is None:
-            buffer.owner.hint = self.interface.arguments[index].buffer_location
+        location = self.interface.arguments[index].buffer_location
+        if location and not buffer.placed:
+            self._hint(buffer.owner, index, location)
         self.arguments[index] = (BUFFER, 8, ref(buffer))
+
+    def _hint(self, buffer: Buffer, index: int, location: str) -> None:
+        if not buffer.hint:
+            buffer.hint = location
+        for listener in NOTICES.place_hinted:
+            listener(buffer, location, self.describe_briefly(index))
 
     def set_pipe(self, index: int, pipe: Pipe) -> None:
         """A pipe for a pipe argument. Raises InvalidArgValue, InvalidArgSize."""
@@ -172,7 +184,7 @@ class Kernel:
         """The operation that runs the kernel with today's arguments.
 
         `sizes`: offset, global and local size, three each. Room for the buffers is reserved now.
-        Raises InvalidKernelArgs, MemObjectAllocationFailure, OutOfResources.
+        Raises InvalidKernelArgs, InvalidOperation, MemObjectAllocationFailure, OutOfResources.
         """
         snapshot: list[Argument] = []
         buffers: list[tuple[int, Buffer]] = []
@@ -203,16 +215,24 @@ class Kernel:
         launch.pipes = pipes
         if has_local:
             launch.engine_sizes = for_engine(self, device, launch.sizes)
+        if not device.has_svm:
+            self._refuse_svm(device, snapshot)
         if len(self.context.usm):
             launch.usm = self._usm_use(device, snapshot)
         if device.knows_memories:
             launch.reserve()
         return launch
 
+    def _refuse_svm(self, device: Device, arguments: list[Argument]) -> None:
+        """Raises InvalidOperation for pointers into shared virtual memory, which the device does not reach."""
+        for index, (kind, _, value) in enumerate(arguments):
+            if kind == POINTER and isinstance(value, int) and self.context.svm.find(value) is not None:
+                raise InvalidOperation(f"{self.describe(index)} is shared virtual memory, {_not_reached_by(device)}")
+
     def _usm_use(self, device: Device, arguments: list[Argument]) -> UsmUse:
         """What a launch does with unified shared memory; puts into `arguments` where kernels find it.
 
-        Raises InvalidOperation for memory of another device.
+        Raises InvalidOperation for memory that the device does not reach, and where encoded pointers may be in memory.
         """
         registry = self.context.usm
         found: list[UsmAllocation] = []
@@ -222,18 +242,39 @@ class Kernel:
             allocation = registry.find(value)
             if allocation is None:
                 continue
-            if allocation.kind is Kind.DEVICE and allocation.device is not device:
-                assert allocation.device is not None
+            if device not in allocation.givers:
                 for listener in NOTICES.pointer_refused:
                     listener(self, index, allocation, device)
-                raise InvalidOperation(
-                    f"{self.describe(index)} is memory of device {allocation.device.id}, "
-                    f"which device {device.id} does not reach"
-                )
+                raise InvalidOperation(f"{self.describe(index)} is {_whose(allocation)}, {_not_reached_by(device)}")
             found.append(allocation)
             arguments[index] = (kind, size, allocation.translated(value))
-        found += [a for a in map(registry.find, self.usm_pointers) if a is not None]
-        return UsmUse(found, self.indirect)
+        indirect = [a for a in map(registry.find, self.usm_pointers) if a is not None]
+        if config.USM_POINTERS.value == "encoded" and (indirect or self.indirect & Indirect.DEVICE):
+            self._refuse_encoded(device, indirect)
+        return UsmUse(found + indirect, self.indirect)
+
+    def _refuse_encoded(self, device: Device, given: list[UsmAllocation]) -> None:
+        """Raises InvalidOperation where the kernel may find encoded pointers in memory.
+
+        Bit 61 makes them no addresses of this processor, so that nothing can be mapped there: the kernel would crash.
+        """
+        may_reach = self.context.usm.all() if self.indirect & Indirect.DEVICE else given
+        found = [a for a in may_reach if a.kind is Kind.DEVICE and a.device is device]
+        if found:
+            raise InvalidOperation(
+                f"kernel '{self.name}' may reach {len(found)} device allocations of device {device.id} through "
+                f"pointers in memory, such as {found[0].pointer:#x}, which kernels here cannot follow "
+                "(FPGART_USM_POINTERS=encoded; they can with mapped)"
+            )
+
+
+def _whose(allocation: UsmAllocation) -> str:
+    owners = ", ".join(str(device.id) for device in allocation.givers)
+    return f"a {allocation.kind.name.lower()} allocation of device{'s' * (len(allocation.givers) > 1)} {owners}"
+
+
+def _not_reached_by(device: Device) -> str:
+    return f"which device {device.id} ('{device.board.name}') does not reach"
 
 
 class Stage(enum.Enum):
@@ -242,6 +283,11 @@ class Stage(enum.Enum):
     PROGRAM = "program"
     MIGRATE = "migration"
     RUN = "kernel"
+
+
+RUN = Stage.RUN
+SHORT_NS = 200_000
+"""A kernel that ran no longer than that is short: ten times what it costs to wait for an end."""
 
 
 class LaunchKernel:
@@ -261,6 +307,7 @@ class LaunchKernel:
         "engine_sizes",
         "has_local",
         "kernel",
+        "moved",
         "on_host",
         "pipes",
         "places",
@@ -270,6 +317,7 @@ class LaunchKernel:
         "sizes",
         "stage",
         "usm",
+        "watched",
     )
 
     def __init__(
@@ -293,6 +341,10 @@ class LaunchKernel:
         self.pipes: list[Pipe] = []
         """Those that it has the addresses of: the host may release them as soon as the launch is enqueued."""
         self.places: list[Block] = []
+        self.moved: tuple[int, ...] = ()
+        """The arguments whose buffers had to be migrated for it."""
+        self.watched: Sequence[UsmAllocation] = ()
+        """Shared memory whose touches by the host are told, while the kernel runs."""
         self.reserved = NOTHING
         self.dimensions = dimensions
         self.sizes = sizes
@@ -315,6 +367,17 @@ class LaunchKernel:
     @property
     def name(self) -> str:
         return self.stage.value
+
+    @property
+    def short_launch(self) -> LaunchKernel | None:
+        """Itself, if it is short: what follows it need not wait until its end is known."""
+        kernel = self._engine_kernel()
+        if kernel.new_batch is None or not kernel.launched or kernel.last_ns > SHORT_NS:
+            return None
+        return self if self.stage is RUN and not self.cores and self.device.before_kernel is None else None
+
+    def _engine_kernel(self) -> EngineKernel:
+        return self.kernel.engine_kernel_on(self.program)
 
     @property
     def ready_list(self) -> ReadyList:
@@ -345,7 +408,7 @@ class LaunchKernel:
             raise
 
     def _reserve(self) -> None:
-        device = self.device
+        device, interleaving = self.device, self.program.interleaving
         if self.buffers:
             self.reserved = Reservation()
         claimed: dict[Buffer, Block] = {}
@@ -361,7 +424,7 @@ class LaunchKernel:
                     f"{self.kernel.describe(index)} has to be in memory '{location}', "
                     f"which board '{device.board.name}' does not have"
                 ) from None
-            block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory)
+            block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory, interleaving)
             self.places.append(block)
         try:
             self.showing = device.memories.show(self._windows())
@@ -374,6 +437,7 @@ class LaunchKernel:
 
     def abandon(self) -> None:
         """Give back the blocks that it alone wanted: it will not run, or a stage of it has failed."""
+        self._leave_watched()
         self.reserved.give_back()
 
     # The scheduler's side; its lock is held
@@ -388,11 +452,33 @@ class LaunchKernel:
             if occupancy.claim_launch(self.cores) is not TAKEN:
                 return WAITS
             self.committed = True
-        self.stage = Stage.RUN if self.adopt_places() else Stage.MIGRATE
-        if self.stage is Stage.RUN:
-            for block in self.places:
-                block.running += 1
+        if self.adopt_places():
+            self._begin()
+        else:
+            self.stage = Stage.MIGRATE
         return TAKEN
+
+    def claim_behind(self, previous: Launch) -> bool:
+        """Only with the same binary, its buffers where it needs them, and nobody else waiting to launch."""
+        device = self.device
+        if (
+            device is not previous.device
+            or device.ready_kernels
+            or self.program.identity not in device.loaded
+            or self.kernel.context.compiler_mode == 5
+            or not self.adopt_places()
+            or device.occupancy.claim_launch(0) is not TAKEN
+        ):
+            return False
+        self.committed = True
+        self._begin()
+        return True
+
+    def _begin(self) -> None:
+        """The kernel is about to run: what it uses stays where it is."""
+        self.stage = RUN
+        for block in self.places:
+            block.running += 1
 
     def adopt_places(self) -> bool:
         """Whether all buffers are where they are needed; those without contents are by definition."""
@@ -440,10 +526,26 @@ class LaunchKernel:
             return self._program()
         if self.stage is Stage.MIGRATE:
             return MigrateForLaunch(self)
-        if NOTICES.migrated:
-            self._tell_skipped()
         self._run()
         return None
+
+    def batch(self, most: int) -> Batch:
+        new_batch = self._engine_kernel().new_batch
+        assert new_batch is not None
+        return new_batch(most)
+
+    def hand_over(self, batch: Batch) -> None:
+        try:
+            batch.add(self._engine_kernel(), self._prepare(), self.dimensions, self.engine_sizes, self.has_local)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def took(self, elapsed_ns: int) -> None:
+        self._leave_watched()
+        self._engine_kernel().last_ns = elapsed_ns
+        self.device.kernel_ns += elapsed_ns
+        self.device.mmd.interrupt()
 
     def _program(self) -> Operation:
         load_onto(self.device, self.program)
@@ -454,13 +556,14 @@ class LaunchKernel:
     def _tell_skipped(self) -> None:
         now = monotonic_ns()
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            if index in self.moved:
+                continue
             for listener in NOTICES.migrated:
                 listener(buffer.owner, block, block, now, self.reason(index))
 
     def reason(self, index: int) -> str:
         """Why the buffer of an argument is wanted where it is."""
-        argument = self.kernel.interface.arguments[index]
-        return f"argument {index} ('{argument.name}') of kernel '{self.kernel.name}'"
+        return self.kernel.describe_briefly(index)
 
     def nd_range(self) -> tuple[list[int], list[int], list[int]]:
         """Offset, global and local size, a number per dimension each; an empty local size if none was given."""
@@ -472,8 +575,8 @@ class LaunchKernel:
     def invocation_image(self) -> bytes:
         """What a board would be given: the ND-range, then the arguments one after another.
 
-        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4.
-        The buffers must have their places.
+        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4; a device
+        allocation's has bit 61, and pointers to memory of the host are the host's. The buffers must have their places.
         """
         buffers = dict(self.buffers)
         places = dict(zip(buffers, self.kernel_addresses(), strict=True))
@@ -487,8 +590,15 @@ class LaunchKernel:
             elif isinstance(value, ref):
                 parts.append(GLOBAL_POINTER.pack(places[index]))
             elif self.kernel.interface.arguments[index].pipe is None and isinstance(value, int):
-                parts.append(GLOBAL_POINTER.pack(value))
+                parts.append(GLOBAL_POINTER.pack(self._given_pointer(value)))
         return b"".join(parts)
+
+    def _given_pointer(self, address: int) -> int:
+        """What a board would be given for a pointer argument, by where it points in this process."""
+        for allocation in self.usm.allocations if self.usm is not None else ():
+            if allocation.address <= address < allocation.address + allocation.size:
+                return allocation.address_for_board(address)
+        return address
 
     def kernel_addresses(self) -> tuple[int, ...]:
         """Where the kernel sees each buffer argument: its device address, or where it is mapped for the launch."""
@@ -497,28 +607,46 @@ class LaunchKernel:
         pairs = zip(self.buffers, self.places, strict=True)
         return tuple(block.device_address + buffer.origin for (_, buffer), block in pairs)
 
-    def _run(self) -> None:
+    def _prepare(self) -> bytes:
+        """All is where the kernel needs it; returns its arguments for the engine. Raises BoardError."""
+        if NOTICES.migrated:
+            self._tell_skipped()
         packed: list[tuple[int, int, int | bytes]] = list(self.arguments)  # type: ignore[arg-type]
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
             packed[index] = (POINTER, 8, block.pointer + buffer.origin)
-        device = self.device
-        if device.before_kernel is not None:
-            device.before_kernel(self.kernel.name)
+        if self.device.before_kernel is not None:
+            self.device.before_kernel(self.kernel.name)
         if self.usm is not None:
-            self.usm.bring(self.kernel.context, device, f"kernel '{self.kernel.name}'")
+            self.watched = self.usm.bring(self.kernel.context, self.device, f"kernel '{self.kernel.name}'")
+        return pack_arguments(packed)
+
+    def _run(self) -> None:
+        image = self._prepare()
+        device = self.device
         begin = monotonic_ns()
-        engine_kernel = self.kernel.engine_kernel_on(self.program)
+        engine_kernel = self._engine_kernel()
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches else ()
-        engine_kernel.launch(
-            pack_arguments(packed), self.dimensions, self.engine_sizes, self.has_local, reaches, device.network
-        )
+        shown = self.showing if self.showing is not None and self.showing.regions else None
+        if shown is not None:
+            for listener in NOTICES.regions_set:
+                listener(self, shown)
+        try:
+            engine_kernel.launch(image, self.dimensions, self.engine_sizes, self.has_local, reaches, device.network)
+        finally:
+            if shown is not None:
+                for listener in NOTICES.regions_restored:
+                    listener(self, shown)
+        self.took(monotonic_ns() - begin)
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()
-        device.kernels_run += 1
-        device.kernel_ns += monotonic_ns() - begin
+
+    def _leave_watched(self) -> None:
+        watched, self.watched = self.watched, ()
+        for allocation in watched:
+            allocation.left_by_kernel()
 
     def reaches(self) -> tuple[Reach, ...]:
         """By argument, the buffer or allocation that it is a pointer into."""
@@ -556,6 +684,7 @@ class MigrateForLaunch(Migration):
             for (index, _), (buffer, block) in zip(self.launch.buffers, self.moves, strict=True):
                 if buffer.owner.home is not block:
                     buffer.migrate(block, self.launch.reason(index))
+                    self.launch.moved += (index,)
         except BaseException:
             self.abandon()
             raise

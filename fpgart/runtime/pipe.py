@@ -28,7 +28,7 @@ from fpgart.errors import (
     PipeFull,
 )
 from fpgart.runtime.device import Device
-from fpgart.runtime.event import Operation
+from fpgart.runtime.event import Launch, Operation
 from fpgart.runtime.occupancy import Claim, Direction
 from fpgart.runtime.readiness import ReadyList
 from fpgart.runtime.transfers import Transfer
@@ -165,6 +165,7 @@ class MovePacket:
 
     __slots__ = ("address", "blocking", "channel", "device", "size", "writing")
     name = "host"
+    short_launch: Launch | None = None
     direction = Direction.NONE
 
     def __init__(self, device: Device, channel: str, address: int, size: int, *, writing: bool, blocking: bool) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from fpgart.board.mmd import BoardError
 from fpgart.errors import OutOfResources
-from fpgart.runtime.buffer import HostStore
+from fpgart.runtime.buffer import NUMBERS, HostStore
 from fpgart.runtime.device import Block, Device
-from fpgart.runtime.event import Operation
+from fpgart.runtime.event import Launch, Operation
 from fpgart.runtime.occupancy import Claim, Direction
 from fpgart.runtime.readiness import ReadyList
 
@@ -38,16 +38,16 @@ def load_into_memory(device: Device, program: Program) -> None:
     """Add a program to those that the board holds, until nobody has it any more. Raises OutOfResources, BoardError."""
     is_loaded = program.identity in device.loaded
     image = program.image()
-    region = device.memories.allocate_program(len(image))
-    if region is None:
+    block = device.allocate_program(len(image), program.identity, next(NUMBERS))
+    if block is None:
         raise OutOfResources(f"no {len(image)} bytes free for a program on device {device.id} ('{device.board.name}')")
     try:
         device.mmd.program(image)
     except BaseException:
-        device.memories.free(region)
+        block.release()
         raise
     device.unload(program.identity)  # what a context that programs anew for every launch loads once more
-    device.loaded[program.identity] = region
+    device.loaded[program.identity] = block
     if not is_loaded:
         unload_after(program, device)
 
@@ -112,6 +112,7 @@ class ProgramDevice:
     __slots__ = ("device", "program")
     name = "program"
     needs_thread = False
+    short_launch: Launch | None = None
     direction = Direction.BOTH
 
     def __init__(self, device: Device, program: Program) -> None:

@@ -24,10 +24,11 @@ from fpgart.runtime.occupancy import BOTH, TAKEN, Claim, Direction
 from fpgart.runtime.order import Role
 
 if TYPE_CHECKING:
-    from fpgart.runtime.event import Operation
+    from fpgart.runtime.event import Launch, Operation
     from fpgart.runtime.queue import CommandQueue
 
 WALK = 64  # how far a waiting thread looks for something that it can run
+BATCH = 128  # how many launches are handed over at once, at most
 
 
 class ReadyList(OrderedDict[Event, None]):
@@ -130,7 +131,7 @@ class Readiness:
         """Put a command at the end of its queue; it is ready at once if all that it follows has ended."""
         before = queue.order.follow(event, role_of(event), waits=bool(wait_list))
         event.wait_list = wait_list
-        event.predecessors = predecessors = (*wait_list, *before) if wait_list else before
+        event.predecessors = predecessors = tuple(dict.fromkeys((*wait_list, *before))) if wait_list else before
         for other in predecessors:
             if other.status > COMPLETE:
                 if other.dependants is None:
@@ -234,6 +235,36 @@ class Readiness:
             event = unfinished
         return None
 
+    def claim_followers(self, event: Event, launch: Launch, last: Event | None, now: int) -> list[tuple[Event, Launch]]:
+        """A short launch that is claimed, and those behind it that may be handed over with it, in their order.
+
+        Not beyond `last`: a thread that waits for it must not wait for more. None: all that are due.
+        """
+        found = [(event, launch)]
+        until = self.horizon if last is None else last.queued_ns
+        while event is not last and len(found) < BATCH:
+            other = self._next_in_line(event, until)
+            if other is None or other.operation is None:
+                break
+            following = other.operation.short_launch
+            if following is None or not following.claim_behind(launch):
+                break
+            self.running += 1
+            other.status = SUBMITTED
+            other.submit_ns = now
+            event, launch = other, following
+            found.append((event, launch))
+        return found
+
+    @staticmethod
+    def _next_in_line(event: Event, until: int) -> Event | None:
+        """The command of the same queue that waits for `event` alone, if it was enqueued by `until`."""
+        for other in event.dependants or ():
+            if other.queue is event.queue:
+                alone = other.unmet == 1 and other.queued_ns <= until and not other.callbacks
+                return other if alone and all(e.status >= COMPLETE for e in other.wait_list) else None
+        return None
+
     def _take(self, event: Event, operation: Operation) -> Claim:
         """Ask the operation; one that cannot even be asked is taken, and fails when it is run."""
         try:
@@ -274,6 +305,13 @@ class Readiness:
         self._stand(event, following)
         return None
 
+    def launch_ended(self, event: Event, status: int, now: int, after: Aftermath) -> None:
+        """As stage_ended() for a launch that was handed over with others: it fails with what it waited for, too."""
+        if any(other.status < COMPLETE for other in event.wait_list):
+            status = ExecStatusErrorForEventsInWaitList.status
+        event.wait_list = event.predecessors = ()
+        self.stage_ended(event, status, None, now, after)
+
     def end(self, event: Event, status: int, now: int, after: Aftermath) -> None:
         """The end of `event`, and of everything that ends with it."""
         ended = [(event, status)]
@@ -309,7 +347,12 @@ class Readiness:
         for other in dependants or ():
             other.unmet -= 1
             if other.unmet == 0:
-                if other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
+                if other.status == SUBMITTED:  # it was handed over behind this one
+                    other.status = RUNNING
+                    other.start_ns = now
+                    if other.callbacks:
+                        collect(other, RUNNING, after)
+                elif other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
                     self._make_ready(other, now, after)
                 else:
                     ended.append((other, self._pass_through(other, now, after)))
@@ -342,6 +385,7 @@ class Unclaimable:
     __slots__ = ("_error", "_operation", "device")
     name = "host"
     needs_thread = False
+    short_launch: Launch | None = None
     direction = Direction.NONE
 
     def __init__(self, operation: Operation, error: BaseException) -> None:

@@ -20,6 +20,7 @@ from fpgart.board.mmd import BoardError
 from fpgart.engine.network import host_waits
 from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.notices import NOTICES
+from fpgart.runtime.batch import LaunchBatch
 from fpgart.runtime.event import COMPLETE, RUNNING, Callback, Event
 from fpgart.runtime.readiness import Aftermath, Readiness, ReadyList, collect, role_of
 from fpgart.runtime.reaper import Reaper
@@ -27,7 +28,7 @@ from fpgart.runtime.threads import SystemThreads, Threads
 from fpgart.runtime.workers import Workers
 
 if TYPE_CHECKING:
-    from fpgart.runtime.event import Operation
+    from fpgart.runtime.event import Launch, Operation
     from fpgart.runtime.queue import CommandQueue
 
 T = TypeVar("T")
@@ -123,8 +124,8 @@ class Scheduler:
                     event.waiters.append(waiter)
             if mine is not None:
                 helped = True
-                self._run_where_it_may(mine)
-                mine = None
+                self._run_where_it_may(mine, event)
+                mine = None  # destroyed here, not under the lock
             elif waiter is not None:
                 helped = False
                 host_waits(True)
@@ -268,11 +269,14 @@ class Scheduler:
                 with self._lock:
                     return still()
 
-    def _run_where_it_may(self, event: Event) -> None:
-        """Run a claimed command here; one that may wait for later commands on a thread of its own."""
+    def _run_where_it_may(self, event: Event, awaited: Event | None = None) -> None:
+        """Run a claimed command here; one that may wait for later commands on a thread of its own.
+
+        `awaited`: what the calling thread waits for, if it is one of the host's.
+        """
         operation = event.operation
         if operation is None or not operation.needs_thread:
-            self._run(event)
+            self._run(event, awaited)
         elif not self._threads.start(partial(self._run_apart, [event])):
             self._ended_stage(event, OutOfResources.status, None)
             _tell(event, OutOfResources("the system has no thread for a command that may wait for others"))
@@ -283,8 +287,8 @@ class Scheduler:
         self.reaper.reap()
         self._stop_looking()
 
-    def _run(self, event: Event) -> None:
-        """Run a claimed command as far as its stages may follow each other."""
+    def _run(self, event: Event, awaited: Event | None = None) -> None:
+        """Run a claimed command as far as its stages may follow each other, and short launches behind it."""
         if event.status != RUNNING:
             event.start_ns = self._now()
             event.status = RUNNING
@@ -295,6 +299,9 @@ class Scheduler:
                 after.settle()
         operation = event.operation
         while operation is not None:
+            launch = operation.short_launch if event.dependants else None
+            if launch is not None and self._run_batch(event, launch, awaited):
+                break
             operation = self._ended_stage(event, *self._run_stage(event, operation))
         context = event.context
         if context.reaper:
@@ -308,14 +315,62 @@ class Scheduler:
             next_stage = self._ready.stage_ended(event, status, following, self._now(), after)
             if next_stage is not None:  # this thread will not look at what the ended stage was in the way of
                 self._workers.leave()
-            if self._waits_for_still:
-                for _ in range(self._waits_for_still):
-                    self._still.ring()
-                self._waits_for_still = 0
+            self._tell_still()
         del operation
         if after:
             after.settle()
         return next_stage
+
+    def _run_batch(self, event: Event, launch: Launch, awaited: Event | None) -> bool:
+        """Run a claimed launch together with those behind it; False if there are none, and nothing was done.
+
+        Watchers of operations get each by itself.
+        """
+        if NOTICES.operation_began or NOTICES.operation_ended:
+            return False
+        last = awaited
+        if awaited is not None and (
+            awaited.queue is not event.queue or event.queue is None or not event.queue.in_order
+        ):
+            last = event
+        with self._lock:
+            commands = self._ready.claim_followers(event, launch, last, self._now())
+        if len(commands) == 1:
+            return False
+        batch = LaunchBatch(commands, self._now)
+        batch.hand_over(_attempt)
+        self._end_batch(batch)
+        return True
+
+    def _end_batch(self, batch: LaunchBatch) -> None:
+        """Take note of the ends of launches. What is called back may wait for the rest: another thread sees to that."""
+        while batch.left:
+            after = Aftermath()
+            ended = batch.ended()
+            operations = [event.operation for event, _ in ended]  # destroyed without the lock
+            with self._lock:
+                now = self._now()
+                for event, status in ended:
+                    self._ready.launch_ended(event, status, now, after)
+                if batch.left:
+                    self._workers.leave()
+                self._tell_still()
+            del operations
+            if after:
+                apart = bool(batch.left) and self._threads.start(lambda: self._end_batch_apart(batch))
+                after.settle()
+                if apart:
+                    return
+
+    def _end_batch_apart(self, batch: LaunchBatch) -> None:
+        self._end_batch(batch)
+        self._stop_looking()
+
+    def _tell_still(self) -> None:
+        """Have those look again who wait until nothing runs. With the lock held."""
+        for _ in range(self._waits_for_still):
+            self._still.ring()
+        self._waits_for_still = 0
 
     def _run_stage(self, event: Event, operation: Operation) -> tuple[int, Operation | None]:
         begin = 0
@@ -323,21 +378,24 @@ class Scheduler:
             begin = self._now()
             for listener in NOTICES.operation_began:
                 listener(event, operation)
-        status, following = COMPLETE, None
-        try:
-            following = operation.run()
-        except CLError as error:
-            status = error.status
-            _tell(event, error)
-        except BoardError as error:
-            status = OutOfResources.status
-            _tell(event, OutOfResources(str(error)))
-        except BaseException:
-            status = OutOfResources.status
-            log.bug("a command failed")
+        status, following = _attempt(event, operation.run)
         for listener in NOTICES.operation_ended:
             listener(event, operation, begin, status)
         return status, following
+
+
+def _attempt(event: Event, act: Callable[[], T]) -> tuple[int, T | None]:
+    """Do something for a command: CL_COMPLETE and what it returns, or the status of the error that it raises."""
+    try:
+        return COMPLETE, act()
+    except CLError as error:
+        _tell(event, error)
+        return error.status, None
+    except BoardError as error:
+        _tell(event, OutOfResources(str(error)))
+    except BaseException:
+        log.bug("a command failed")
+    return OutOfResources.status, None
 
 
 def _tell(event: Event, error: CLError) -> None:

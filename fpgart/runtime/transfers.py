@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fpgart._native import ffi, lib
 from fpgart.runtime.buffer import Buffer, HostStore, Reservation
 from fpgart.runtime.device import Block, Device
-from fpgart.runtime.event import Operation
+from fpgart.runtime.event import Launch, Operation
 from fpgart.runtime.occupancy import TAKEN, WAITS, Claim, Direction
 from fpgart.runtime.readiness import ReadyList
 
@@ -26,6 +26,7 @@ class Transfer:
     __slots__ = ("busy", "device")
     name = "transfer"
     needs_thread = False
+    short_launch: Launch | None = None
     way = Direction.BOTH
 
     def __init__(self, device: Device) -> None:
@@ -358,6 +359,7 @@ class HostWork:
     __slots__ = ("device", "instead", "work")
     name = "host"
     needs_thread = False
+    short_launch: Launch | None = None
     direction = Direction.NONE
 
     def __init__(self, device: Device, work: Callable[[], None], instead: Callable[[], None] = nothing) -> None:

@@ -10,15 +10,17 @@ allocation is on one side or the other, page range by page range, as hints and k
 from __future__ import annotations
 
 import enum
+import re
+import threading
 from bisect import insort
 from collections.abc import Iterator
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
-from fpgart import config
+from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
-from fpgart.board.description import AllocationType
+from fpgart.board.mmd import Capability, Info
 from fpgart.errors import InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import NUMBERS, HostStore, copy_block
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from fpgart.runtime.context import Context
 
 PAGE = 4096
+TOUCHING = threading.Lock()
 DEFAULT_ALIGNMENT = 128  # the largest data type of OpenCL C: long16, double16
 
 
@@ -44,7 +47,8 @@ class Kind(enum.IntEnum):
 class UsmAllocation:
     """`size` bytes at `pointer`, which is what the host knows; `address` is where they are in this process.
 
-    `device` is its owner, None for host allocations and shared ones without an owner. `number` is its name in
+    `device` is its owner, None for host allocations and shared ones without an owner; the devices that reach it are
+    its `givers`. `number` is its name in
     traces, from the same row as buffers' numbers. `sides` of a shared allocation: where each range last was, as
     (begin, end, device or None for the host), in bytes, without gaps.
     """
@@ -54,26 +58,39 @@ class UsmAllocation:
         "block",
         "device",
         "flags",
-        "giver",
+        "givers",
         "kind",
         "location",
         "number",
         "pointer",
+        "running",
         "sides",
         "size",
+        "watched",
     )
 
     def __init__(
-        self, kind: Kind, device: Device | None, size: int, flags: int, location: int, pointer: int, giver: Device
+        self,
+        kind: Kind,
+        device: Device | None,
+        size: int,
+        flags: int,
+        location: int,
+        pointer: int,
+        givers: tuple[Device, ...],
     ) -> None:
-        """`giver`: whose MMD gave the memory."""
-        self.giver = giver
+        """`givers`: the devices whose MMDs gave the memory, and which reach it; the first one has allocated it."""
+        self.givers = givers
         self.kind = kind
         self.device = device
         self.size = size
         self.flags = flags
         self.location = location
         self.number = 0
+        self.watched = kind is Kind.SHARED and config.touches_are_watched()
+        """Whether the host's touches bring ranges back to its side."""
+        self.running = 0
+        """Kernels that may touch it now; TOUCHING guards it."""
         self.block: Block | None = None
         self.pointer = self.address = pointer
         begins_on_device = flags & cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL
@@ -87,6 +104,12 @@ class UsmAllocation:
         """A device allocation's pointer in the board's memory map."""
         assert self.block is not None
         return self.block.address + pointer - self.pointer
+
+    def address_for_board(self, address: int) -> int:
+        """What a board knows this address in the process by: a device allocation's has bit 61."""
+        if self.block is None:
+            return address
+        return self.block.device_address.as_usm_device() + address - self.address
 
     def translated(self, pointer: int) -> int:
         """Where a kernel finds what `pointer` stands for."""
@@ -102,8 +125,40 @@ class UsmAllocation:
         kept = list(self._without(begin, end))
         insort(kept, (begin, end, side), key=lambda part: part[0])
         self.sides = _joined(kept)
+        if self.watched and side is not None:
+            self._forget_touches(begin, end)
         for listener in NOTICES.usm_migrated:
             listener(self, offset, moved, side, now, reason)
+
+    # What the host touches between kernels, where that is watched
+
+    def used_by_kernel(self) -> None:
+        """One more kernel may touch it from now on; what the host has touched since the last one is told first."""
+        with TOUCHING:
+            if not self.running:
+                self.take_touches()
+            self.running += 1
+
+    def left_by_kernel(self) -> None:
+        with TOUCHING:
+            self.running -= 1
+            self._forget_touches(0, self.size)
+
+    def take_touches(self) -> None:
+        """What the host has touched of ranges on a device's side is on the host's again."""
+        for begin, end, side in list(self.sides):
+            if side is None:
+                continue
+            pages = -(-(end - begin) // PAGE)
+            touched = ffi.new("char[]", pages)
+            if lib.touched_pages(self.pointer + begin, pages, touched) <= 0:
+                continue
+            for first, count in _runs(ffi.buffer(touched)[:]):
+                offset = begin + first * PAGE
+                self.move(offset, min(count * PAGE, self.size - offset), None, "touched by the host")
+
+    def _forget_touches(self, begin: int, end: int) -> None:
+        lib.forget_touches(self.pointer + begin, -(-(end - begin) // PAGE) * PAGE)
 
     def _within(self, begin: int, end: int) -> Iterator[tuple[int, int, Device | None]]:
         for start, stop, owner in self.sides:
@@ -116,6 +171,12 @@ class UsmAllocation:
                 yield start, min(stop, begin), owner
             if stop > end:
                 yield max(start, end), stop, owner
+
+
+def _runs(marks: bytes) -> Iterator[tuple[int, int]]:
+    """Index and length of each run of ones."""
+    for found in re.finditer(b"\1+", marks):
+        yield found.start(), found.end() - found.start()
 
 
 def _joined(parts: list[tuple[int, int, Device | None]]) -> list[tuple[int, int, Device | None]]:
@@ -146,7 +207,7 @@ def allocate_device(
     pointer = block.pointer
     if config.USM_POINTERS.value == "encoded":
         pointer = int(block.device_address.as_usm_device())
-    allocation = UsmAllocation(Kind.DEVICE, device, size, flags, memory, pointer, device)
+    allocation = UsmAllocation(Kind.DEVICE, device, size, flags, memory, pointer, (device,))
     allocation.number = block.owner
     allocation.block = block
     allocation.address = block.pointer
@@ -154,25 +215,53 @@ def allocate_device(
 
 
 def allocate_host(context: Context, size: int, alignment: int, flags: int = 0, location: int = 0) -> UsmAllocation:
-    """Memory of the host that all devices of the context reach. Raises OutOfHostMemory."""
-    device = context.devices[0]
-    device.open()
-    pointer = device.mmd.host_alloc(size, alignment or DEFAULT_ALIGNMENT)
-    if not pointer:
-        raise OutOfHostMemory(f"no {size} bytes of host memory")
-    return _made(context, UsmAllocation(Kind.HOST, None, size, flags, location, pointer, device))
+    """Memory of the host that all devices of the context reach, as far as they can. Raises OutOfHostMemory."""
+    return _allocate_for(context, context.devices, Kind.HOST, None, size, alignment, flags, location)
 
 
 def allocate_shared(
     context: Context, device: Device | None, size: int, alignment: int, flags: int = 0, location: int = 0
 ) -> UsmAllocation:
-    """Memory that a device (None: no certain one) and the host share. Raises OutOfHostMemory."""
-    owner = device or context.devices[0]
-    owner.open()
-    pointer = owner.mmd.shared_alloc(size, alignment or DEFAULT_ALIGNMENT)
-    if not pointer:
-        raise OutOfHostMemory(f"no {size} bytes of shared memory")
-    return _made(context, UsmAllocation(Kind.SHARED, device, size, flags, location, pointer, owner))
+    """Memory that a device shares with the host, or (None) all devices of the context that can.
+
+    Raises OutOfHostMemory.
+    """
+    devices = context.devices if device is None else [device]
+    return _allocate_for(context, devices, Kind.SHARED, device, size, alignment, flags, location)
+
+
+def _allocate_for(
+    context: Context,
+    devices: list[Device],
+    kind: Kind,
+    owner: Device | None,
+    size: int,
+    alignment: int,
+    flags: int,
+    location: int,
+) -> UsmAllocation:
+    givers = tuple(device for device in devices if supports(device, kind))
+    for device in devices:
+        if device not in givers:
+            log.note(
+                f"device {device.id} ('{device.board.name}') has no {kind.name.lower()} allocations: "
+                f"its kernels do not reach the {size} bytes allocated for the other devices of the context"
+            )
+    pointer = 0
+    for done, device in enumerate(givers):
+        device.open()
+        allocate = device.mmd.host_alloc if kind is Kind.HOST else device.mmd.shared_alloc
+        if not (given := allocate(size, alignment or DEFAULT_ALIGNMENT, pointer)):
+            _free_by(givers[:done], pointer)
+            raise OutOfHostMemory(f"no {size} bytes of {kind.name.lower()} memory for device {device.id}")
+        pointer = given
+    return _made(context, UsmAllocation(kind, owner, size, flags, location, pointer, givers))
+
+
+def _free_by(givers: tuple[Device, ...], pointer: int) -> None:
+    """The board that has allocated the memory is the last to give it back."""
+    for device in reversed(givers):
+        device.mmd.free(pointer)
 
 
 def _made(context: Context, allocation: UsmAllocation) -> UsmAllocation:
@@ -194,12 +283,14 @@ def free(context: Context, pointer: int) -> None:
 
 
 def give_back(allocation: UsmAllocation) -> None:
+    if allocation.watched and not allocation.running:
+        allocation.take_touches()
     for listener in NOTICES.usm_freed:
         listener(allocation)
     if allocation.block is not None:
         allocation.block.release()
     else:
-        allocation.giver.mmd.free(allocation.pointer)
+        _free_by(allocation.givers, allocation.pointer)
 
 
 # Commands
@@ -234,6 +325,7 @@ class UsmTransfer(Transfer):
     """What copying and filling have in common: the devices of their allocations are kept busy."""
 
     __slots__ = ("places", "size")
+    name_of_command = ""
 
     def __init__(self, device: Device, places: tuple[Place, ...], size: int) -> None:
         super().__init__(device)
@@ -250,11 +342,19 @@ class UsmTransfer(Transfer):
     def run(self) -> None:
         raise NotImplementedError
 
+    def settle_on_host(self) -> None:
+        """Who copies or fills shared memory is the host, or the board's DMA in the host's memory."""
+        for place in self.places:
+            allocation = place.allocation
+            if allocation is not None and allocation.kind is Kind.SHARED:
+                allocation.move(place.pointer - allocation.pointer, self.size, None, self.name_of_command)
+
 
 class UsmCopy(UsmTransfer):
     """Bytes from one pointer to another: through the MMD where a side is a device's, else by the host."""
 
     __slots__ = ()
+    name_of_command = "clEnqueueMemcpyINTEL"
 
     @property
     def way(self) -> Direction:  # type: ignore[override]
@@ -270,6 +370,7 @@ class UsmCopy(UsmTransfer):
         return self.device.occupancy.lanes(self.way)
 
     def run(self) -> None:
+        self.settle_on_host()
         target, source = self.places
         if target.block is not None and source.block is not None:
             copy_block(source.block, source.board_address, target.block, target.board_address, self.size)
@@ -285,6 +386,7 @@ class UsmFill(UsmTransfer):
     """A repeated pattern, written from the host at most 1 MiB at a time where the memory is a device's."""
 
     __slots__ = ("pattern",)
+    name_of_command = "clEnqueueMemFillINTEL"
     way = Direction.IN
 
     def __init__(self, device: Device, place: Place, pattern: bytes, size: int) -> None:
@@ -292,6 +394,7 @@ class UsmFill(UsmTransfer):
         self.pattern = pattern
 
     def run(self) -> None:
+        self.settle_on_host()
         (place,) = self.places
         block = place.block
         if block is None:
@@ -333,14 +436,19 @@ class UsmUse:
     def may_touch(self, allocation: UsmAllocation) -> bool:
         return allocation in self.allocations or bool(self.indirect & Indirect.of(allocation.kind))
 
-    def bring(self, context: Context, device: Device, reason: str) -> None:
-        """Shared allocations are on the device's side when the kernel runs."""
+    def bring(self, context: Context, device: Device, reason: str) -> list[UsmAllocation]:
+        """Shared allocations are on the device's side when the kernel runs. Gives those whose touches are watched."""
         wanted = list(self.allocations)
         if self.indirect & Indirect.SHARED:
-            wanted += [a for a in context.usm.all() if a.kind is Kind.SHARED and a.device in (None, device)]
+            wanted += [a for a in context.usm.all() if a.kind is Kind.SHARED and device in a.givers]
+        watched = []
         for allocation in wanted:
             if allocation.kind is Kind.SHARED:
+                if allocation.watched:
+                    allocation.used_by_kernel()
+                    watched.append(allocation)
                 allocation.move(0, allocation.size, device, reason)
+        return watched
 
 
 def uses(operation: object, allocation: UsmAllocation) -> bool:
@@ -364,6 +472,13 @@ def blocking_free(context: Context, pointer: int) -> None:
     free(context, pointer)
 
 
+CAPABILITIES = {
+    Kind.HOST: Info.HOST_MEM_CAPABILITIES,
+    Kind.DEVICE: Info.DEVICE_MEM_CAPABILITIES,
+    Kind.SHARED: Info.SHARED_MEM_CAPABILITIES,
+}
+
+
 def supports(device: Device, kind: Kind) -> bool:
     """Whether the board's memories take allocations of that kind."""
-    return device.board.can_hold(AllocationType[kind.name])
+    return Capability.SUPPORTED in device.capabilities(CAPABILITIES[kind])

@@ -49,12 +49,10 @@ class Workers:
         self._idle = 0
         """Workers that sleep and have not been rung."""
         self._work_bell = threads.bell()
-        self._looks = 0
-        """How often workers have looked for commands."""
         self._short = False
         """A worker was called when none was free, and none has looked since."""
-        self._short_at = -1
-        """How often they had looked when the keeper last saw that."""
+        self._still_short = False
+        """The keeper has seen that, and no worker has looked since."""
         self._kept = False
         """Whether there is a keeper."""
         self._resting = False
@@ -139,8 +137,7 @@ class Workers:
     def _work(self) -> None:
         while True:
             with self._lock:
-                self._looks += 1
-                self._short = False
+                self._short = self._still_short = False
                 event = self.claim()
                 if event is None:
                     self._remind_keeper()
@@ -150,7 +147,7 @@ class Workers:
                     self._idle += 1
             if event is not None:
                 self._run(event)
-                event = None  # nothing is kept alive by a sleeping thread
+                event = None  # destroyed here, not when the next one takes its place, under the lock
                 self._forgotten()
             else:
                 self._work_bell.wait()
@@ -172,11 +169,11 @@ class Workers:
         readiness.make_due(now - PATIENCE_NS)
         if readiness.any_due() and readiness.any_later_than(before):
             self.call()
-        if self._short and self._short_at == self._looks:  # for a whole tick, all of them were busy
+        if self._still_short:  # for a whole tick, all of them were busy
             self._short = not self._add()
             if self._short:
                 return SLOW_TICK_S
-        self._short_at = self._looks if self._short else -1
+        self._still_short = self._short
         if self._short or readiness.any_later_than(readiness.horizon) or now - self._latest_ns < QUIET_NS:
             return TICK_S
         return None

@@ -55,7 +55,7 @@ class HeapAdviser:
                 if memory.get("largest_region"):
                     heap = Heap(int(memory["begin"], 16), memory["size"], memory["largest_region"])
                     self._heaps[args["device"], memory["name"]] = heap
-        elif category == "memory" and (args["device"], args["memory"]) in self._heaps:
+        elif category == "memory" and "program" not in args and (args["device"], args["memory"]) in self._heaps:
             live = self._live.setdefault((args["device"], args["memory"]), {})
             address = int(args["address"], 16)
             if name == "reserve":

@@ -69,6 +69,8 @@ class Box:
     address: int
     begin: float
     end: float
+    kind: str = "buffer"
+    """Or "program", of a block with a program's code."""
 
 
 @dataclass(slots=True)
@@ -168,7 +170,8 @@ def _pieces(memory: Memory, args: Args, begin: float, end: float) -> list[Box]:
     while done < size:
         bank, offset = divmod(address + done - memory.begin, memory.bank_size or 1 << 64)
         piece = min(size - done, (memory.bank_size or 1 << 64) - offset)
-        pieces.append(Box(memory, bank, offset, piece, args["buffer"], address, begin, end))
+        kind = "program" if "program" in args else "buffer"
+        pieces.append(Box(memory, bank, offset, piece, args["buffer"], address, begin, end, kind))
         done += piece
     return pieces
 
@@ -278,7 +281,7 @@ def _least_time(known: list[Memory], device: int, places: list[tuple[int, int]])
 
 
 def box_in_words(box: Box) -> str:
-    return f"buffer {box.buffer}: {in_words(box.size)} at {box.address:#x}, {bank_in_words(box.memory, box.bank)}"
+    return f"{box.kind} {box.buffer}: {in_words(box.size)} at {box.address:#x}, {bank_in_words(box.memory, box.bank)}"
 
 
 def bank_in_words(memory: Memory, bank: int) -> str:

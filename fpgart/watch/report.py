@@ -12,7 +12,7 @@ from typing import Any
 
 from fpgart.watch.heap_advice import Finding, HeapAdviser
 from fpgart.watch.usm_advice import THE_ALLOCATION, UsmAdviser
-from fpgart.watch.words import in_words, times
+from fpgart.watch.words import banks_in_words, in_words, times
 
 Args = dict[str, Any]
 
@@ -68,6 +68,8 @@ class BufferLife:
     migrations: int = 0
     """Of a shared allocation between its sides."""
     places: list[Place] = field(default_factory=list)
+    banks: list[str] = field(default_factory=list)
+    """What became of the bank that the host asked for, where the buffer is not in it."""
     copies: int = 0
     copied_bytes: int = 0
 
@@ -105,6 +107,10 @@ class Report:
     """Everything that `fpgart report` shows."""
 
     boards: dict[int, str] = field(default_factory=dict)
+    unlocked: Traffic = field(default_factory=Traffic)
+    """Host memory for boards that the system did not lock."""
+    lock_limit: int = 0
+    """Bytes that it locks at most (RLIMIT_MEMLOCK)."""
     whole: bool = False
     """Whether the trace has its end; not so after a crash."""
     microseconds: float = 0.0
@@ -191,6 +197,10 @@ def _take(report: Report, event: Args) -> None:
     category, name = event.get("cat"), event.get("name", "")
     if category == "fpgart" and name == "board":
         report.boards[args["device"]] = args["board"]
+    elif category == "fpgart" and name == "not locked":
+        report.unlocked.calls += 1
+        report.unlocked.bytes += args["size"]
+        report.lock_limit = args["limit"]
     elif category == "fpgart" and name == "end":
         report.whole = True
     elif category == "api":
@@ -208,6 +218,8 @@ def _take(report: Report, event: Args) -> None:
             life.size, life.created, life.parent = args["size"], at, args.get("parent", 0)
         else:
             life.released = at
+    elif category == "placing" and "words" in args:
+        _life(report, args["buffer"]).banks.append(f"bank {args['bank']}, asked for, {args['words']}")
     elif category == "usm":
         _take_usm(report, name, args, at)
     elif category == "memory":
@@ -250,7 +262,11 @@ def _life(report: Report, number: int) -> BufferLife:
 def _take_block(report: Report, name: str, args: Args, at: float) -> None:
     life = _life(report, args["buffer"])
     life.size = life.size or args["size"]
-    words = f"device {args['device']}, {args['memory']} bank {args['bank']} at {args['address']}"
+    if "program" in args:
+        life.kind, life.created = "program", at if name == "reserve" else life.created
+        life.released = at if name == "free" else None
+    banks = banks_in_words(args["bank"], args.get("last_bank") or args["bank"])
+    words = f"device {args['device']}, {args['memory']} {banks} at {args['address']}"
     if name == "reserve":
         life.places.append(Place(words, at))
         return
@@ -277,7 +293,10 @@ def _take_operation(report: Report, name: str, args: Args, at: float, duration: 
         _add_copy(report, at, args["command"], args, f"the host's command on device {args['device']}")
     elif name == "transfer" and args.get("size"):
         source = f" from buffer {args['source']}" if "source" in args else ""
-        _add_copy(report, at, f"{args['command']}{source}", args, f"the host's command on device {args['device']}")
+        where = " in the host's memory" if args.get("on_host") else ""
+        _add_copy(
+            report, at, f"{args['command']}{source}{where}", args, f"the host's command on device {args['device']}"
+        )
 
 
 def _add_copy(report: Report, at: float, what: str, args: Args, cause: str) -> None:
@@ -313,6 +332,12 @@ class Adviser:
         self._unused_write: dict[int, Args] = {}
         """By buffer: the last write that no kernel, read or copy has used yet."""
         self._programs: dict[int, list[str]] = {}
+        self._memories: dict[int, list[str]] = {}
+        """By device, the names of its memories; the default one first."""
+        self._located: set[int] = set()
+        """Buffers that were created with CL_MEM_ALLOC_BUFFER_LOCATION_INTEL."""
+        self._set: dict[int, list[str]] = {}
+        """By buffer, the arguments with a buffer_location that it was set as before it had a place."""
         self._usm = UsmAdviser(self._add)
 
     def advice(self) -> list[Advice]:
@@ -333,9 +358,17 @@ class Adviser:
 
     def take(self, event: Args) -> None:
         self._usm.take(event)
-        if event.get("cat") != "device":
-            return
-        args, name = event["args"], event["name"]
+        category, name, args = event.get("cat"), event["name"], event.get("args", {})
+        if category == "fpgart" and name == "board":
+            self._memories[args["device"]] = [memory["name"] for memory in args["memories"]]
+        elif category == "buffer" and "location" in args:
+            self._located.add(args["buffer"])
+        elif category == "placing" and "argument" in args:
+            self._set.setdefault(args["buffer"], []).append(args["argument"])
+        elif category == "device":
+            self._operation(name, args)
+
+    def _operation(self, name: str, args: Args) -> None:
         if name == "migration" and not args.get("skipped", True):
             self._migration(args)
         elif name == "transfer" and "buffer" in args:
@@ -353,17 +386,29 @@ class Adviser:
         written = self._unused_write.get(buffer)
         if written is None:
             return
-        one_device = source.split(",")[0] == target.split(",")[0]
-        if one_device and written["command"] == "COPY_HOST_PTR":
-            words = (
-                f"create {THE_BUFFER} without CL_MEM_COPY_HOST_PTR, set {args['reason']}, then write: "
-                "it is placed where the kernel needs it"
-            )
-        elif one_device:
-            words = f"set {args['reason']} to {THE_BUFFER} before writing the buffer"
+        if source.split(",")[0] == target.split(",")[0]:
+            words = self._placing(buffer, args, copied=written["command"] == "COPY_HOST_PTR")
         else:
             words = f"write {THE_BUFFER} through a queue of {target.split(',')[0]}, where {args['reason']} needs it"
         self._add(words, args["size"], buffer)
+
+    def _placing(self, buffer: int, args: Args, *, copied: bool) -> str:
+        """How it is placed at once where the launch needs it: by that argument, if this is what decides."""
+        argument, names = args["reason"], self._memories.get(args["device"], [])
+        memory = args["to"].split(", ")[1].rsplit(" at ", 1)[0]
+        if memory in names and (buffer in self._located or memory == names[0]):
+            return (
+                f"create {THE_BUFFER} with CL_MEM_ALLOC_BUFFER_LOCATION_INTEL {names.index(memory)} ({memory}), "
+                f"where {argument} needs it"
+            )
+        if copied:
+            return (
+                f"create {THE_BUFFER} without CL_MEM_COPY_HOST_PTR, set {argument}, then write: "
+                "it is placed where the kernel needs it"
+            )
+        if argument in self._set.get(buffer, ()):
+            return f"set {argument} to {THE_BUFFER} before its other arguments, and then write the buffer"
+        return f"set {argument} to {THE_BUFFER} before writing the buffer"
 
     def _transfer(self, args: Args) -> None:
         buffer, command = args["buffer"], args["command"]
@@ -485,6 +530,12 @@ def heading(report: Report) -> list[str]:
     lines = [f"{boards or 'no device'}; {times(calls, 'call')} in {report.microseconds / 1000:.1f} ms"]
     if not report.whole:
         lines.append("the trace has no end: the process was killed, or still runs")
+    if report.unlocked.calls:
+        lines.append(
+            f"  host memory for boards that is not locked: {times(report.unlocked.calls, 'allocation')}, "
+            f"{in_words(report.unlocked.bytes)}; the system allows {in_words(report.lock_limit)} (ulimit -l), "
+            "a board's driver locks all"
+        )
     for words, number in report.errors.most_common():
         lines.append(f"  error{f' ({number} times)' if number > 1 else ''}: {words}")
     return lines
@@ -497,10 +548,11 @@ def _life_in_words(life: BufferLife) -> list[str]:
     end = f"to {life.released / 1000:.3f} ms" if life.released is not None else "never released"
     part = f", part of buffer {life.parent}" if life.parent else ""
     moved = f"; {times(life.copies, 'copy')}, {in_words(life.copied_bytes)}" if life.copies else ""
-    lines = [f"  buffer {life.number}: {in_words(life.size)}{part}, {begin} {end}{moved}"]
+    lines = [f"  {life.kind} {life.number}: {in_words(life.size)}{part}, {begin} {end}{moved}"]
     for place in life.places:
         until = f"to {place.end / 1000:.3f} ms" if place.end is not None else "to the end"
         lines.append(f"    {place.words}, from {place.begin / 1000:.3f} ms {until}")
+    lines += [f"    {words}" for words in life.banks]
     if not life.places and not life.parent:
         lines.append("    never on a board")
     return lines
@@ -542,6 +594,7 @@ def as_json(report: Report) -> str:
     facts = {
         "boards": report.boards,
         "whole": report.whole,
+        "unlocked": asdict(report.unlocked),
         "microseconds": report.microseconds,
         "calls": report.calls,
         "errors": report.errors,

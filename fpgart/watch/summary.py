@@ -10,7 +10,7 @@ from time import monotonic_ns
 from fpgart.board.faults import FAULTS
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.platform import Platform
-from fpgart.watch.words import in_words
+from fpgart.watch.words import banks_in_words, in_words
 
 MOST_BLOCKS = 64
 
@@ -37,7 +37,7 @@ class Summary:
             self._more += 1
             return
         device = block.device
-        place = f"{device.memories.name_of(block.memory)}, bank {device.memories.bank_of(block.region)}"
+        place = f"{device.memories.name_of(block.memory)}, {banks_in_words(*block.banks)}"
         life = _Life(
             device, f"buffer {block.owner} of {in_words(block.region.size)} at {block.device_address:#x} ({place})"
         )

@@ -4,15 +4,19 @@
 A JSON array, one event per line, written as it goes: after a crash all lines but perhaps the last are
 whole. Tracks: one per host thread (process 1), one per command queue under its device (process 2 + id).
 
-- cat "fpgart": begin (whose trace it is: run of `fpgart run`, process), board, end.
+- cat "fpgart": begin (whose trace it is: run of `fpgart run`, process), board, not locked (host memory, args size and
+  the system's limit), end.
 - cat "api": a call of the host. Reference counting is answered in C and does not show.
 - cat "mmd": a call through the MMD, args device, address (the board's), size, buffer, operation.
-- cat "memory": reserve or free of a block, args device, memory, bank, address, size, buffer.
+- cat "memory": reserve or free of a block, args device, memory, bank (and last_bank where it straddles several),
+  address, size, buffer.
+- cat "placing": what a host's wish for a place came to, args buffer and bank, argument or words.
 - cat "device": a device operation, with its command, buffer, kernel, ND-range, or a migration's reason.
 - cat "buffer": create or release of a buffer.
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its time there, in processes of
   their own (1000 + id): args command, queued, submit, begin, end (nanoseconds), bound, busy (by resource), size.
 - cat "usm": allocate or free of unified shared memory, migrate of a shared range.
+- cat "mapping": set or default of the regions in which a kernel is shown memory, args device, kernel, regions.
 - cat "fault": a fault that was asked for, as long as it delayed the call, args device, call.
 """
 
@@ -34,7 +38,8 @@ from typing import TYPE_CHECKING, Any
 from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.board.description import BoardDescription
-from fpgart.board.mmd import Mmd, Traffic
+from fpgart.board.memory_system import Showing
+from fpgart.board.mmd import Around, Mmd
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event, Operation
@@ -43,7 +48,7 @@ from fpgart.runtime.program import Program
 from fpgart.runtime.programming import ProgramDevice
 from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
 from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmTransfer
-from fpgart.watch.words import COMMANDS
+from fpgart.watch.words import COMMANDS, banks_in_words
 
 if TYPE_CHECKING:
     from fpgart.runtime.board_clock import StepTime
@@ -278,6 +283,26 @@ class Trace:
     def buffer_destroyed(self, number: int) -> None:
         self.emit("buffer", "release", monotonic_ns(), None, {"buffer": number})
 
+    def bank_ignored(self, buffer: Buffer, device: Device) -> None:
+        words = "has no effect: the binary on the board interleaves the banks"
+        self.emit(
+            "placing",
+            "bank ignored",
+            monotonic_ns(),
+            None,
+            {"buffer": buffer.number, "bank": buffer.bank, "words": words},
+        )
+
+    def bank_full(self, buffer: Buffer, block: Block) -> None:
+        words = f"has no room for it: it is in {banks_in_words(*block.banks)}"
+        self.emit(
+            "placing", "bank full", monotonic_ns(), None, {"buffer": buffer.number, "bank": buffer.bank, "words": words}
+        )
+
+    def place_hinted(self, buffer: Buffer, location: str, argument: str) -> None:
+        args = {"buffer": buffer.number, "location": location, "argument": argument}
+        self.emit("placing", "argument set", monotonic_ns(), None, args)
+
     def block_reserved(self, block: Block) -> None:
         self._blocks[block.device.id].add(block)
         self.emit("memory", "reserve", monotonic_ns(), None, self._block(block))
@@ -296,15 +321,20 @@ class Trace:
 
     @staticmethod
     def _block(block: Block) -> dict[str, Any]:
-        memories = block.device.memories
-        return {
+        first, last = block.banks
+        facts: dict[str, Any] = {
             "device": block.device.id,
-            "memory": memories.name_of(block.memory),
-            "bank": memories.bank_of(block.region),
+            "memory": block.device.memories.name_of(block.memory),
+            "bank": first,
             "address": hex(block.address),
             "size": block.region.size,
             "buffer": block.owner,
         }
+        return (
+            facts
+            | ({"last_bank": last} if last > first else {})
+            | ({"program": block.program} if block.program else {})
+        )
 
     def usm_allocated(self, allocation: UsmAllocation) -> None:
         args = self._allocation(allocation)
@@ -319,7 +349,7 @@ class Trace:
     ) -> None:
         operation, queue = _operation.get()
         args = self._allocation(allocation)
-        args |= {"device": side.id if side is not None else allocation.giver.id, "operation": operation}
+        args |= {"device": side.id if side is not None else allocation.givers[0].id, "operation": operation}
         args |= {"offset": offset, "size": moved, "reason": reason}
         args["to"] = "host" if side is None else f"device {side.id}"
         self.emit("usm", "migrate", begin, monotonic_ns() - begin, args, queue)
@@ -333,6 +363,9 @@ class Trace:
         if allocation.block is not None:
             args["address"] = hex(allocation.block.address)
         return args
+
+    def lock_refused(self, size: int, limit: int) -> None:
+        self.emit("fpgart", "not locked", monotonic_ns(), None, {"size": size, "limit": limit})
 
     def mmd_call(self, name: str, device: int, begin: int, size: int, **more: Any) -> None:
         """One call through the MMD; addresses are given as integers under names that end in address."""
@@ -382,6 +415,19 @@ class Trace:
         args["from"], args["to"] = _where(source), _where(target)
         duration = 0 if source is target else monotonic_ns() - begin
         self.emit("device", "migration", begin, duration, args, queue)
+
+    # Regions in which a kernel is shown memory
+
+    def regions_set(self, launch: LaunchKernel, showing: Showing) -> None:
+        self._mapping("set", launch, showing)
+
+    def regions_restored(self, launch: LaunchKernel, showing: Showing) -> None:
+        self._mapping("default", launch, showing)
+
+    def _mapping(self, name: str, launch: LaunchKernel, showing: Showing) -> None:
+        operation, queue = _operation.get()
+        args = {"device": launch.device.id, "operation": operation, "kernel": launch.kernel.name}
+        self.emit("mapping", name, monotonic_ns(), None, args | {"regions": _regions(showing)}, queue)
 
     # The simulated clock
 
@@ -435,6 +481,19 @@ def _where(block: Block | None) -> str:
     return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.address:#x}"
 
 
+def _regions(showing: Showing) -> list[dict[str, Any]]:
+    """What a kernel is shown where."""
+    return [
+        {"physical": f"{region.physical:#x}", "kernel": f"{region.kernel:#x}", "size": region.size}
+        for region in showing.regions
+    ]
+
+
+def _on_host(*buffers: Buffer) -> dict[str, Any]:
+    """Said of a command that no board had anything to do with: its buffers are in the host's memory."""
+    return {"on_host": True} if all(buffer.owner.on_host for buffer in buffers) else {}
+
+
 def _programming(program: Program) -> dict[str, Any]:
     return {"program": program.identity, "size": len(program.image())}
 
@@ -461,10 +520,7 @@ def _described(operation: Operation) -> dict[str, Any]:
                 {"buffer": buffer.owner.number, "size": buffer.size, "at": f"{address:#x}"}
                 for (_, buffer), address in zip(operation.buffers, operation.showing.addresses, strict=True)
             ]
-            facts["regions"] = [
-                {"physical": f"{region.physical:#x}", "kernel": f"{region.kernel:#x}", "size": region.size}
-                for region in operation.showing.regions
-            ]
+            facts["regions"] = _regions(operation.showing)
         return facts
     if isinstance(operation, UsmTransfer):
         facts = {"size": operation.size}
@@ -474,39 +530,32 @@ def _described(operation: Operation) -> dict[str, Any]:
                 facts[f"{key}offset"] = place.pointer - place.allocation.pointer
         return facts
     if isinstance(operation, CopyBuffer):
-        return {
+        facts = {
             "source": operation.source.owner.number,
             "buffer": operation.buffer.owner.number,
             "size": operation.size,
         }
+        return facts | _on_host(operation.source, operation.buffer)
     if isinstance(operation, Transfer) and isinstance(buffer := getattr(operation, "buffer", None), Buffer):
         facts = {"buffer": buffer.owner.number, "size": getattr(operation, "size", 0)}
         if isinstance(origin := getattr(operation, "offset", None), int):
             facts["offset"] = buffer.origin + origin
+        facts |= _on_host(buffer)
         if isinstance(operation, MapBuffer):
             facts["flags"] = "|".join(word for flag, word in MAP_FLAGS.items() if operation.flags & flag)
         return facts
     return {}
 
 
-class TracedMmd:
+class TracedMmd(Around):
     """An Mmd whose calls are told to a trace."""
 
     def __init__(self, mmd: Mmd, device: int, trace: Trace) -> None:
-        self._mmd = mmd
+        super().__init__(mmd)
         self._device = device
         self._trace = trace
-        self.open, self.close, self.aperture = mmd.open, mmd.close, mmd.aperture
-        self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
+        self.open = mmd.open
         trace.introduce(device, mmd.description)
-
-    @property
-    def description(self) -> BoardDescription:
-        return self._mmd.description
-
-    @property
-    def traffic(self) -> dict[str, Traffic]:
-        return self._mmd.traffic
 
     def write(self, host: int, board: int, size: int) -> None:
         begin = monotonic_ns()
@@ -528,15 +577,15 @@ class TracedMmd:
         self._mmd.program(image, preserve=preserve)
         self._trace.mmd_call("program", self._device, begin, len(image))
 
-    def host_alloc(self, size: int, alignment: int) -> int:
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
         begin = monotonic_ns()
-        made = self._mmd.host_alloc(size, alignment)
+        made = self._mmd.host_alloc(size, alignment, given)
         self._trace.mmd_call("host_alloc", self._device, begin, size)
         return made
 
-    def shared_alloc(self, size: int, alignment: int) -> int:
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
         begin = monotonic_ns()
-        made = self._mmd.shared_alloc(size, alignment)
+        made = self._mmd.shared_alloc(size, alignment, given)
         self._trace.mmd_call("shared_alloc", self._device, begin, size)
         return made
 

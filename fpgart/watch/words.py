@@ -27,3 +27,8 @@ def times(count: int, thing: str) -> str:
     if count == 1:
         return f"1 {thing}"
     return f"{count} {thing[:-1]}ies" if thing.endswith("y") else f"{count} {thing}s"
+
+
+def banks_in_words(first: int, last: int) -> str:
+    """`bank 1`, or `banks 1 to 2` of what straddles them."""
+    return f"bank {first}" if first == last else f"banks {first} to {last}"

@@ -11,6 +11,7 @@ import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
 import os
 import resource
 import selectors
@@ -35,7 +36,7 @@ OPTIONS = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p",
 
 
 def warm_up() -> None:
-    """Import what tests import, but the driver."""
+    """Import what tests import, but the driver, and have bytecode kept: else each child compiles all of it again."""
     import cffi  # noqa: F401
     import greenlet  # noqa: F401
     import hypothesis.stateful
@@ -50,6 +51,8 @@ def warm_up() -> None:
         suppress_health_check=list(HealthCheck),
     )
     settings.load_profile("mutants")
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.setdefault("FPGART_TEST_SCHEDULES", "200")
     assert hypothesis.stateful is not None
@@ -144,15 +147,11 @@ def each(work: Iterator[tuple[Any, Child]], at_once: int) -> Iterator[tuple[Any,
     """Take children from `work`, some at once; yields what each is for, and its exit status."""
     with selectors.DefaultSelector() as running, contextlib.ExitStack() as cleaning:
         cleaning.callback(lambda: [_end_group(key.data[1].pid) for key in running.get_map().values()])
-        more = True
-        while more or running.get_map():
-            while more and len(running.get_map()) < at_once:
-                try:
-                    subject, child = next(work)
-                except StopIteration:
-                    more = False
-                else:
-                    running.register(child.handle, selectors.EVENT_READ, (subject, child))
+        while True:
+            for subject, child in itertools.islice(work, at_once - len(running.get_map())):
+                running.register(child.handle, selectors.EVENT_READ, (subject, child))
+            if not running.get_map():
+                return
             for key, _ in running.select():
                 subject, child = key.data
                 running.unregister(child.handle)

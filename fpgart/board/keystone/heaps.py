@@ -88,8 +88,8 @@ class KeystoneHeaps:
     def name_of(self, memory: int) -> str:
         return self._names[memory]
 
-    def bank_of(self, region: Region) -> int:
-        return 1
+    def banks_of(self, region: Region) -> tuple[int, int]:
+        return 1, 1
 
     def default_memory(self, size: int) -> int | None:
         return None

@@ -127,6 +127,11 @@ class KeystoneBoard(BoardDescription):
     partition: Partition = field(default=Partition("", "", (), (), ()), repr=False)
 
     @property
+    def has_svm(self) -> bool:
+        """The DSP's addresses have 32 bits, and show the board's DDR3 alone."""
+        return False
+
+    @property
     def macros(self) -> tuple[str, ...]:
         return ()
 

@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the specification of cl_intel_unified_shared_memory says about allocations, arguments and
+ * commands besides their errors (usm_errors.c) and the work they are for (usm_life.c): one function
+ * for each subject. `usm_sentences [all]`; `all`: also what Intel's CPU runtime refuses (placement
+ * of shared allocations, advice 0, undefined contents, sets of allocations, hints about host and
+ * device allocations or without an event), and what boards promise beyond the specification. */
+#include "usm.h"
+
+enum { COUNT = 1024, SIZE = COUNT * sizeof(cl_int), LARGEST_TYPE = 128 };
+
+static const char *const source =
+    "kernel void where(global ulong *x) { x[0] = (ulong)x; }\n"
+    "kernel void is_null(global int *x, global int *out) { out[0] = x == 0; }\n"
+    "kernel void from_constant(constant int *in, global int *out) { out[0] = in[0] + in[1]; }\n"
+    "kernel void local_pointer(local int *x) { x[0] = 1; }\n"
+    "kernel void vectors(global int4 *x) { x[get_global_id(0)] += 1; }\n"
+    "kernel void count(global int *x) { atomic_inc(x); }\n"
+    "kernel void add(global int *x, int amount) { x[get_global_id(0)] += amount; }\n"
+    "kernel void meet(global volatile int *x, int limit)\n"
+    "{\n"
+    "    atomic_xchg(&x[0], 1);\n"
+    "    for (int i = 0; i < limit && atomic_or(&x[1], 0) == 0; i++);\n"
+    "    x[2] = atomic_or(&x[1], 0);\n"
+    "}\n"
+    "kernel void count_many(global volatile int *x, int times)\n"
+    "{\n"
+    "    atomic_xchg(&x[0], 1);\n"
+    "    for (int i = 0; i < times; i++) atomic_inc(&x[1]);\n"
+    "}\n";
+
+static struct host host;
+static bool all;
+
+enum kind { HOST, DEVICE, SHARED, KINDS };
+
+static const cl_device_info queries[KINDS] = {
+    CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL, CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL,
+    CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL};
+
+static bool can(enum kind kind, cl_bitfield bits)
+{
+    return (capabilities(host.device, queries[kind]) & bits) == bits;
+}
+
+static void *allocate_with(enum kind kind, const cl_mem_properties_intel *properties, size_t size,
+                           cl_uint alignment)
+{
+    cl_int status = 12345;
+    void *pointer =
+        kind == HOST ? host_alloc(host.context, properties, size, alignment, &status)
+        : kind == DEVICE
+            ? device_alloc(host.context, host.device, properties, size, alignment, &status)
+            : shared_alloc(host.context, host.device, properties, size, alignment, &status);
+    must(status, "allocating");
+    must_be(pointer != NULL, "an allocation has an address");
+    return pointer;
+}
+
+static void *allocate(enum kind kind)
+{
+    return allocate_with(kind, NULL, SIZE, 0);
+}
+
+static void release(void *pointer)
+{
+    must(mem_free(host.context, pointer), "clMemFreeINTEL");
+}
+
+static void copy(void *to, const void *from, size_t size)
+{
+    must(mem_copy(host.queue, CL_TRUE, to, from, size, 0, NULL, NULL), "clEnqueueMemcpyINTEL");
+}
+
+static cl_int first_of(const void *allocation)
+{
+    cl_int value;
+    copy(&value, allocation, sizeof value);
+    return value;
+}
+
+static void set_all(void *allocation, cl_int value)
+{
+    must(mem_fill(host.queue, allocation, &value, sizeof value, SIZE, 0, NULL, NULL),
+         "clEnqueueMemFillINTEL");
+    must(clFinish(host.queue), "clFinish");
+}
+
+static cl_event user_event(void)
+{
+    cl_int status;
+    cl_event event = clCreateUserEvent(host.context, &status);
+    must(status, "clCreateUserEvent");
+    return event;
+}
+
+static cl_int status_of(cl_event event)
+{
+    cl_int status;
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
+         "CL_EVENT_COMMAND_EXECUTION_STATUS");
+    return status;
+}
+
+static void run_on(const char *name, void *pointer, size_t items)
+{
+    cl_kernel kernel = new_kernel(&host, name);
+    must(set_pointer(kernel, 0, pointer), "clSetKernelArgMemPointerINTEL");
+    launch(host.queue, kernel, items, NULL);
+    must(clFinish(host.queue), "clFinish");
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+}
+
+static void capability_queries(void)
+{
+    const cl_device_info asked[] = {queries[HOST], queries[DEVICE], queries[SHARED],
+                                    CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL,
+                                    CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL};
+    const cl_bitfield known = CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL |
+                              CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL |
+                              CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL |
+                              CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL;
+    for (int i = 0; i < 5; i++) {
+        cl_bitfield found = ~(cl_bitfield)0;
+        size_t size = 0;
+        must(clGetDeviceInfo(host.device, asked[i], sizeof found, &found, &size), "capabilities");
+        must_be(size == sizeof(cl_bitfield), "capabilities are a bitfield");
+        must_be((found & ~known) == 0, "of four bits");
+        must_be(found == 0 || found & CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL,
+                "what can be used in any way can be accessed");
+    }
+    must_be(can(DEVICE, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL),
+            "access to device allocations is required");
+}
+
+static void properties_and_alignments(enum kind kind)
+{
+    const cl_mem_properties_intel none[] = {0};
+    release(allocate_with(kind, NULL, SIZE, 0));
+    release(allocate_with(kind, none, SIZE, 0));
+    for (cl_uint alignment = 0; alignment <= LARGEST_TYPE;
+         alignment = alignment ? alignment * 2 : 1) {
+        void *pointers[3];
+        for (int i = 0; i < 3; i++) {
+            pointers[i] = allocate_with(kind, NULL, 100, alignment);
+            must_be((cl_ulong)pointers[i] % (alignment ? alignment : LARGEST_TYPE) == 0,
+                    "an allocation is aligned as was asked for, or to the largest type");
+        }
+        for (int i = 0; i < 3; i++)
+            release(pointers[i]);
+    }
+    void *pointer = kind == HOST     ? host_alloc(host.context, NULL, SIZE, 0, NULL)
+                    : kind == DEVICE ? device_alloc(host.context, host.device, NULL, SIZE, 0, NULL)
+                                     : shared_alloc(host.context, host.device, NULL, SIZE, 0, NULL);
+    must_be(pointer != NULL, "nobody has to ask for the status");
+    release(pointer);
+}
+
+static void flags_come_back(enum kind kind)
+{
+    const cl_mem_alloc_flags_intel flags[] = {CL_MEM_ALLOC_WRITE_COMBINED_INTEL,
+                                              CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL,
+                                              CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL};
+    for (int i = 0; i < (all && kind == SHARED ? 3 : 1); i++) {
+        const cl_mem_properties_intel properties[] = {CL_MEM_ALLOC_FLAGS_INTEL, flags[i], 0};
+        char *pointer = allocate_with(kind, properties, SIZE, 0);
+        cl_mem_alloc_flags_intel found = 99;
+        must(alloc_info(host.context, pointer + 5, CL_MEM_ALLOC_FLAGS_INTEL, sizeof found, &found,
+                        NULL),
+             "CL_MEM_ALLOC_FLAGS_INTEL");
+        must_be(found == flags[i], "the flags of an allocation are those it was made with");
+        set_all(pointer, 6);
+        run_on("count", pointer, COUNT);
+        must_be(first_of(pointer) == 6 + COUNT, "flags change nothing about the results");
+        release(pointer);
+    }
+}
+
+static void nothing_is_known_of_other_pointers(void)
+{
+    cl_uint type = 0;
+    cl_device_id device = host.device;
+    cl_mem_alloc_flags_intel flags = 99;
+    int local;
+    const void *pointers[] = {NULL, &local};
+    for (int i = 0; i < 2; i++) {
+        must(alloc_info(host.context, pointers[i], CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type,
+                        NULL),
+             "type");
+        must(alloc_info(host.context, pointers[i], CL_MEM_ALLOC_DEVICE_INTEL, sizeof device,
+                        &device, NULL),
+             "device");
+        must(alloc_info(host.context, pointers[i], CL_MEM_ALLOC_FLAGS_INTEL, sizeof flags, &flags,
+                        NULL),
+             "flags");
+        must_be(type == CL_MEM_TYPE_UNKNOWN_INTEL && device == NULL && flags == 0,
+                "a pointer into no allocation has no device and no flags");
+    }
+}
+
+static void shared_without_device(void)
+{
+    cl_int status;
+    cl_device_id device = host.device;
+    cl_int *pointer = shared_alloc(host.context, NULL, NULL, SIZE, 0, &status);
+    if (!can(SHARED, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL)) {
+        must_be(status == CL_INVALID_OPERATION, "no device of the context has shared allocations");
+        return;
+    }
+    must(status, "clSharedMemAllocINTEL without a device");
+    must(alloc_info(host.context, pointer, CL_MEM_ALLOC_DEVICE_INTEL, sizeof device, &device, NULL),
+         "device");
+    must_be(device == NULL, "an allocation without a device has none");
+    pointer[0] = 5;
+    if (all ||
+        capabilities(host.device, CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL) != 0) {
+        run_on("count", pointer, COUNT);
+        must_be(pointer[0] == 5 + COUNT, "devices reach it");
+    }
+    release(pointer);
+}
+
+static void same_address(enum kind kind)
+{
+    cl_ulong *pointer = allocate(kind), seen;
+    run_on("where", pointer, 1);
+    copy(&seen, pointer, sizeof seen);
+    must_be(seen == (cl_ulong)pointer, "the device sees the pointer that the host has");
+    release(pointer);
+}
+
+static void no_mapping_is_needed(enum kind kind)
+{
+    cl_int *pointer = allocate(kind);
+    for (int i = 0; i < 3; i++) {
+        pointer[i] = 10 * i;
+        run_on("count", pointer + i, 7);
+        must_be(pointer[i] == 10 * i + 7, "host and kernels take turns without map and unmap");
+    }
+    release(pointer);
+}
+
+static void atomics(enum kind kind)
+{
+    cl_int *pointer;
+    if (!can(kind, CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL))
+        return;
+    pointer = allocate(kind);
+    set_all(pointer, 0);
+    run_on("count", pointer, 10000);
+    must_be(first_of(pointer) == 10000, "atomic operations count every work-item");
+    release(pointer);
+}
+
+static void host_and_kernel_at_once(enum kind kind)
+{
+    enum { TIMES = 100000 };
+    volatile cl_int *words;
+    cl_int limit = 2000000000, times = TIMES;
+    if (!can(kind, CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL))
+        return;
+    words = allocate(kind);
+    for (int i = 0; i < 3; i++)
+        words[i] = 0;
+    cl_kernel meet = new_kernel(&host, "meet"), many = new_kernel(&host, "count_many");
+    must(set_pointer(meet, 0, (void *)words), "clSetKernelArgMemPointerINTEL");
+    set_argument(meet, 1, sizeof limit, &limit);
+    launch(host.queue, meet, 1, NULL);
+    must(clFlush(host.queue), "clFlush");
+    while (__atomic_load_n(&words[0], __ATOMIC_SEQ_CST) == 0)
+        sched_yield();
+    __atomic_store_n(&words[1], 1, __ATOMIC_SEQ_CST);
+    must(clFinish(host.queue), "clFinish");
+    must_be(words[2] == 1, "host and kernel see each other's writes while the kernel runs");
+    if (can(kind, CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL)) {
+        words[0] = words[1] = 0;
+        must(set_pointer(many, 0, (void *)words), "clSetKernelArgMemPointerINTEL");
+        set_argument(many, 1, sizeof times, &times);
+        launch(host.queue, many, 1, NULL);
+        must(clFlush(host.queue), "clFlush");
+        while (__atomic_load_n(&words[0], __ATOMIC_SEQ_CST) == 0)
+            sched_yield();
+        for (int i = 0; i < TIMES; i++)
+            __atomic_fetch_add(&words[1], 1, __ATOMIC_SEQ_CST);
+        must(clFinish(host.queue), "clFinish");
+        must_be(words[1] == 2 * TIMES, "atomic operations of both count all together");
+    }
+    must(clReleaseKernel(meet), "clReleaseKernel");
+    must(clReleaseKernel(many), "clReleaseKernel");
+    release((void *)words);
+}
+
+static void arguments(void)
+{
+    cl_int *in = allocate(DEVICE), *out = allocate(DEVICE), got[2] = {30, 12};
+    cl_kernel kernel = new_kernel(&host, "from_constant"), null = new_kernel(&host, "is_null"),
+              local = new_kernel(&host, "local_pointer");
+    copy(in, got, sizeof got);
+    must(set_pointer(kernel, 0, in), "a pointer to constant memory");
+    must(set_pointer(kernel, 1, out), "a pointer to global memory");
+    launch(host.queue, kernel, 1, NULL);
+    must_be(first_of(out) == 42, "an argument in constant memory");
+    must(set_pointer(null, 0, NULL), "NULL");
+    must(set_pointer(null, 1, out), "clSetKernelArgMemPointerINTEL");
+    launch(host.queue, null, 1, NULL);
+    must_be(first_of(out) == 1, "NULL is what the kernel gets");
+    must(set_pointer(null, 0, in), "another pointer");
+    launch(host.queue, null, 1, NULL);
+    must_be(first_of(out) == 0, "a pointer is the argument until another one is set");
+    must_be(set_pointer(local, 0, in) == CL_INVALID_ARG_VALUE,
+            "a pointer to local memory takes no allocation");
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+    must(clReleaseKernel(null), "clReleaseKernel");
+    must(clReleaseKernel(local), "clReleaseKernel");
+    release(in);
+    release(out);
+}
+
+static void beside_shared_virtual_memory(void)
+{
+    cl_device_svm_capabilities svm = 0;
+    const cl_int seven = 7;
+    must(clGetDeviceInfo(host.device, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, NULL),
+         "CL_DEVICE_SVM_CAPABILITIES");
+    if ((svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) == 0)
+        return;
+    cl_int *in = clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0), *out = allocate(DEVICE);
+    cl_kernel kernel = new_kernel(&host, "from_constant");
+    must_be(in != NULL, "clSVMAlloc");
+    must(clEnqueueSVMMemFill(host.queue, in, &seven, sizeof seven, SIZE, 0, NULL, NULL),
+         "clEnqueueSVMMemFill");
+    must(clSetKernelArgSVMPointer(kernel, 0, in), "clSetKernelArgSVMPointer");
+    must(set_pointer(kernel, 1, out), "clSetKernelArgMemPointerINTEL");
+    launch(host.queue, kernel, 1, NULL);
+    must_be(first_of(out) == 14, "a kernel has both kinds of memory");
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+    clSVMFree(host.context, in);
+    release(out);
+}
+
+/* A promise of boards: the specification knows no alignment of arguments. */
+static void alignment_of_arguments(void)
+{
+    cl_kernel vectors = new_kernel(&host, "vectors"), words = new_kernel(&host, "count");
+    char *pointer = allocate(DEVICE);
+    for (int offset = 1; offset <= 32; offset++) {
+        must_be(set_pointer(vectors, 0, pointer + offset) ==
+                    (offset % 16 == 0 ? CL_SUCCESS : CL_INVALID_ARG_VALUE),
+                "a pointer to int4 is aligned to 16 bytes");
+        must_be(set_pointer(words, 0, pointer + offset) ==
+                    (offset % 4 == 0 ? CL_SUCCESS : CL_INVALID_ARG_VALUE),
+                "a pointer to int is aligned to 4 bytes");
+    }
+    must(clReleaseKernel(vectors), "clReleaseKernel");
+    must(clReleaseKernel(words), "clReleaseKernel");
+    release(pointer);
+}
+
+/* A promise of boards: usm_s10 has a memory "device" and a memory "host", each for its own kinds.
+ */
+static void kinds_of_arguments(void)
+{
+    static const char *const located =
+        "kernel void k(global __attribute__((buffer_location(\"host\"))) int *on_host,\n"
+        "              global __attribute__((buffer_location(\"device\"))) int *on_device,\n"
+        "              global int *anywhere) {}\n";
+    const bool taken[3][KINDS] = {{true, false, true}, {false, true, false}, {true, true, true}};
+    cl_int status;
+    cl_program program =
+        clCreateProgramWithSource(host.context, 1, (const char **)&located, NULL, &status);
+    must(status, "clCreateProgramWithSource");
+    must(clBuildProgram(program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
+    cl_kernel kernel = clCreateKernel(program, "k", &status);
+    must(status, "clCreateKernel");
+    for (int kind = 0; kind < KINDS; kind++) {
+        void *pointer = allocate((enum kind)kind);
+        for (cl_uint argument = 0; argument < 3; argument++)
+            must_be(set_pointer(kernel, argument, pointer) ==
+                        (taken[argument][kind] ? CL_SUCCESS : CL_INVALID_ARG_VALUE),
+                    "a kind of allocation goes where its memory is");
+        release(pointer);
+    }
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+    must(clReleaseProgram(program), "clReleaseProgram");
+}
+
+static void explicit_sets(void)
+{
+    cl_kernel kernel = new_kernel(&host, "count");
+    cl_int *data = allocate(DEVICE);
+    void *first = allocate(DEVICE), *second = allocate(DEVICE);
+    void *both[] = {first, second}, *one[] = {second};
+    set_all(data, 0);
+    must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
+    launch(host.queue, kernel, 1, NULL);
+    must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof both, both),
+         "a set of two");
+    launch(host.queue, kernel, 1, NULL);
+    must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof one, one),
+         "a set of one");
+    must(clFinish(host.queue), "clFinish");
+    release(first);
+    launch(host.queue, kernel, 1, NULL);
+    must_be(first_of(data) == 3, "a new set takes the place of the one before");
+    must(blocking_free(host.context, second), "clMemBlockingFreeINTEL");
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+    release(data);
+}
+
+/* The kernel is held back by an event of the host, so that waiting for it would never end. */
+static void no_kind_is_indirect_at_first(void)
+{
+    const cl_kernel_exec_info kinds[KINDS] = {CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+                                              CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                                              CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL};
+    const cl_bool yes = CL_TRUE, no = CL_FALSE;
+    const size_t one = 1;
+    for (int switched = 0; switched < 2; switched++) {
+        cl_kernel kernel = new_kernel(&host, "count");
+        cl_int *data = allocate(DEVICE);
+        cl_event held_back = user_event(), ran;
+        set_all(data, 0);
+        must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
+        for (int kind = 0; switched && kind < KINDS; kind++) {
+            must(clSetKernelExecInfo(kernel, kinds[kind], sizeof yes, &yes), "on");
+            must(clSetKernelExecInfo(kernel, kinds[kind], sizeof no, &no), "off again");
+        }
+        must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran),
+             "clEnqueueNDRangeKernel");
+        must(clFlush(host.queue), "clFlush");
+        for (int kind = 0; kind < KINDS; kind++)
+            if (can((enum kind)kind, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))
+                must(blocking_free(host.context, allocate((enum kind)kind)),
+                     "clMemBlockingFreeINTEL");
+        must_be(status_of(ran) > CL_COMPLETE,
+                "who frees other memory does not wait for the kernel");
+        must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+        must_be(first_of(data) == 1, "the kernel runs afterwards");
+        must(clReleaseEvent(held_back), "clReleaseEvent");
+        must(clReleaseEvent(ran), "clReleaseEvent");
+        must(clReleaseKernel(kernel), "clReleaseKernel");
+        release(data);
+    }
+}
+
+static void plain_free_waits_for_nobody(void)
+{
+    const cl_bool yes = CL_TRUE;
+    const size_t one = 1;
+    cl_kernel kernel = new_kernel(&host, "count");
+    cl_int *data = allocate(DEVICE);
+    cl_event held_back = user_event(), ran;
+    set_all(data, 0);
+    must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
+    must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
+                             &yes),
+         "indirect device access");
+    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran),
+         "clEnqueueNDRangeKernel");
+    must(clFlush(host.queue), "clFlush");
+    release(allocate(DEVICE));
+    must_be(status_of(ran) > CL_COMPLETE, "a plain free does not wait for who may use the memory");
+    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    must_be(first_of(data) == 1, "the kernel runs afterwards");
+    must(clReleaseEvent(held_back), "clReleaseEvent");
+    must(clReleaseEvent(ran), "clReleaseEvent");
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+    release(data);
+}
+
+static void buffers_from_and_to_host_allocations(void)
+{
+    cl_int *here = allocate(HOST), *there = allocate(HOST);
+    cl_mem buffer = new_buffer(&host, SIZE);
+    for (int i = 0; i < COUNT; i++)
+        here[i] = 3 * i;
+    must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, here, 0, NULL, NULL),
+         "clEnqueueWriteBuffer");
+    read_back(host.queue, buffer, SIZE, there);
+    must_be(memcmp(here, there, SIZE) == 0, "buffers are written from host allocations, and read");
+    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    release(here);
+    release(there);
+}
+
+/* Each of the four commands, with a wait list and an event as given. */
+static void enqueue(cl_command_type type, void *to, const void *from, cl_uint count,
+                    const cl_event *list, cl_event *event)
+{
+    const cl_int pattern = 77;
+    switch (type) {
+    case CL_COMMAND_MEMFILL_INTEL:
+        must(mem_fill(host.queue, to, &pattern, sizeof pattern, SIZE, count, list, event), "fill");
+        break;
+    case CL_COMMAND_MEMCPY_INTEL:
+        must(mem_copy(host.queue, CL_FALSE, to, from, SIZE, count, list, event), "copy");
+        break;
+    case CL_COMMAND_MIGRATEMEM_INTEL:
+        must(migrate(host.queue, to, SIZE, CL_MIGRATE_MEM_OBJECT_HOST, count, list, event),
+             "migrate");
+        break;
+    default:
+        must(advise(host.queue, to, SIZE, 0, count, list, event), "advise");
+    }
+}
+
+static void wait_lists_and_events(void)
+{
+    const cl_command_type types[] = {CL_COMMAND_MEMFILL_INTEL, CL_COMMAND_MEMCPY_INTEL,
+                                     CL_COMMAND_MIGRATEMEM_INTEL, CL_COMMAND_MEMADVISE_INTEL};
+    const enum kind kind = can(SHARED, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL) ? SHARED : DEVICE;
+    cl_int *to = allocate(kind), *from = allocate(DEVICE);
+    set_all(from, 88);
+    for (int i = 0; i < (all ? 4 : 3); i++) {
+        cl_event list[] = {user_event(), user_event()}, kept[] = {list[0], list[1]}, event;
+        cl_command_type found;
+        set_all(to, 11);
+        enqueue(types[i], to, from, 2, list, &event);
+        list[0] = list[1] = NULL; /* the call has taken the list */
+        must(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof found, &found, NULL), "type");
+        must_be(found == types[i], "the type of a command");
+        must(clFlush(host.queue), "clFlush");
+        must(clSetUserEventStatus(kept[0], CL_COMPLETE), "clSetUserEventStatus");
+        must_be(status_of(event) > CL_COMPLETE, "a command waits for all of its list");
+        must(clSetUserEventStatus(kept[1], CL_COMPLETE), "clSetUserEventStatus");
+        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        must_be(first_of(to) == (i == 0 ? 77 : i == 1 ? 88 : 11), "and then does its work");
+        if (all || i < 2) {
+            enqueue(types[i], to, from, 0, NULL, NULL);
+            must(clFinish(host.queue), "a command without list and event");
+        }
+        must(clReleaseEvent(kept[0]), "clReleaseEvent");
+        must(clReleaseEvent(kept[1]), "clReleaseEvent");
+        must(clReleaseEvent(event), "clReleaseEvent");
+    }
+    release(to);
+    release(from);
+}
+
+static void patterns_are_taken_at_once(void)
+{
+    cl_int *to = allocate(DEVICE), pattern = 5;
+    cl_event held_back = user_event();
+    must(mem_fill(host.queue, to, &pattern, sizeof pattern, SIZE, 1, &held_back, NULL), "fill");
+    pattern = 6;
+    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    must_be(first_of(to) == 5, "a fill has the pattern as it was when it was enqueued");
+    must(clReleaseEvent(held_back), "clReleaseEvent");
+    release(to);
+}
+
+static void copies_of_the_hosts_own_memory(void)
+{
+    static cl_int here[COUNT], there[COUNT];
+    cl_int *memory = allocate(DEVICE);
+    cl_event held_back = user_event(), event;
+    for (int i = 0; i < COUNT; i++)
+        here[i] = i;
+    must(mem_copy(host.queue, CL_FALSE, memory, here, SIZE, 1, &held_back, &event), "copy");
+    must_be(status_of(event) > CL_COMPLETE, "a non-blocking copy returns before it is done");
+    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    must(mem_copy(host.queue, CL_TRUE, there, memory, SIZE, 1, &event, NULL), "copy");
+    must_be(memcmp(here, there, SIZE) == 0, "a blocking copy has been done when it returns");
+    memset(there, 0, SIZE);
+    copy(there, here, SIZE);
+    must_be(memcmp(here, there, SIZE) == 0, "from memory of the host to memory of the host");
+    must(clReleaseEvent(held_back), "clReleaseEvent");
+    must(clReleaseEvent(event), "clReleaseEvent");
+    release(memory);
+}
+
+static void hints_change_nothing(enum kind kind)
+{
+    const cl_mem_migration_flags flags[] = {CL_MIGRATE_MEM_OBJECT_HOST,
+                                            CL_MIGRATE_MEM_OBJECT_HOST |
+                                                CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED};
+    cl_int *memory = allocate(kind);
+    set_all(memory, 3);
+    must(migrate(host.queue, memory, SIZE, flags[0], 0, NULL, NULL), "migrate");
+    if (all)
+        must(advise(host.queue, memory + 100, 100, 0, 0, NULL, NULL), "advise");
+    run_on("count", memory, 4);
+    must_be(first_of(memory) == 7, "hints change no contents");
+    if (all)
+        must(migrate(host.queue, memory, SIZE, flags[1], 0, NULL, NULL), "migrate");
+    must(clFinish(host.queue), "clFinish");
+    release(memory);
+}
+
+static void locations(enum kind kind)
+{
+    char extensions[8192] = "";
+    const cl_mem_properties_intel properties[] = {CL_MEM_ALLOC_BUFFER_LOCATION_INTEL, 0, 0};
+    cl_uint location = 99;
+    must(clGetDeviceInfo(host.device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL),
+         "CL_DEVICE_EXTENSIONS");
+    if (strstr(extensions, "cl_intel_mem_alloc_buffer_location") == NULL)
+        return;
+    char *pointer = allocate_with(kind, properties, SIZE, 0);
+    must(alloc_info(host.context, pointer + 9, CL_MEM_ALLOC_BUFFER_LOCATION_INTEL, sizeof location,
+                    &location, NULL),
+         "CL_MEM_ALLOC_BUFFER_LOCATION_INTEL");
+    must_be(location == 0, "the location of an allocation is the one it was given");
+    release(pointer);
+}
+
+int main(int count, char **words)
+{
+    all = count > 1 && strcmp(words[1], "all") == 0;
+    start(&host, source);
+    find_usm(&host);
+    capability_queries();
+    nothing_is_known_of_other_pointers();
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!can((enum kind)kind, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))
+            continue;
+        properties_and_alignments((enum kind)kind);
+        flags_come_back((enum kind)kind);
+        same_address((enum kind)kind);
+        atomics((enum kind)kind);
+        if (kind != DEVICE) {
+            no_mapping_is_needed((enum kind)kind);
+            host_and_kernel_at_once((enum kind)kind);
+        }
+        if (all || kind == SHARED)
+            hints_change_nothing((enum kind)kind);
+        locations((enum kind)kind);
+    }
+    shared_without_device();
+    if (can(HOST, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))
+        buffers_from_and_to_host_allocations();
+    arguments();
+    beside_shared_virtual_memory();
+    no_kind_is_indirect_at_first();
+    plain_free_waits_for_nobody();
+    wait_lists_and_events();
+    patterns_are_taken_at_once();
+    copies_of_the_hosts_own_memory();
+    if (all) {
+        explicit_sets();
+        alignment_of_arguments();
+        kinds_of_arguments();
+    }
+    stop(&host);
+    puts("ok");
+    return 0;
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transfers that a board carries out by itself while the host goes on: those that were given an operation's number."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+
+from fpgart.board.mmd import BoardError, StatusHandler
+
+PATIENCE_S = 0.001
+"""How long a call of wait() lasts at most."""
+
+
+class InFlight:
+    """Each transfer has a thread, as a board's DMA engine works beside the processor. Any thread may call."""
+
+    def __init__(self) -> None:
+        self._ended = threading.Condition()
+        self._ends = 0
+        self._seen = 0
+        self.handler: StatusHandler = ignored
+        """Called with the operation's number and None, or the error that it ended with, on the transfer's thread."""
+
+    def start(self, operation: int, transfer: Callable[[], None]) -> None:
+        """Begin a transfer; where the system gives no thread it is done when this returns."""
+        context = copy_context()
+        worker = threading.Thread(
+            target=context.run, args=(self._run, operation, transfer), name="fpgart DMA", daemon=True
+        )
+        try:
+            worker.start()
+        except RuntimeError:
+            self._run(operation, transfer)
+
+    def _run(self, operation: int, transfer: Callable[[], None]) -> None:
+        error: BoardError | None = None
+        try:
+            transfer()
+        except BoardError as failure:
+            error = failure
+        except BaseException as failure:
+            error = BoardError(f"a transfer failed: {failure}")
+            raise
+        finally:
+            self.handler(operation, error)
+            with self._ended:
+                self._ends += 1
+                self._ended.notify_all()
+
+    def wait(self) -> bool:
+        """Sleep until a transfer ends, but not for long; whether one has ended since the last call."""
+        with self._ended:
+            if self._ends == self._seen:
+                self._ended.wait(PATIENCE_S)
+            progress, self._seen = self._ends != self._seen, self._ends
+            return progress
+
+
+def ignored(operation: int, error: BoardError | None) -> None:
+    """Nobody asked for the ends of transfers."""
