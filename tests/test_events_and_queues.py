@@ -233,3 +233,8 @@ def test_locks_are_locks_of_their_own() -> None:
     threads = SystemThreads()
     with threads.lock(), threads.lock():
         assert threads.now() <= threads.now()
+
+
+def test_a_queue_is_for_the_device_that_it_was_made_for_and_has_no_properties_by_itself(machine: Machine) -> None:
+    queue = CommandQueue(machine.context, machine.device)
+    assert (queue.device, queue.properties) == (machine.device, 0)
