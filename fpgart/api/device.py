@@ -460,20 +460,17 @@ MOMENTARY = {
     cl.CL_DEVICE_MSMC_MEM_MAX_ALLOC_TI,
 }
 """What changes while the host runs."""
-_ANSWERS: dict[tuple[int, int], bytes] = {}
 
 
 @entry("clGetDeviceInfo")
 def get_device_info(
     device: Device, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
-    known = _ANSWERS.get((device.id, param_name))
-    if known is None:
-        query = DEVICE_INFO.get(param_name)
-        known = query(device) if query is not None else of_extension(device, param_name)
-        if param_name not in MOMENTARY:
-            _ANSWERS[device.id, param_name] = known
-    info.write(known, param_value_size, param_value, param_value_size_ret)
+    query = DEVICE_INFO.get(param_name)
+    data = query(device) if query is not None else of_extension(device, param_name)
+    info.write(data, param_value_size, param_value, param_value_size_ret)
+    if param_name not in MOMENTARY:
+        info.remember(device, param_name, data)
 
 
 @entry("clCreateSubDevices", "clCreateSubDevicesEXT")

@@ -261,16 +261,19 @@ class Device:
 
         Returns that other one. Must be called without the scheduler's lock.
         """
-        alive: list[Program] = []  # whatever dies with the list dies without the lock
+        programs: list[Program] = []  # whatever dies with the list dies without the lock
+
+        def heir() -> Program | None:
+            return next((program for program in programs if program.was_loaded_as(identity)), None)
 
         def decide() -> Block | None:
-            alive.extend(program for program in self.programs.all() if program.was_loaded_as(identity))
-            return None if alive else self.loaded.pop(identity, None)
+            programs.extend(self.programs.all())
+            return self.loaded.pop(identity, None) if heir() is None else None
 
         block = self.scheduler.while_none_begins(decide)
         if block is not None:
             block.release()
-        return alive[0] if alive else None
+        return heir()
 
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:
