@@ -26,7 +26,9 @@ class BuildDriver(build_ext):
     def get_outputs(self):
         made = Path(self.build_lib) / "fpgart"
         return [
-            str(path) for pattern in ("*.so", "*.a", "include/*.h", "include/CL/*.h") for path in made.glob(pattern)
+            str(path)
+            for pattern in ("*.so", "*.a", "include/*.h", "include/CL/*.h", "include/CL/*.hpp")
+            for path in made.glob(pattern)
         ]
 
     def get_output_mapping(self):

@@ -15,6 +15,7 @@ from fpgart.aocx.compiler import Options, compile_source
 from fpgart.aocx.container import Container
 from fpgart.aocx.report import read
 from fpgart.aocx.steps import STEP
+from fpgart.aocx.units import with_carets
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.cli.aoc_options import Last, UsageError, changes_nothing, read_command_line
@@ -214,6 +215,22 @@ def test_several_sources_make_one_program(source: Path, tmp_path: Path) -> None:
     assert [kernel.name for kernel in made.kernels] == ["a", "b"]
 
 
+def test_files_have_functions_of_their_own_and_share_channels(source: Path, tmp_path: Path) -> None:
+    common = "#pragma OPENCL EXTENSION cl_intel_channels : enable\nchannel int line __attribute__((depth({})));\n"
+    step = "static int step(int x) {{ return x + {}; }}\n"
+    (tmp_path / "a.cl").write_text(
+        (common + step).format(4, 1) + "kernel void a(global int *p) { write_channel_intel(line, step(p[0])); }\n"
+    )
+    (tmp_path / "b.cl").write_text(
+        (common + step).format(1, 2) + "kernel void b(global int *p) { p[0] = step(read_channel_intel(line)); }\n"
+    )
+    compiled(tmp_path, "a.cl", "b.cl", "-o", "k.aocx")
+    assert [kernel.name for kernel in check(Container.read(tmp_path / "k.aocx"), describe("usm_s10")).kernels] == [
+        "a",
+        "b",
+    ]
+
+
 HEADER = "typedef struct { int x; } pair;\n#define ONE 1\nint twice(int x) { return 2 * x; }\n"
 USE = '#include "common.h"\nkernel void {name}(global pair *p) {{ p[0].x = twice(ONE); }}\n'
 
@@ -265,6 +282,13 @@ def test_an_error_that_shows_when_objects_are_linked_has_its_line(source: Path, 
     assert result.returncode == 1
     assert "b.cl:2:13: error: redefinition of 'same'" in result.stderr
     assert "    kernel void same(global int *x)" in result.stderr
+
+
+def test_an_error_in_a_macro_of_the_compilers_is_shown_where_the_file_uses_it() -> None:
+    log = "error: k.cl:2:5 <Spelling=/cache/tempfile.cl:14:28>: bit sizes greater than 128 are not supported"
+    assert with_carets(log, {"k.cl": "\nint ap_int<129> a;\n"}) == (
+        "k.cl:2:5: error: bit sizes greater than 128 are not supported\n    int ap_int<129> a;\n        ^"
+    )
 
 
 @pytest.mark.parametrize("step", [(), ("-c",)])

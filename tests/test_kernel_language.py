@@ -11,6 +11,7 @@ from struct import pack, unpack
 import pytest
 from machine import Machine, machine_of
 
+from fpgart import config
 from fpgart import opencl as cl
 from fpgart.aocx.compiler import CompileError, Options
 from fpgart.aocx.container import Container
@@ -18,6 +19,8 @@ from fpgart.aocx.errors import AocxError
 from fpgart.aocx.libraries import find_library, models_of
 from fpgart.aocx.units import compile_file
 from fpgart.board.catalogue import describe
+from fpgart.cli import aocl
+from fpgart.cli.aoc import compile_command
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.runtime.kernel import Kernel
@@ -107,6 +110,27 @@ kernel void k(global int *x) {
     x[0] = a; x[1] = b; x[2] = c; x[3] = d >> 30;
 }"""
     assert ints(board, source, 4099, 17, 9, 300) == [3, -15, 1, 300]
+
+
+def test_integers_whose_width_is_an_attribute_wrap_at_that_width(board: Machine) -> None:
+    source = """
+typedef uint __attribute__((__ap_int(4 + 4))) byte;
+kernel void k(global int *x) {
+    byte a[3] = {x[0]}; int __attribute__((__ap_int(5))) b = x[1];
+    x[0] = a[0]; x[1] = b; x[2] = sizeof(a);
+}"""
+    assert ints(board, source, 259, 17, 0) == [3, -15, 3]
+
+
+@pytest.mark.parametrize("bits", [65, 70, 71, 100, 128])
+def test_wide_integers_multiply_divide_and_compare(board: Machine, bits: int) -> None:
+    source = f"""
+kernel void k(global int *x) {{
+    ap_uint<{bits}> a = 1, c; ap_int<{bits}> b = x[0];
+    a <<= {bits - 1}; c = a + a; a >>= x[1]; b = b * x[2] / x[3] - 1;
+    x[0] = c == 0; x[1] = a >> {bits - 5}; x[2] = b; x[3] = (b < 0) + 2 * (b % 10 == -9);
+}}"""
+    assert ints(board, source, -1000000, 3, 1000003, 1000) == [1, 2, -1000003001, 1]
 
 
 def test_half_variables_are_rounded_after_each_operation(board: Machine) -> None:
@@ -294,6 +318,68 @@ def test_functions_of_libraries_run_as_their_models_say(
     made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
     program = Program.from_binary(board.context, board.devices, made.encode())
     assert unpack("i", launched(board, program, pack("i", 40), "k")) == (42,)
+
+
+def test_a_library_that_aocl_makes_runs_as_its_models_say(board: Machine, tmp_path: Path) -> None:
+    for name in ("add", "more"):
+        (tmp_path / f"{name}.cl").write_text(f"int {name}(int a, int b) {{ return a + b; }}")
+        (tmp_path / f"{name}.xml").write_text(f'<EFI_SPEC><C_MODEL><FILE name="{name}.cl"/></C_MODEL></EFI_SPEC>')
+        assert (
+            aocl.run(["library", "hdl-comp-pkg", str(tmp_path / f"{name}.xml"), "-o", f"{tmp_path}/{name}.aoco"]) == 0
+        )
+        (tmp_path / f"{name}.cl").unlink()
+    objects = [f"{tmp_path}/{name}.aoco" for name in ("add", "more")]
+    words = [
+        "library",
+        "create",
+        "-name",
+        "x",
+        "-vendor",
+        "y",
+        "-version",
+        "1.0",
+        "-o",
+        f"{tmp_path}/x.aoclib",
+        *objects,
+    ]
+    assert aocl.run(words) == 0
+    source = "int add(int, int); int more(int, int); kernel void k(global int *x) { x[0] = add(more(x[0], 1), 2); }"
+    (tmp_path / "k.cl").write_text(source)
+    options = Options(libraries=(f"-L{tmp_path}", "-lx.aoclib"))
+    made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
+    program = Program.from_binary(board.context, board.devices, made.encode())
+    assert unpack("i", launched(board, program, pack("i", 40), "k")) == (43,)
+
+
+FILLED = """
+#pragma OPENCL EXTENSION cl_intel_channels : enable
+channel int line __attribute__((depth(2)));
+kernel void fill(global int *x) { int n = 0; while (n < 100 && write_channel_nb_intel(line, n)) n++; x[0] = n; }
+kernel void drain(global int *x) { x[0] = read_channel_intel(line); }
+"""
+
+
+@pytest.mark.parametrize(("model", "chosen", "packets"), [("strict", None, 2), ("default", None, 2),
+                         ("ignore-depth", None, 100), ("strict", "ignoredepth", 100)])  # fmt: skip
+def test_channels_are_as_deep_as_the_compilation_says_unless_the_host_chooses(
+    board: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, chosen: str | None, packets: int
+) -> None:
+    if chosen:
+        monkeypatch.setenv(config.CHANNEL_DEPTH.name, chosen)
+    config.CHANNEL_DEPTH.forget()
+    (tmp_path / "k.cl").write_text(FILLED)
+    options = [f"{tmp_path}/k.cl", f"-emulator-channel-depth-model={model}", "-o", f"{tmp_path}/k.aocx"]
+    assert compile_command(["-march=emulator", *options]) == 0
+    program = Program.from_binary(board.context, board.devices, (tmp_path / "k.aocx").read_bytes())
+    assert unpack("i", launched(board, program, pack("i", 0), "fill")) == (packets,)
+    monkeypatch.undo()
+    config.CHANNEL_DEPTH.forget()
+
+
+def test_a_specification_without_a_model_makes_no_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.xml").write_text("<EFI_SPEC/>")
+    assert aocl.run(["library", "hdl-comp-pkg", str(tmp_path / "x.xml")]) == 1
+    assert "x.xml' names no C_MODEL" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -255,26 +255,6 @@ def test_programs_lie_in_the_fixed_heap_while_somebody_has_them(boards: Boards) 
     assert device.memories.free_bytes(FIXED) == free  # type: ignore[attr-defined]
 
 
-def test_a_program_stays_loaded_while_one_that_is_the_same_lives(boards: Boards) -> None:
-    machine = boards("k2h")
-    device = machine.device
-    free = device.memories.free_bytes(FIXED)  # type: ignore[attr-defined]
-    kernels = [machine.kernel(nothing, source="a" * KIB) for _ in range(3)]
-    for kernel in kernels:
-        machine.run(kernel)
-    identities = {kernel.program.identity for kernel in kernels}
-    deaths = [weakref.ref(kernel.program) for kernel in kernels]
-    del kernel
-    for death in deaths:
-        assert set(device.loaded) == identities
-        assert device.memories.free_bytes(FIXED) == free - KIB  # type: ignore[attr-defined]
-        del kernels[0]
-        wait_until(lambda death=death: death() is None)  # type: ignore[misc]
-        machine.context.reap()
-    assert (device.loaded, device.memories.free_bytes(FIXED)) == ({}, free)  # type: ignore[attr-defined]
-    assert device.mmd.traffic["program"].calls == 1
-
-
 def test_a_program_is_a_reserved_block_until_nobody_has_it(boards: Boards) -> None:
     machine = boards("k2h")
     kernel = machine.kernel(nothing, source="a" * KIB)
@@ -327,6 +307,14 @@ def test_shared_virtual_memory_is_out_of_the_dsps_reach(boards: Boards) -> None:
     svm.free(machine.context, address)
 
 
+def test_shared_virtual_memory_is_given_by_a_board_that_reaches_it(boards: Boards) -> None:
+    machine = boards("k2h", "usm_s10")
+    address = svm.allocate(machine.context, 4096, 0)
+    assert [machine.calls(device) for device in range(2)] == [{}, {"host_alloc": (1, 4096)}]
+    svm.free(machine.context, address)
+    assert machine.devices[1].mmd.traffic["free"].calls == 1
+
+
 def test_a_buffer_that_one_mapped_heap_cannot_hold_is_in_another(boards: Boards) -> None:
     machine = boards("k2h_split")
     sizes = [GIB, GIB, 4 * GIB]
@@ -334,6 +322,26 @@ def test_a_buffer_that_one_mapped_heap_cannot_hold_is_in_another(boards: Boards)
     assert [machine.bind(buffer) for buffer in buffers] == [0x8_4000_0000, 0x8_C000_0000, 0x9_0000_0000]
     with pytest.raises(MemObjectAllocationFailure):
         machine.bind(machine.buffer(5 * GIB))
+
+
+def test_a_program_stays_loaded_while_one_that_is_the_same_lives(boards: Boards) -> None:
+    machine = boards("k2h")
+    device = machine.device
+    free = device.memories.free_bytes(FIXED)  # type: ignore[attr-defined]
+    kernels = [machine.kernel(nothing, source="a" * KIB) for _ in range(3)]
+    for kernel in kernels:
+        machine.run(kernel)
+    identities = {kernel.program.identity for kernel in kernels}
+    deaths = [weakref.ref(kernel.program) for kernel in kernels]
+    del kernel
+    for death in deaths:
+        assert set(device.loaded) == identities
+        assert device.memories.free_bytes(FIXED) == free - KIB  # type: ignore[attr-defined]
+        del kernels[0]
+        wait_until(lambda death=death: death() is None)  # type: ignore[misc]
+        machine.context.reap()
+    assert (device.loaded, device.memories.free_bytes(FIXED)) == ({}, free)  # type: ignore[attr-defined]
+    assert device.mmd.traffic["program"].calls == 1
 
 
 def test_eight_tasks_run_at_once_and_no_more(boards: Boards) -> None:

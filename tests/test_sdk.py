@@ -103,10 +103,10 @@ def answer(folder: Path, *words: object, **more: str) -> str:
 
 def test_the_lines_that_are_printed_are_all_that_a_shell_needs(tmp_path: Path) -> None:
     lines = fpgart("sdk", tmp_path / "a folder")
-    script = f'{lines}which aoc aocl clocl; ls "$INTELFPGAOCLSDKROOT/host/include/CL/opencl.h"'
+    script = f'{lines}which aoc aocl clocl cl6x; ls "$INTELFPGAOCLSDKROOT/host/include/CL/opencl.h"'
     result = run("sh", "-c", script)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.count(str(tmp_path / "a folder" / "bin")) == 3
+    assert result.stdout.count(str(tmp_path / "a folder" / "bin")) == 4
 
 
 def test_every_fpga_board_has_a_package(folder: Path) -> None:
@@ -174,6 +174,14 @@ def test_run_sets_the_variables_for_its_program(tmp_path: Path, board: str, pack
 
 def test_the_tools_are_programs_for_run_itself(tmp_path: Path) -> None:
     assert fpgart("run", "--", "aocl", "ldlibs", XDG_DATA_HOME=str(tmp_path)) == "-lalteracl -lOpenCL\n"
+
+
+def test_code_for_the_dsp_itself_is_refused_with_words(folder: Path) -> None:
+    result = in_sdk(folder, "cl6x", "-mv6600", "-c", "filter.c")
+    assert result.returncode == 1
+    assert result.stderr == (
+        "cl6x: filter.c is not compiled: code for the DSP itself does not run here; say it in OpenCL C\n"
+    )
 
 
 def test_run_keeps_a_folder_that_was_laid_out_before(folder: Path) -> None:
@@ -342,6 +350,75 @@ def test_hosts_that_count_on_the_headers_of_older_compilers_are_compiled(folder:
     flags = answer(folder, "compile-config").split()
     result = run("g++", "-DCL_TARGET_OPENCL_VERSION=120", *flags, "-o", tmp_path / "host", tmp_path / "host.cpp")
     assert result.returncode == 0, result.stderr
+
+
+OLD_BINDINGS = """
+#define __CL_ENABLE_EXCEPTIONS
+#include <CL/cl.hpp>
+#include <cstdio>
+int main()
+{
+    VECTOR_CLASS<cl::Platform> platforms;
+    cl::Platform::get(&platforms);
+    VECTOR_CLASS<cl::Device> devices;
+    platforms[0].getDevices(CL_DEVICE_TYPE_ALL, &devices);
+    cl::Context context(devices);
+    const char text[] = "kernel void k(global int *x) { x[0] = 7; }";
+    cl::Program program(context, cl::Program::Sources(1, std::make_pair(text, sizeof text - 1)));
+    program.build(devices);
+    cl::CommandQueue queue(context, devices[0]);
+    cl::Buffer buffer(context, CL_MEM_READ_WRITE, 4);
+    cl::Kernel kernel(program, "k");
+    kernel.setArg(0, buffer);
+    queue.enqueueTask(kernel);
+    int x = 0;
+    queue.enqueueReadBuffer(buffer, CL_TRUE, 0, 4, &x);
+    try {
+        kernel.setArg(9, buffer);
+    } catch (const cl::Error &error) {
+        std::printf("%d %d\\n", x, error.err());
+    }
+}
+"""
+
+
+@pytest.mark.skipif(not Path("/usr/include/CL/opencl.hpp").exists(), reason="there are no C++ bindings")
+def test_hosts_in_the_cpp_bindings_of_older_sdks_are_compiled_and_run(
+    engine: Engine, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "host.cpp").write_text(OLD_BINDINGS)
+    program = tmp_path / "host"
+    flags = [*answer(folder, "compile-config").split(), "-o", program, tmp_path / "host.cpp"]
+    result = run("g++", *flags, *answer(folder, "link-config").split())
+    assert result.returncode == 0, result.stderr
+    assert fpgart("run", "--", program).split() == ["7", "-49"]
+
+
+SHARED_MEMORY = """
+#include <CL/opencl.h>
+#include <stdint.h>
+int main(void)
+{
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    char *memory;
+    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+        return 1;
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    memory = clSVMAllocAltera(context, 0, 100, 1024);
+    if (!memory || (uintptr_t)memory % 1024)
+        return 2;
+    memory[99] = 1;
+    clSVMFreeAltera(context, memory);
+    return clSetKernelArgSVMPointerAltera(NULL, 0, NULL) != CL_INVALID_KERNEL;
+}
+"""
+
+
+def test_names_of_shared_memory_before_the_standard_had_them_are_known(folder: Path, tmp_path: Path) -> None:
+    program = compiled(tmp_path, SHARED_MEMORY, answer(folder, "compile-config"), answer(folder, "link-config"))
+    assert fpgart("run", "--", program) == ""
 
 
 def test_a_hosts_own_definition_wins(folder: Path, tmp_path: Path) -> None:

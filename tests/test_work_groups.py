@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from machine import Machine, machine_of
 
 from fpgart.engine.call_graph import names_used
-from fpgart.runtime.work_groups import bound_to_groups, smaller_group
+from fpgart.engine.choice import choose_engine
+from fpgart.engine.interface import NoEngine
+from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.program import Program, link
+from fpgart.runtime.work_groups import bound_to_groups, largest_group, smaller_group
 
 FREE = {
     "global ids": "kernel void k(global int *x) { x[get_global_id(0)] = 1; }",
@@ -83,3 +89,30 @@ def test_smaller_groups_divide_the_wanted_ones_and_keep_to_the_limits(local: tup
 )
 def test_the_last_dimensions_that_do_not_fit_get_smaller(local: tuple[int, ...], found: tuple[int, ...]) -> None:
     assert smaller_group(local, 4096, (4096, 4096, 4096)) == found
+
+
+@pytest.fixture
+def dsp() -> Iterator[Machine]:
+    engine = choose_engine()
+    if isinstance(engine, NoEngine):
+        pytest.skip(engine.reason)
+    for machine in machine_of("k2h"):
+        machine.platform._engine = engine
+        yield machine
+
+
+def test_a_linked_program_that_was_loaded_from_its_binary_keeps_its_largest_groups(dsp: Machine) -> None:
+    sources = (
+        "int f(int x) { return x; }",
+        "int f(int);\nkernel void k(global int *x) { x[get_global_id(0)] = f(1); }",
+    )
+    parts = [Program(dsp.context, dsp.devices, source=source) for source in sources]
+    for part in parts:
+        part.compile(dsp.devices, "", {})
+    linked, failure = link(dsp.context, dsp.devices, "", parts)
+    assert failure is None
+    loaded = Program.from_binary(dsp.context, dsp.devices, linked.binary(dsp.device))
+    loaded.claim(dsp.devices)
+    loaded.build(dsp.devices, "")
+    assert largest_group(Kernel(loaded, "k"), dsp.device) == largest_group(Kernel(linked, "k"), dsp.device)
+    assert largest_group(Kernel(loaded, "k"), dsp.device)[0] == dsp.device.board.largest_group

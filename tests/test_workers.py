@@ -145,6 +145,7 @@ def test_beyond_those_that_there_always_are_the_keeper_decides(driver: Driver) -
     for _ in range(4):
         driver.workers.call()
     assert driver.made == (2, 1)
+    assert driver.keeper_bell.rings == 0, "it is awake"
 
 
 def test_workers_that_are_all_busy_for_a_whole_tick_become_one_more(driver: Driver) -> None:
@@ -259,6 +260,13 @@ def test_the_keeper_looks_on_while_something_is_not_due(driver: Driver) -> None:
     driver.workers.command_ready(0)
     driver.commands.now = QUIET_NS * 2
     driver.commands.transfer()
+    assert driver.keep() == TICK_S
+
+
+def test_the_keeper_looks_on_while_all_workers_are_busy_and_one_more_was_called(driver: Driver) -> None:
+    driver.commands.now = 5 * QUIET_NS
+    for _ in range(3):
+        driver.workers.call()
     assert driver.keep() == TICK_S
 
 

@@ -2,7 +2,7 @@
 """The bytes that clGetProgramInfo gives for a program and clCreateProgramWithBinary takes back.
 
 A signature, the SHA-256 of the rest, the length of a JSON header, the header (engine, options, kind
-of binary, interfaces of the kernels), then the engine's own binary.
+of binary, interfaces of the kernels, the OpenCL C as far as it is known), then the engine's own binary.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class ProgramBinary:
     options: str
     kernels: dict[str, KernelInterface]
     payload: bytes
+    listing: str | None = None
 
     def encode(self) -> bytes:
         header = json.dumps(
@@ -37,6 +38,7 @@ class ProgramBinary:
                 "kind": self.kind,
                 "options": self.options,
                 "kernels": [asdict(kernel) for kernel in self.kernels.values()],
+                "listing": self.listing,
             },
             sort_keys=True,
         ).encode()
@@ -68,6 +70,7 @@ class ProgramBinary:
             header["options"],
             {kernel.name: kernel for kernel in kernels},
             body[LENGTH.size + length :],
+            header.get("listing"),
         )
 
 

@@ -2,7 +2,8 @@
 """Libraries of `aoc -l`: a board has their circuits, a simulated one the models in OpenCL C that come with them.
 
 A library is an archive (`ar`) of objects, one object (ELF) whose sections named `...c_model` are such models, an
-object specification (XML) that names their files, or a file of OpenCL C.
+object specification (XML) that names their files, or a file of OpenCL C. `aocl library` makes objects of
+specifications, and archives of objects.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ ELF = b"\x7fELF"
 MEMBER_HEADER = 60
 SIZE_FIELD = slice(48, 58)
 MODEL = "c_model"
+SPECIFICATION = ".comp.spec.xml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,26 @@ def models_of(path: Path) -> list[Model]:
     if not found:
         raise AocxError(f"library '{path}' has no model in OpenCL C (a section '{MODEL}'), so nothing can run it")
     return found
+
+
+def packaged(specification: Path) -> Container:
+    """An object with a specification and its models; raises AocxError if there is none, or OSError."""
+    data = specification.read_bytes()
+    models = list(_specified(specification.name, data, specification.parent))
+    if not models:
+        raise AocxError(f"object specification '{specification}' names no C_MODEL, so nothing could run its functions")
+    return Container({SPECIFICATION: data} | {f".{model.name}.{MODEL}": model.text.encode() for model in models})
+
+
+def archive(members: dict[str, bytes]) -> bytes:
+    """The members by their names as `ar` keeps them; names that its headers have no room for are cut."""
+    parts = [ARCHIVE]
+    for name, data in members.items():
+        header = (
+            f"{name.encode()[:15].decode(errors='ignore') + '/':<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(data):<10}`\n"
+        )
+        parts += [header.encode(), data, b"\n" * (len(data) % 2)]
+    return b"".join(parts)
 
 
 def _models(name: str, data: bytes, folder: Path) -> Iterator[Model]:

@@ -30,7 +30,7 @@ from fpgart.engine.preprocessor import (
 )
 
 MESSAGE = re.compile(
-    r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+): "
+    r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+)(?: <Spelling=[^>]*>)?: "
     r"(?:(?P<kind2>(?:fatal )?error|warning|note): )?(?P<words>.*)"
 )
 NAMED = re.compile(r"(?:identifier|function|member named|variable|parameter|attribute) '([A-Za-z_]\w*)'")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -15,9 +15,9 @@ from fpgart import __version__, config
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import parse
 from fpgart.aocx.checks import check
-from fpgart.aocx.compiler import CompileError, Options, ignore
+from fpgart.aocx.compiler import Options, ignore
 from fpgart.aocx.container import Container
-from fpgart.aocx.errors import AocxError, of_file
+from fpgart.aocx.errors import AocxError
 from fpgart.aocx.report import as_page
 from fpgart.aocx.steps import EARLY, OBJECT, Step, early, joined, object_of, text_of, unit_of
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, Kernel
@@ -36,10 +36,12 @@ from fpgart.board.catalogue import describe, shipped, with_separate_banks
 from fpgart.board.description import BoardDescription
 from fpgart.cli.aoc_options import Answer, CommandLine, Last, UsageError, changes_nothing, read_command_line
 from fpgart.cli.board_packages import BoardPackage, default_board, describe_board, package_of
+from fpgart.cli.ending import status_of
 from fpgart.cli.sdk import INTEL_VERSION
 from fpgart.config import OptionError
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine
+from fpgart.engine.lowering import depth_pragma
 from fpgart.watch.words import in_words, times
 
 HELP = """\
@@ -68,35 +70,22 @@ the container and changes nothing.
 
 def compile_command(words: list[str]) -> int:
     """`aoc`: exit status 0; 1 with the compiler's words on stderr; 2 for a command line that makes no sense."""
-    try:
-        asked = read_command_line(words)
-        package = package_of(asked.package)
-        if asked.answer is not None or not words:
-            click.echo(answer(asked.answer or Answer.HELP, package), nl=False)
-            return 0
-        job = Job.of(asked, package)
-    except (UsageError, BoardSpecError, OptionError) as error:
-        click.echo(f"aoc: {error}", err=True)
-        return 2
-    except AocxError as error:
-        click.echo(f"aoc: {error}", err=True)
-        return 1
+    return status_of("aoc", lambda: compile_all(words), (UsageError, BoardSpecError, OptionError))
+
+
+def compile_all(words: list[str]) -> None:
+    """Do what the command line asks for; raises what status_of() tells."""
+    asked = read_command_line(words)
+    package = package_of(asked.package)
+    if asked.answer is not None or not words:
+        click.echo(answer(asked.answer or Answer.HELP, package), nl=False)
+        return
+    job = Job.of(asked, package)
     without_effect = changes_nothing(asked)
     if without_effect:
         changes = "changes" if len(without_effect) == 1 else "change"
         click.echo(f"aoc: note: {', '.join(without_effect)} {changes} nothing here", err=True)
-    try:
-        job.run()
-    except CompileError as error:
-        click.echo(str(error).rstrip() or "error: the compiler gave no reason", err=True)
-        return 1
-    except AocxError as error:
-        click.echo(f"aoc: {error}", err=True)
-        return 1
-    except OSError as error:
-        click.echo(f"aoc: {of_file(error)}", err=True)
-        return 1
-    return 0
+    job.run()
 
 
 def main() -> None:
@@ -159,7 +148,7 @@ class Job:
             for path in self.asked.sources:
                 self._write(self._checked_object(path, engine), self._target(path))
             return
-        text = self._text(engine)
+        text = with_depths(self._text(engine), self.asked.depths)
         self._tell(f"compiling for board '{self.board.name}'")
         made = compile_text(text, self.board, engine, tell_warnings if self._sources else ignore)
         target = self._target(self.asked.sources[-1])
@@ -225,6 +214,11 @@ class Job:
     def _tell(self, words: str) -> None:
         if self.asked.verbose:
             click.echo(f"aoc: {words}")
+
+
+def with_depths(text: Text, depths: str) -> Text:
+    """The text, in which it is written down how deep channels are; "" leaves that open."""
+    return replace(text, source=f"{depth_pragma(depths)}{text.source}") if depths else text
 
 
 def tell_warnings(words: str) -> None:

@@ -16,6 +16,7 @@ import click
 from fpgart import __version__
 from fpgart._native import ffi
 from fpgart.aocx import container as sections
+from fpgart.aocx import libraries
 from fpgart.aocx.checks import check
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError, of_file
@@ -254,6 +255,44 @@ def _edit(file: Path, container: Container, action: str, section: str, other: Pa
     return ""
 
 
+LIBRARY = "library hdl-comp-pkg <spec.xml> [-o <file.aoco>] | create [-name <name>] [-o <file.aoclib>] <file.aoco> ..."
+OF_LIBRARIES = ("-name", "-vendor", "-version", "-o")
+"""Options that are followed by a value; all but two of them say things that nothing here asks for."""
+
+
+def library(words: list[str]) -> str:
+    """Objects of functions that are circuits on a board, and archives of such objects."""
+    action, *rest = words or [""]
+    given, files = _named_values(rest)
+    if action == "hdl-comp-pkg" and len(files) == 1:
+        _write(Path(given.get("-o", files[0].with_suffix(".aoco").name)), libraries.packaged(files[0]).encode())
+    elif action == "create" and files:
+        members = {file.name: file.read_bytes() for file in files}
+        _write(Path(given.get("-o", given.get("-name", "lib") + ".aoclib")), libraries.archive(members))
+    else:
+        raise AoclUsageError(LIBRARY)
+    return ""
+
+
+def _named_values(words: list[str]) -> tuple[dict[str, str], list[Path]]:
+    """Options with their values, and files; raises AoclUsageError."""
+    given, files = {}, []
+    rest = iter(words)
+    for word in rest:
+        if word in OF_LIBRARIES:
+            given[word] = next(rest, "")
+        elif word.startswith("-"):
+            raise AoclUsageError(LIBRARY)
+        else:
+            files.append(Path(word))
+    return given, files
+
+
+def _write(file: Path, data: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+
+
 def _one(words: list[str], form: str) -> str:
     if len(words) != 1:
         raise AoclUsageError(form)
@@ -290,6 +329,7 @@ COMMANDS: dict[str, tuple[Command, str]] = {
     "hash": (hash_of, "<file.aocx>: the hash of source, board and options"),
     "env": (env, "<file.aocx>: what it was compiled with"),
     "binedit": (binedit, "<file> list, print, get, exists, add, set, update, create: its sections"),
+    "library": (library, "hdl-comp-pkg, create: of specifications and their models, for aoc -l"),
     "flash": (only_for_hardware, "nothing to do here"),
     "install": (only_for_hardware, "nothing to do here"),
     "uninstall": (only_for_hardware, "nothing to do here"),

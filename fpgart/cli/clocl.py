@@ -11,14 +11,15 @@ from pathlib import Path
 import click
 
 from fpgart import __version__, config
-from fpgart.aocx.compiler import CompileError, Options
+from fpgart.aocx.compiler import Options
 from fpgart.aocx.container import Container
-from fpgart.aocx.errors import AocxError, of_file
+from fpgart.aocx.errors import AocxError
 from fpgart.aocx.steps import Step, joined, object_of, unit_of
 from fpgart.aocx.units import check_text, compile_text, embedded, preprocessed, read_unit
 from fpgart.board.catalogue import describe
 from fpgart.board.keystone import partition
 from fpgart.cli.aoc import tell_warnings
+from fpgart.cli.ending import status_of
 from fpgart.engine.choice import choose_engine
 
 DEFAULT_BOARD = "k2h"
@@ -78,29 +79,20 @@ class CommandLine:
 
 def run(words: list[str]) -> int:
     """Exit status: 0, 1 with the compiler's words on stderr, 2 for a command line that makes no sense."""
-    try:
-        asked = CommandLine.read(words)
-        if "help" in asked.switches or not words:
-            click.echo(HELP, nl=False)
-        elif "version" in asked.switches:
-            click.echo(f"clocl of fpgart {__version__}, in the place of TI's OpenCL compiler 1.2.0")
-        elif not asked.files:
-            raise ClOclUsageError("there is nothing to compile: name an OpenCL C file")
-        else:
-            compile_all(asked)
-    except ClOclUsageError as error:
-        click.echo(f"clocl: {error}", err=True)
-        return 2
-    except CompileError as error:
-        click.echo(f"{str(error).rstrip()}\nCompilation failed", err=True)
-        return 1
-    except AocxError as error:
-        click.echo(f"clocl: {error}", err=True)
-        return 1
-    except OSError as error:
-        click.echo(f"clocl: {of_file(error)}", err=True)
-        return 1
-    return 0
+    return status_of("clocl", lambda: answer(words), (ClOclUsageError,), at_last="Compilation failed")
+
+
+def answer(words: list[str]) -> None:
+    """Do what the command line asks for; raises what status_of() tells."""
+    asked = CommandLine.read(words)
+    if "help" in asked.switches or not words:
+        click.echo(HELP, nl=False)
+    elif "version" in asked.switches:
+        click.echo(f"clocl of fpgart {__version__}, in the place of TI's OpenCL compiler 1.2.0")
+    elif not asked.files:
+        raise ClOclUsageError("there is nothing to compile: name an OpenCL C file")
+    else:
+        compile_all(asked)
 
 
 def compile_all(asked: CommandLine) -> None:

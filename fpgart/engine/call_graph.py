@@ -46,7 +46,7 @@ def _functions(text: str) -> dict[str, set[str]]:
     for token in TOKEN.findall(text):
         if token == "{":
             if not depth:
-                name = _declared(head)
+                name = function_named(head)
                 found.setdefault(name, set()).update(head)
             depth += 1
         elif token == "}":
@@ -62,7 +62,7 @@ def _functions(text: str) -> dict[str, set[str]]:
     return found
 
 
-def _declared(head: list[str]) -> str:
+def function_named(head: list[str]) -> str:
     """The name of the function whose head this is; "" for anything else in front of a brace."""
     depth, name, before = 0, "", ""
     for token in head:

@@ -26,7 +26,7 @@ APINT_HEADER = "ihc_apint.h"
 WIDEST_APINT = 64
 """Up to here, ihc_apint.h has names such as int24_t."""
 STANDARD_INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
-APINT = re.compile(r"\bap_u?int\b|\bihc_apint\b")
+APINT = re.compile(r"\b(?:__)?ap_u?int\b|\bihc_apint\b")
 CHANNEL = re.compile(r"\b(?:channel|pipe)\b")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
 HINTS = (
@@ -37,6 +37,11 @@ PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?:{HINTS})\b[^\n]*", re.MULTIL
 OPERATOR_PRAGMA = re.compile(rf'_Pragma\s*\(\s*"(?:unroll|{HINTS})\b[^"\n]*"\s*\)')
 UNROLL_ATTRIBUTE = re.compile(r"__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\([^()\n]*\))?\s*\)\)")
 AP_INT = re.compile(r"\bap_(u?)int\s*<([^<>;{}\n]*)>")
+AP_INT_ATTRIBUTE = re.compile(
+    r"\b(?P<type>(?:unsigned\s+|signed\s+)?(?:char|short|int|long)|u(?:char|short|int|long))\s+"
+    r"__attribute(?:__)?\s*\(\(\s*__ap_int\s*\((?P<bits>[^()]*)\)\s*\)\)"
+)
+"""How headers of releases before 18 had them made."""
 WORD = re.compile(r"[A-Za-z_]\w*")
 HALF = re.compile(r"\bhalf(?:2|3|4|8|16)?\b")
 HALF_EXTENSION = "cl_khr_fp16"
@@ -174,7 +179,7 @@ def translate(
         text = preprocess(source, MAIN_FILE, includes, read.defines, compiler.macros(options)).text
         options = shlex.join(read.others)
     macros = dict((*each.partition("=")[::2],) for each in read.defines)
-    text = AP_INT.sub(r"__fpgart_\1int(\2)", without_large_unrolling(without_hints(text), macros))
+    text = with_ap_int(without_large_unrolling(without_hints(text), macros))
     if everything:
         text = with_local_variables(text)
     lowered = lower(text, compiler.table) if compiler.table is not None else None
@@ -182,6 +187,16 @@ def translate(
     if lowered is None:
         return Translation(f"{prelude}{COMPUTE_ID}#line 1\n{text}", options, text)
     return Translation(prelude + lowered.source, options, text, lowered)
+
+
+def with_ap_int(text: str) -> str:
+    """The text with integers of any width in words of the compiler's."""
+
+    def of_attribute(found: re.Match[str]) -> str:
+        kind = "uint" if found["type"].startswith("u") else "int"
+        return f"__fpgart_{kind}({found['bits'].strip()})" + "\n" * found[0].count("\n")
+
+    return AP_INT.sub(r"__fpgart_\1int(\2)", AP_INT_ATTRIBUTE.sub(of_attribute, text))
 
 
 def without_hints(text: str) -> str:

@@ -6,7 +6,7 @@ program (engine/lowering.py), and a container has to hold all that its source in
 as it is behind the macros, on machines without any compiler.
 
 Several inputs become one text. Each begins with no macros but its own, as if it were compiled alone; what a header
-declares is in the text once.
+declares is in the text once, and names that only one of them knows do not clash (engine/file_scope.py).
 
 Macros of the engine's compiler (`predefined`) count in conditions and stay in the text, where the compiler
 puts them in itself. A #line says where a line comes from, whenever that cannot be counted.
@@ -18,9 +18,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from fpgart.engine.file_scope import without_clashes
 
 ELIDED = "\x01"
 """Stands for the end of a line that a comment or a backslash takes away."""
@@ -224,9 +226,13 @@ def preprocess_all(
 ) -> Preprocessed:
     """The text of all inputs; `files` gets what was read, also if that fails. Raises as preprocess() does."""
     work = _Preprocessor(predefined, {} if files is None else files)
+    bounds = [0]
     for each in inputs:
         work.run(each)
-    return Preprocessed(with_line_numbers(work.lines), work.files, work.found)
+        bounds.append(len(work.lines))
+    texts = without_clashes([[line.text for line in work.lines[begin:end]] for begin, end in pairwise(bounds)])
+    lines = [line._replace(text=text) for line, text in zip(work.lines, chain.from_iterable(texts), strict=True)]
+    return Preprocessed(with_line_numbers(lines), work.files, work.found)
 
 
 def with_line_numbers(lines: Iterable[Written]) -> str:

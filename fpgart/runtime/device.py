@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemorySystem, Region
-from fpgart.board.mmd import BoardError, Capability, Info, Mmd
+from fpgart.board.mmd import SHARED_VIRTUAL_MEMORY, BoardError, Capability, Info, Mmd, OfflineInfo
 from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
 from fpgart.runtime.occupancy import Occupancy
@@ -96,9 +96,10 @@ class Device:
         )
         self.loaded: dict[str, Block | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
+        self.has_svm = bool(int(mmd.get_offline_info(OfflineInfo.MEM_TYPES_SUPPORTED)) & SHARED_VIRTUAL_MEMORY)
+        """Whether its kernels reach memory of the host by the host's own addresses."""
         self.programs: Living[Program] = Living()
         """Those that it may be loaded with, if it keeps several."""
-        self.has_svm = mmd.description.has_svm
         self.cores = mmd.description.cores
         """How many tasks can run at once; 0 for no limit."""
         self.contexts: Living[Context] = Living()

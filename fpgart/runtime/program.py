@@ -394,6 +394,8 @@ class Program:
         """All the OpenCL C that it is made of; None where some of it is not known."""
         if self.source is not None:
             return self.source
+        if self._loaded is not None:
+            return self._loaded.listing
         return "\n".join(part or "" for part in self._parts) if self._parts and None not in self._parts else None
 
     def locations(self) -> dict[str, tuple[str, ...]]:
@@ -427,8 +429,9 @@ class Program:
             return self._container
         engine = self.context.platform.engine
         kernels = self.interfaces() if self.executable else self.known()
+        made_with = f"{engine.name} {engine.version}"
         return ProgramBinary(
-            f"{engine.name} {engine.version}", build.kind, build.options, kernels, self._program().binary()
+            made_with, build.kind, build.options, kernels, self._program().binary(), self.listing
         ).encode()
 
 

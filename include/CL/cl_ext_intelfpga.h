@@ -62,6 +62,9 @@ extern "C" {
 #define clReportLiveObjectsAltera clReportLiveObjectsIntelFPGA
 #define clGetBoardExtensionFunctionAddressAltera clGetBoardExtensionFunctionAddressIntelFPGA
 #define clGetProfileInfoAltera clGetProfileInfoIntelFPGA
+#define clSVMAllocAltera clSVMAlloc
+#define clSVMFreeAltera clSVMFree
+#define clSetKernelArgSVMPointerAltera clSetKernelArgSVMPointer
 
 /* Bits of a device exception */
 typedef cl_uint CL_EXCEPTION_TYPE_INTEL;

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`cl6x`, the C compiler for TI's DSP: Makefiles of TI's hosts look for it, also those that do not need it.
+
+It compiles nothing: no engine runs code for the DSP.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+def main() -> None:
+    """Entry point of the program `cl6x`."""
+    sources = [word for word in sys.argv[1:] if not word.startswith("-")]
+    what = ", ".join(sources) or "nothing"
+    click.echo(f"cl6x: {what} is not compiled: code for the DSP itself does not run here; say it in OpenCL C", err=True)
+    sys.exit(1)

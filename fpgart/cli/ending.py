@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the compilers end: an exit status, and one sentence or the compiler's words on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from fpgart.aocx.compiler import CompileError
+from fpgart.aocx.errors import AocxError, of_file
+
+FAILED = 1
+MISUSED = 2
+Errors = tuple[type[Exception], ...]
+
+
+def status_of(tool: str, work: Callable[[], None], misused: Errors, *, at_last: str = "") -> int:
+    """0; 1 with what went wrong; 2 for what is wrong with the command line, which the errors `misused` say.
+
+    `at_last` is a line that follows the compiler's words.
+    """
+    try:
+        work()
+    except misused as error:
+        click.echo(f"{tool}: {error}", err=True)
+        return MISUSED
+    except CompileError as error:
+        words = str(error).rstrip() or "error: the compiler gave no reason"
+        click.echo("\n".join(filter(None, (words, at_last))), err=True)
+        return FAILED
+    except AocxError as error:
+        click.echo(f"{tool}: {error}", err=True)
+        return FAILED
+    except OSError as error:
+        click.echo(f"{tool}: {of_file(error)}", err=True)
+        return FAILED
+    return 0
