@@ -392,7 +392,7 @@ def test_a_context_that_dies_takes_no_lock(boards: Boards) -> None:
 
     assert within(10, destroy)
     assert machine.device.bytes_in_use() == made.size
-    machine.context.reap()
+    machine.scheduler.reaper.reap()
     assert machine.device.bytes_in_use() == 0
 
 
@@ -419,6 +419,6 @@ def test_the_callbacks_of_a_context_come_last_registered_first_and_before_its_me
         context.when_destroyed(lambda name=name: seen.append((name, machine.device.bytes_in_use() > 0)))  # type: ignore[misc]
     del context
     assert seen == []
-    machine.context.reap()
+    machine.scheduler.reaper.reap()
     assert seen == [("second", True), ("first", True)]
     assert machine.device.bytes_in_use() == 0

@@ -95,6 +95,8 @@ def host_released(handle: int) -> None:
     reaper = context.reaper if context is not None else None
     context = None  # it may die with the item
     if sys.getrefcount(item) == 2:
+        if kind is Context:
+            item.seen_to = True  # its callbacks have returned when this call does
         item = None
         _forget(handle, kind)
     else:

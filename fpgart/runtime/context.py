@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fpgart.errors import CLError
+from fpgart.runtime.reaper import Reaper
 from fpgart.runtime.registry import AddressRegistry, Living
 from fpgart.runtime.usm import give_back
 
@@ -37,7 +38,9 @@ class Context:
         self.scheduler = platform.scheduler
         self.devices = devices
         self.properties = properties
-        self.reaper = platform.scheduler.reaper
+        self.reaper = Reaper()
+        self.seen_to = False
+        """Whoever destroys it sees to what it leaves, at once."""
         self.placing = threading.Lock()
         """Guards which blocks and mappings the context's buffers have."""
         self.compiler_mode = 4
@@ -87,6 +90,8 @@ class Context:
     def __del__(self) -> None:
         self.reaper.extend(reversed(self._destructors))
         self.reaper.append(partial(give_back_all, self.usm))
+        if not self.seen_to:
+            self.scheduler.reaper.append(self.reaper.reap)
 
 
 def give_back_all(allocations: AddressRegistry[UsmAllocation]) -> None:

@@ -54,7 +54,7 @@ def load_into_memory(device: Device, program: Program) -> None:
 
 def unload_after(program: Program, device: Device) -> None:
     """Have the board forget a program when it dies; the next one that is the same takes its place."""
-    forget = device.scheduler.reaper.append  # programs die anywhere, also where the board's memory is locked
+    forget = program.context.reaper.append  # programs die anywhere, also where the board's memory is locked
     weakref.finalize(program, forget, partial(hand_on, device, program.identity)).atexit = False
 
 

@@ -48,7 +48,7 @@ class Scheduler:
         self.host_ready = self.new_ready_list(ends_by_itself=True)
         """Ready commands that touch host memory only."""
         self.reaper = Reaper()
-        """What dead objects have left; every thread that has run a command sees to it."""
+        """What dead contexts have left; every thread that forgets a command sees to it."""
         self._workers = Workers(self._lock, self._threads, self._ready, self._run_where_it_may, self.reaper.reap)
         self._still = self._threads.bell()
         self._waits_for_still = 0
