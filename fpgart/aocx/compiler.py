@@ -30,10 +30,12 @@ from fpgart.aocx.system import (
     Memory,
     TypeQualifier,
 )
+from fpgart.board.csr import register_bytes
 from fpgart.board.description import BoardDescription
 from fpgart.engine.interface import (
     ArgumentInterface,
     BuildFailed,
+    BuiltProgram,
     Engine,
     EngineKernel,
     KernelInterface,
@@ -101,11 +103,7 @@ def compile_source(
     interfaces = with_places(built.kernels({}), buffer_locations(source, options.text()))
     if not interfaces:
         raise CompileError("error: the source has no kernel")
-    attributes = kernel_attributes(source, options.text())
-    kernels = tuple(
-        _kernel(index, interface, built.kernel(name), attributes.get(name, {}))
-        for index, (name, interface) in enumerate(sorted(interfaces.items()))
-    )
+    kernels = describe_kernels(interfaces, built, source, options.text())
     name = sections.EMULATOR_BOARD if options.emulator else board.name
     system = Autodiscovery(NO_IDENTITY, name, memories_of(board), kernels, host_pipes=_host_pipes(interfaces.values()))
     if not options.emulator:
@@ -167,14 +165,29 @@ def memories_of(board: BoardDescription) -> tuple[Memory, ...]:
     )
 
 
+def describe_kernels(
+    interfaces: dict[str, KernelInterface], built: BuiltProgram, source: str, options: str
+) -> tuple[Kernel, ...]:
+    """The kernels of a built program as autodiscovery tells them, each with registers of its own."""
+    attributes = kernel_attributes(source, options)
+    kernels: list[Kernel] = []
+    address = 0
+    for name, interface in sorted(interfaces.items()):
+        kernels.append(_kernel(address, interface, built.kernel(name), attributes.get(name, {})))
+        address += kernels[-1].csr_bytes
+    return tuple(kernels)
+
+
 def _kernel(
-    index: int, interface: KernelInterface, engine_kernel: EngineKernel, attributes: dict[str, tuple[int, ...]]
+    csr_address: int, interface: KernelInterface, engine_kernel: EngineKernel, attributes: dict[str, tuple[int, ...]]
 ) -> Kernel:
     single = attributes.get("max_global_work_dim", (3,))[0] == 0
+    arguments = tuple(_argument(i, argument, engine_kernel) for i, argument in enumerate(interface.arguments))
     return Kernel(
         interface.name,
-        tuple(_argument(i, argument, engine_kernel) for i, argument in enumerate(interface.arguments)),
-        csr_address=index * 256,
+        arguments,
+        csr_address=csr_address,
+        csr_bytes=register_bytes(sum(argument.size for argument in arguments)),
         work_group_invariant=single,
         vector_lanes=attributes.get("num_simd_work_items", (1,))[0],
         required_work_group_size=interface.required_work_group_size,
