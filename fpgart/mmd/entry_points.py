@@ -68,7 +68,6 @@ class EntryPoints:
 
     def get_offline_info(self, number: int, size: int, value: int, size_ret: Any) -> None:
         query = _query(OfflineInfo, number)
-        self._calls.note("get_offline_info", 0, query=query.name)
         _answer(_encoded(self._library.offline_info(query)), query.name, size, value, size_ret)
 
     def get_info(self, handle: int, number: int, size: int, value: int, size_ret: Any) -> None:

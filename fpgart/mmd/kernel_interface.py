@@ -11,11 +11,14 @@ from struct import Struct
 from fpgart import log
 from fpgart.aocx.system import Kernel
 from fpgart.board import csr
+from fpgart.board.invocation import FIXED
 from fpgart.mmd.errors import MmdError
 from fpgart.mmd.under_way import UnderWay
 
 WORD = Struct("<I")
 OUT_OF_RESET = 1
+ONE_ITEM = (1, 1, *(1,) * 9, *(0,) * 3)
+"""What the fixed part of an invocation image is after programming; hosts write it where theirs differs."""
 
 
 class KernelRegisters:
@@ -34,16 +37,16 @@ class KernelRegisters:
         self._lock = threading.Lock()
         self._bytes = bytearray(kernel.csr_bytes)
         self._waiting: deque[bytes] = deque()
-        self._works = False
+        self._launches = 0
         self._finished = 0
-        self._age = 0
+        FIXED.pack_into(self._bytes, csr.IMAGE, *ONE_ITEM)
 
     def read(self, at: int, size: int) -> bytes:
         if at < csr.PROFILE_END and at + size > csr.PROFILE_DATA:
             raise MmdError(f"kernel '{self.kernel.name}' has no performance counters (its register {at:#x})")
         with self._lock:
             status = csr.KERNEL_VERSION << csr.VERSION_SHIFT
-            status |= (csr.DONE if self._finished else 0) | (csr.RUNNING if self._works else 0)
+            status |= (csr.DONE if self._finished else 0) | (csr.RUNNING if self._launches else 0)
             WORD.pack_into(self._bytes, csr.STATUS, status)
             WORD.pack_into(self._bytes, csr.FINISH_COUNTER, self._finished)
             found = bytes(self._bytes[at : at + size])
@@ -60,32 +63,25 @@ class KernelRegisters:
     def _start(self) -> None:
         """One more launch, of the image as it is now."""
         name, most = self.kernel.name, self.kernel.fast_launch_depth + 1
-        if len(self._waiting) + self._works >= most:
-            raise MmdError(
-                f"kernel '{name}' is started while {most} launches of it, which is all it takes, are not over"
-            )
+        if self._launches == most:
+            raise MmdError(f"kernel '{name}' takes {most} launches at a time, and is started once more")
         self._waiting.append(bytes(self._bytes[csr.IMAGE :]))
+        self._launches += 1
         self._under_way.begin()
-        if not self._works:
-            self._works = True
-            threading.Thread(target=self._work, args=(self._age,), name=f"fpgart {name}", daemon=True).start()
+        if self._launches == 1:
+            threading.Thread(target=self._work, name=f"fpgart {name}", daemon=True).start()
 
-    def _work(self, age: int) -> None:
-        while True:
+    def _work(self) -> None:
+        """Run what waits, one after the other; the thread ends with the last launch."""
+        left = 1
+        while left:
+            self._launch(self._waiting.popleft())
             with self._lock:
-                if not self._waiting:
-                    self._works = False
-                    return
-                image = self._waiting.popleft()
-            try:
-                self._launch(image)
-            finally:
-                with self._lock:
-                    counts = age == self._age
-                    self._finished += counts
-                if counts:
-                    self._interrupt()
-                self._under_way.end()
+                self._finished += 1
+                self._launches -= 1
+                left = self._launches
+            self._interrupt()
+            self._under_way.end()
 
     def _launch(self, image: bytes) -> None:
         """Boards know no kernel that fails: what went wrong is told, and the host sees an end."""
@@ -157,8 +153,8 @@ class KernelInterface:
             if _within(address, size, begin, room):
                 return registers, address - begin
         raise MmdError(
-            f"no kernel has {size} bytes of registers at {address:#x} (segment {self._segment:#x}, offset {offset:#x}); "
-            f"the board is programmed with {len(self._kernels)} kernels"
+            f"no kernel has {size} bytes of registers at {address:#x} (segment {self._segment:#x}, offset {offset:#x}) "
+            f"among the {len(self._kernels)} that the board is programmed with"
         )
 
 

@@ -78,7 +78,8 @@ class Library:
 
     def shut_down(self) -> bool:
         """The process ends: whether everything has come to its end."""
-        return all([board.shut_down() for board in list(self._open.values())])
+        ended = [board.shut_down() for board in list(self._open.values())]
+        return all(ended)
 
     def _make_engine(self) -> Engine:
         return self._engine
