@@ -264,6 +264,63 @@ static void on_two_devices(void)
     receive(0, in, 2);
 }
 
+static void copied_between_devices(void)
+{
+    cl_mem in = buffer(CL_MEM_READ_WRITE, NULL), out = buffer(CL_MEM_READ_WRITE, NULL);
+    send(0, in);
+    send(1, out);
+    MUST(clEnqueueCopyBuffer(queues[1], in, out, 0, 0, BYTES, 0, NULL, NULL));
+    receive(1, out, 0);
+}
+
+static void places_of_arguments(void)
+{
+    cl_mem in = buffer(CL_MEM_READ_WRITE, NULL), out = buffer(CL_MEM_READ_WRITE, NULL);
+    send(0, in);
+    send(0, out);
+    add(0, kernels[0], in, out, 1);
+    add(0, kernels[0], in, out, 2);
+    receive(0, out, 2);
+    add(0, kernels[0], out, in, 1);
+    receive(0, in, 3);
+}
+
+static void blocks_of_many_sizes(void)
+{
+    enum { MANY = 8 };
+    cl_mem made[MANY];
+    cl_int status;
+    for (size_t round = 0; round < 3; round++)
+        for (size_t i = round; i < MANY; i += round + 1) {
+            if (round > 0)
+                MUST(clReleaseMemObject(made[i]));
+            made[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, 700 * (i + 1) * (3 - round), NULL,
+                                     &status);
+            must(status, "clCreateBuffer");
+            MUST(clEnqueueWriteBuffer(queues[0], made[i], CL_TRUE, 0, 64, data, 0, NULL, NULL));
+        }
+}
+
+static void rows_that_touch(void)
+{
+    const size_t origin[3] = {0, 0, 0}, region[3] = {1024, 4, 2};
+    cl_mem in = buffer(CL_MEM_READ_WRITE, NULL);
+    MUST(clEnqueueWriteBufferRect(queues[0], in, CL_TRUE, origin, origin, region, 1024, 8192, 1024,
+                                  4096, data, 0, NULL, NULL));
+    MUST(clEnqueueReadBufferRect(queues[0], in, CL_TRUE, origin, origin, region, 1024, 8192, 1024,
+                                 4096, got, 0, NULL, NULL));
+    must(memcmp(got, data, 8192), "the rectangle");
+}
+
+static void parts_that_are_written_and_copied(void)
+{
+    cl_mem in = buffer(CL_MEM_READ_WRITE, NULL), out = buffer(CL_MEM_READ_WRITE, NULL);
+    MUST(clEnqueueWriteBuffer(queues[0], in, CL_TRUE, 100, 400, data, 0, NULL, NULL));
+    MUST(clEnqueueCopyBuffer(queues[0], in, out, 100, 900, 400, 0, NULL, NULL));
+    MUST(clEnqueueReadBuffer(queues[0], out, CL_TRUE, 900, 400, got, 0, NULL, NULL));
+    must(memcmp(got, data, 400), "the part");
+}
+
 /* Unified shared memory */
 
 static void *extension(const char *name)
@@ -295,6 +352,8 @@ static void device_allocations(void)
     must(status, "clDeviceMemAllocINTEL");
     void *out = allocate(context, devices[0], NULL, BYTES, 0, &status);
     must(status, "clDeviceMemAllocINTEL");
+    clEnqueueMemFillINTEL_fn fill = (clEnqueueMemFillINTEL_fn)extension("clEnqueueMemFillINTEL");
+    MUST(fill(queues[0], out, data, 16, BYTES, 0, NULL, NULL));
     MUST(copy(queues[0], CL_TRUE, in, data, BYTES, 0, NULL, NULL));
     launch_on_pointers(in, out, 1);
     MUST(copy(queues[0], CL_TRUE, in, out, BYTES, 0, NULL, NULL));
@@ -340,6 +399,11 @@ static const struct {
     HOST(migrated_to_the_host),
     HOST(programs_in_turn),
     HOST(on_two_devices),
+    HOST(copied_between_devices),
+    HOST(places_of_arguments),
+    HOST(blocks_of_many_sizes),
+    HOST(rows_that_touch),
+    HOST(parts_that_are_written_and_copied),
     HOST(device_allocations),
     HOST(host_and_shared_allocations),
 };

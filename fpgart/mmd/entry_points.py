@@ -95,7 +95,7 @@ class EntryPoints:
             self._calls.note("interrupt", handle=handle)
             lib.mmd_tell_interrupt(function, handle, data)
 
-        self._library.board(handle).handlers.interrupt = tell if function else None
+        self._library.board(handle).notices.on_interrupt = tell if function else None
         self._calls.note("set_interrupt_handler", 0, handle=handle)
 
     def set_device_interrupt_handler(self, handle: int, function: int, data: int) -> None:
@@ -111,11 +111,11 @@ class EntryPoints:
             self._calls.note("status", handle=handle, status=status)
             lib.mmd_tell_status(function, handle, data, operation, status)
 
-        self._library.board(handle).handlers.status = tell if function else None
+        self._library.board(handle).notices.on_status = tell if function else None
         self._calls.note("set_status_handler", 0, handle=handle)
 
     def yield_(self, handle: int) -> int:
-        return int(self._library.board(handle).mmd.yield_now())
+        return int(self._library.board(handle).notices.tell())
 
     # Transfers
 

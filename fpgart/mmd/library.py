@@ -50,7 +50,9 @@ class Library:
         with self._lock:
             if handle in self._open:
                 raise MmdError(f"board '{name}' is open already")
-            self._open[handle] = OpenBoard(SimulatedBoard(self._boards[handle]), self.host_memory, self._make_engine)
+            self._open[handle] = OpenBoard(
+                SimulatedBoard(self._boards[handle]), self.host_memory, lambda: self._engine, self._engine_grew
+            )
         return handle
 
     def board(self, handle: int) -> OpenBoard:
@@ -81,11 +83,7 @@ class Library:
         ended = [board.shut_down() for board in list(self._open.values())]
         return all(ended)
 
-    def _make_engine(self) -> Engine:
-        return self._engine
-
     @cached_property
     def _engine(self) -> Engine:
-        engine = choose_engine()
-        self._engine_grew()
-        return engine
+        """Opened by the first board that is programmed."""
+        return choose_engine()

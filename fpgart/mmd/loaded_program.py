@@ -20,16 +20,34 @@ SizedArgument = tuple[int, int, int | bytes]
 
 
 class LoadedProgram:
-    """The kernels of an image, built. `place` says where in this process a pointer of the host's leads."""
+    """The kernels of an image, built.
 
-    def __init__(self, kernels: tuple[Kernel, ...], built: BuiltProgram, place: Callable[[int], int]) -> None:
+    `place` says where in this process a pointer of the host's leads; `engine_grew` is called when the engine may have
+    registered handlers for the end of the process.
+    """
+
+    def __init__(
+        self,
+        kernels: tuple[Kernel, ...],
+        built: BuiltProgram,
+        place: Callable[[int], int],
+        engine_grew: Callable[[], None],
+    ) -> None:
         self.kernels = kernels
         self._built = built
         self._place = place
+        self._engine_grew = engine_grew
         self._network = built.network()
 
     @classmethod
-    def load(cls, image: bytes, board: BoardDescription, engine: Engine, place: Callable[[int], int]) -> LoadedProgram:
+    def load(
+        cls,
+        image: bytes,
+        board: BoardDescription,
+        engine: Engine,
+        place: Callable[[int], int],
+        engine_grew: Callable[[], None],
+    ) -> LoadedProgram:
         """The program of an image (.acl.fpga.bin of an .aocx); raises MmdError."""
         if not image.startswith(SIGNATURE):
             raise MmdError(
@@ -45,7 +63,8 @@ class LoadedProgram:
             source = binary.payload.decode(errors="surrogateescape")
             built = engine.from_source(source)
             built.build(board.build_options(binary.options))
-            return cls(describe_kernels(binary.kernels, built, source, binary.options), built, place)
+            engine_grew()
+            return cls(describe_kernels(binary.kernels, built, source, binary.options), built, place, engine_grew)
         except BuildFailed as failed:
             raise MmdError(f"engine '{engine.name}' does not build the image's source: {failed.log}") from None
         except CLError as error:
@@ -59,13 +78,17 @@ class LoadedProgram:
         local[0] *= kernel.vector_lanes
         arguments = pack_arguments(self._arguments(kernel, image))
         try:
-            self._built.kernel(kernel.name).launch(
+            engine_kernel = self._built.kernel(kernel.name)
+            engine_kernel.launch(
                 arguments,
                 dimensions,
                 SIZES.pack(*offset, *total, *local),
                 not kernel.work_group_invariant,
                 network=self._network,
             )
+            if not engine_kernel.launched:
+                engine_kernel.launched = True
+                self._engine_grew()
         except CLError as error:
             raise MmdError(str(error)) from None
 

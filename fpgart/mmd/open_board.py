@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from fpgart import config, log
 from fpgart._native import ffi
@@ -16,31 +14,25 @@ from fpgart.board.description import BoardDescription, GlobalMemory
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.mmd import BoardError, Info, Mmd
 from fpgart.engine.interface import Engine
-from fpgart.mmd.errors import FAILURE, MmdError
+from fpgart.mmd.errors import MmdError
 from fpgart.mmd.host_memory import HostMemory
 from fpgart.mmd.kernel_interface import KernelInterface
 from fpgart.mmd.loaded_program import LoadedProgram
+from fpgart.mmd.notices import Notices
 from fpgart.mmd.under_way import UnderWay
-
-
-@dataclass(slots=True)
-class Handlers:
-    """What the host wants to be told. Boards tell one thing after the other."""
-
-    interrupt: Callable[[], None] | None = None
-    status: Callable[[int, int], None] | None = None
-    """Takes the handle of an operation and its status."""
 
 
 class OpenBoard:
     """One board from aocl_mmd_open to aocl_mmd_close; methods raise MmdError or BoardError."""
 
-    def __init__(self, mmd: Mmd, host_memory: HostMemory, engine: Callable[[], Engine]) -> None:
+    def __init__(
+        self, mmd: Mmd, host_memory: HostMemory, engine: Callable[[], Engine], engine_grew: Callable[[], None]
+    ) -> None:
         self.mmd = mmd
-        self.handlers = Handlers()
+        self.notices = Notices()
         self._host_memory = host_memory
         self._engine = engine
-        self._telling = threading.RLock()
+        self._engine_grew = engine_grew
         self._under_way = UnderWay()
         self._program: LoadedProgram | None = None
         self._registers = KernelInterface(
@@ -51,7 +43,7 @@ class OpenBoard:
         )
         self._memory_interface = mmd.get_info(Info.MEMORY_INTERFACE)
         self._kernel_interface = mmd.get_info(Info.KERNEL_INTERFACES)
-        mmd.set_interrupt_handler(self._kernel_ended)
+        mmd.set_interrupt_handler(self.notices.interrupt)
         mmd.set_status_handler(self._transfer_ended)
         mmd.open()
 
@@ -102,29 +94,21 @@ class OpenBoard:
             transfer()
             return
         self._under_way.begin()
+        self.notices.begin(operation)
         self.mmd.start(operation, lambda: _told(transfer))
-
-    # What the host is told
 
     def _transfer_ended(self, operation: int, error: BoardError | None) -> None:
         if error is not None:
             log.warning(f"the transfer of operation {operation:#x} failed: {error}")
-        with self._telling:
-            if self.handlers.status is not None:
-                self.handlers.status(operation, 0 if error is None else FAILURE)
+        self.notices.end(operation, failed=error is not None)
         self._under_way.end()
-
-    def _kernel_ended(self) -> None:
-        with self._telling:
-            if self.handlers.interrupt is not None:
-                self.handlers.interrupt()
 
     # Kernels
 
     def program(self, image: bytes, *, preserve: bool) -> None:
         """Load the image of an .aocx; memory keeps its contents in any case."""
         self._refuse_while_busy("programmed")
-        loaded = LoadedProgram.load(image, self.mmd.description, self._engine(), self._place)
+        loaded = LoadedProgram.load(image, self.mmd.description, self._engine(), self._place, self._engine_grew)
         self.mmd.program(image, preserve=preserve)
         self._stop_program()
         self._program = loaded
@@ -164,7 +148,6 @@ class OpenBoard:
 
     def shut_down(self) -> bool:
         """The process ends: whether everything has come to its end."""
-        self.handlers = Handlers()
         self._stop_program()
         return self._under_way.wait(config.EXIT_TIMEOUT.value)
 

@@ -203,6 +203,34 @@ static void the_end_of_a_transfer_with_a_handle_is_told(char **arguments)
     must_be(ended_op == &read_op && memcmp(sent, got, BYTES) == 0, "its bytes are there");
 }
 
+static void a_handle_of_several_transfers_is_told_once(char **arguments)
+{
+    enum { ROWS = 16, ROW = BYTES / ROWS };
+    int op;
+    open_board(arguments[0]);
+    set_status_handler(board, transfer_ended, sent);
+    for (size_t row = 0; row < ROWS; row++)
+        must_be(write(board, &op, ROW, (char *)sent + row * ROW, memory, begin + row * ROW) == 0,
+                "a row begins");
+    await(&ended, 1);
+    must_be(read(board, NULL, BYTES, got, memory, begin) == 0 && memcmp(sent, got, BYTES) == 0,
+            "all rows are there");
+    for (int i = 0; i < 20; i++)
+        yield(board);
+    must_be(ended == 1, "nothing more is told");
+}
+
+static void handlers_are_called_by_who_yields(char **arguments)
+{
+    int op;
+    open_board(arguments[0]);
+    set_status_handler(board, transfer_ended, sent);
+    must_be(write(board, &op, BYTES, sent, memory, begin) == 0, "a write begins");
+    usleep(50000);
+    must_be(ended == 0, "nobody else is told");
+    must_be(yield(board) != 0 && ended == 1, "the end was waiting");
+}
+
 static void blocking_calls_tell_the_status_handler_nothing(char **arguments)
 {
     open_board(arguments[0]);
@@ -437,6 +465,8 @@ static const struct {
     RULE(an_answer_without_room_is_refused_and_its_size_told),
     RULE(what_is_written_is_read_and_copied),
     RULE(the_end_of_a_transfer_with_a_handle_is_told),
+    RULE(a_handle_of_several_transfers_is_told_once),
+    RULE(handlers_are_called_by_who_yields),
     RULE(blocking_calls_tell_the_status_handler_nothing),
     RULE(addresses_that_no_memory_has_are_refused),
     RULE(a_board_that_was_closed_can_be_opened_again),
