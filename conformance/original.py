@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fpgart.board.device_address import DeviceAddress
+from fpgart.cli.registration import board_folder
 from fpgart.watch import report
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "conformance" / "c" / "board_traffic.c"
-MMD = ROOT / "fpgart" / "libfpgart_mmd.so"
 FPGART = [sys.executable, "-m", "fpgart.cli"]
 HOSTS = re.findall(r"HOST\((\w+)\),", SOURCE.read_text())
 TWO_BOARDS = "usm_s10,usm_s10"
@@ -111,7 +111,6 @@ class Comparison:
         compile_host = ["cc", "-O1", f"-I{ROOT / 'include'}", SOURCE]
         self._call(*compile_host, "-o", "original", runtime, f"-Wl,-rpath,{runtime.parent}")
         self._call(*compile_host, "-o", "ours", "-lOpenCL")
-        (folder / "fpgart.fcd").write_text(f"{MMD}\n")
 
     def _load(self, host: str) -> list[str]:
         """The two .aocx files of a host, which differ in an option."""
@@ -144,7 +143,7 @@ class Comparison:
         """The host on the original runtime."""
         calls = self._folder / "calls"
         calls.write_text("")
-        variables = {"FPGART_MMD_CALLS": calls, "ACL_BOARD_VENDOR_PATH": self._folder}
+        variables = {"FPGART_MMD_CALLS": calls, "ACL_BOARD_VENDOR_PATH": board_folder()}
         status, output = self._run(host, [self._folder / "original"], **variables)
         return Run(status, output, calls_of_mmd(calls.read_text()))
 

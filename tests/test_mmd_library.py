@@ -30,20 +30,24 @@ __kernel void add(__global const int *in, __global int *out, int number)
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the program, the .fcd file that it looks for, and the image of a kernel."""
+    """A folder with the program and the image of a kernel."""
     folder = tmp_path_factory.mktemp("mmd")
     command = ["gcc", "-Wall", "-Werror", "-Wno-unused", "-D_GNU_SOURCE", f"-I{ROOT / 'include'}", str(PROGRAM)]
     subprocess.run([*command, "-o", str(folder / "mmd"), "-ldl"], check=True)
-    (folder / "fpgart.fcd").write_text(f"{LIBRARY}\n")
     container = compile_source(SOURCE, describe("usm_s10"), Options(), choose_engine())
     (folder / "image.bin").write_bytes(container[BOARD_IMAGE])
     return folder
 
 
+def vendor_path() -> str:
+    command = [sys.executable, "-m", "fpgart.cli", "fcd"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def run(built: Path, rule: str, **variables: str) -> subprocess.CompletedProcess[str]:
     first = describe("usm_s10").memories[0]
     needed = [hex(first.usable_begin), "usm_s10" if rule == "the_rom_describes_the_memories" else built / "image.bin"]
-    environment = os.environ | {"ACL_BOARD_VENDOR_PATH": str(built), "FPGART_BOARD": "usm_s10,usm_s10"} | variables
+    environment = os.environ | {"ACL_BOARD_VENDOR_PATH": vendor_path(), "FPGART_BOARD": "usm_s10,usm_s10"} | variables
     command = [str(built / "mmd"), rule, *map(str, needed)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
 
@@ -53,6 +57,10 @@ def test_rule_of_the_c_program(built: Path, rule: str) -> None:
     result = run(built, rule)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "this is a bug" not in result.stderr
+
+
+def test_the_command_fcd_names_a_folder_whose_file_names_the_library() -> None:
+    assert (Path(vendor_path()) / "fpgart.fcd").read_text() == f"{LIBRARY}\n"
 
 
 def test_refused_calls_are_told_in_words(built: Path) -> None:
