@@ -261,8 +261,7 @@ static int move_in(void)
     PyErr_Restore(type, value, traceback);
     PyGILState_Release(gil);
     if (!done)
-        fpgart_complain("Python " PYTHON_SERIES
-                        " gave the driver no interpreter of its own");
+        fpgart_complain("Python " PYTHON_SERIES " gave the driver no interpreter of its own");
     return done;
 }
 

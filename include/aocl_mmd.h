@@ -88,7 +88,8 @@ typedef enum {
 typedef int aocl_mmd_program_mode_t;
 #define AOCL_MMD_PROGRAM_PRESERVE_GLOBAL_MEM (1 << 0)
 
-/* What is told of an exception, such as an error that ECC found: its bit, and what the board adds */
+/* What is told of an exception, such as an error that ECC found: its bit, and what the board adds
+ */
 typedef struct {
     unsigned long long exception_type;
     void *user_private_info;
