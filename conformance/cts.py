@@ -24,7 +24,7 @@ from itertools import chain
 from pathlib import Path
 
 import deviations
-from patience import ending, status_within
+from patience import Unfinished, ending, status_within
 
 from fpgart.engine.choice import candidates
 
@@ -204,14 +204,16 @@ class Runner:
 
     def run(self, program: Path, test: Test) -> Result:
         """A test that does not end in time is begun again once."""
+        words = ""
         for _ in range(TRIES):
-            result = self.once(program, test)
-            if result is not None:
-                return result
-        return Result(FAILED, f"did not end within {self.patience_s:g} s, {TRIES} times")
+            try:
+                return self.once(program, test)
+            except Unfinished as late:
+                words = str(late)
+        return Result(FAILED, f"{TRIES} times: {words}")
 
-    def once(self, program: Path, test: Test) -> Result | None:
-        """None if it did not end in time."""
+    def once(self, program: Path, test: Test) -> Result:
+        """Raises Unfinished."""
         with tempfile.TemporaryDirectory(dir=self.folder) as work:
             report = Path(work) / "results.json"
             output = Path(work) / "output"
@@ -222,8 +224,6 @@ class Runner:
                 Path(work),
                 output,
             )
-            if status is None:
-                return None
             return judged(test, status, report, output)
 
 

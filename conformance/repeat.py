@@ -32,7 +32,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from patience import ending, status_within
+from patience import Unfinished, ending, status_within
 
 from fpgart.engine.choice import candidates
 
@@ -151,17 +151,19 @@ class Runner:
         """Run a host once and count how it ended."""
         with tempfile.TemporaryDirectory(dir=self.folder) as work:
             output = Path(work) / "output"
-            command, environment = self.command(host), self.environment(host)
-            status = status_within(self.patience_s, command, environment, Path(work), output)
+            try:
+                status = status_within(self.patience_s, self.command(host), self.environment(host), Path(work), output)
+            except Unfinished as late:
+                tally.runs += 1
+                tally.hangs += 1
+                tell_bad(host, tally, str(late), output)
+                return
             printed = output.read_text(errors="replace")
-        tally.lacking = status == LACKING != host.status
-        tally.runs += not tally.lacking
-        if status is None:
-            tally.hangs += 1
-            tell_bad(host, tally, f"did not end within {self.patience_s:g} s", printed)
-        elif not tally.lacking and (status != host.status or not re.search(host.prints, printed)):
-            tally.failures += 1
-            tell_bad(host, tally, f"ended with {ending(status)}", printed)
+            tally.lacking = status == LACKING != host.status
+            tally.runs += not tally.lacking
+            if not tally.lacking and (status != host.status or not re.search(host.prints, printed)):
+                tally.failures += 1
+                tell_bad(host, tally, f"ended with {ending(status)}", output)
 
 
 def rounds(hosts: list[Host], runner: Runner, runs: int, jobs: int, tallies: dict[Host, Tally]) -> Iterator[int]:
@@ -195,8 +197,8 @@ def table(tallies: dict[Host, Tally], engine: str) -> str:
     )
 
 
-def tell_bad(host: Host, tally: Tally, how: str, printed: str) -> None:
-    last = printed[-LAST_WORDS:].strip().replace("\n", "\n    ")
+def tell_bad(host: Host, tally: Tally, how: str, output: Path) -> None:
+    last = output.read_text(errors="replace")[-LAST_WORDS:].strip().replace("\n", "\n    ")
     print(f"{host}, run {tally.runs}: {how}\n    {last}", flush=True)
 
 

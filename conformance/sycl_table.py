@@ -534,3 +534,88 @@ def test_the_table_compares_bytes_copied(program: Program) -> None:
     assert table[0].split() == ["never", "always"]
     assert table[1].split() == ["MemCpyCommand", str(2 * BYTES), "bytes", "in", "2", "0", "bytes", "in", "0"]
     assert table[4].split()[:2] == ["all", str(2 * BYTES)]
+
+
+# Images
+
+INVERT = {
+    2: sycl.Kernel(
+        "kernel void invert(read_only image2d_t a, write_only image2d_t b) {\n"
+        "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+        "    write_imageui(b, at, 255 - read_imageui(a, at));\n"
+        "}",
+        "invert",
+        "-cl-std=CL2.0",
+    ),
+    3: sycl.Kernel(
+        "#pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable\n"
+        "kernel void invert(read_only image3d_t a, write_only image3d_t b) {\n"
+        "    int4 at = (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0);\n"
+        "    write_imageui(b, at, 255 - read_imageui(a, at));\n"
+        "}",
+        "invert",
+        "-cl-std=CL2.0",
+    ),
+}
+SHAPES = {2: (5, 7, 4), 3: (3, 5, 7, 4)}
+NO_IMAGES = "has no .D images: it takes buffers alone"
+
+
+def pixels(dimensions: int) -> np.ndarray:
+    shape = SHAPES[dimensions]
+    return np.arange(np.prod(shape), dtype=np.uint8).reshape(shape)
+
+
+@pytest.mark.parametrize("queue", ["S", "U"], ids=["unlinked", "linked"])
+@pytest.mark.parametrize("dimensions", SHAPES)
+def test_images_are_where_they_are_accessed(program: Program, dimensions: int, queue: str) -> None:
+    data = pixels(dimensions)
+    expected, result = 255 - data, np.zeros_like(data)
+    used = program.queues[queue]
+    size = data.shape[dimensions - 1 :: -1]
+
+    def group(h: sycl.Handler) -> None:
+        h.parallel_for(size, INVERT[dimensions], h.access(source, "read"), h.access(target, "discard_write"))
+
+    source = sycl.Image(data, dimensions=dimensions, graph=program.graph)
+    target = sycl.Image(result, dimensions=dimensions, graph=program.graph)
+    if not used.device.image_support:
+        with pytest.raises(sycl.SyclError, match=NO_IMAGES):
+            used.submit(group)
+        return
+    used.submit(group)
+    with target.host("read") as seen:
+        assert (seen == expected).all()
+    kinds = set(program.graph.kinds())
+    assert ("MapMemObject" in kinds) == (queue == "U")
+    assert ("MemCpyCommand" in kinds) == (queue == "S")
+    source.close()
+    target.close()
+    assert (result == expected).all()
+
+
+def test_an_image_without_memory_of_the_host_takes_what_a_host_task_writes(program: Program) -> None:
+    used = program.queues["U"]
+    if not used.device.image_support:
+        pytest.skip("the device has no images")
+    source, target = (sycl.Image((5, 7, 4), np.uint8, graph=program.graph) for _ in range(2))
+    with source.host("discard_write") as array:
+        array[:] = pixels(2)
+    used.submit(lambda h: h.parallel_for((7, 5), INVERT[2], h.access(source, "read"), h.access(target, "write")))
+    with target.host("read") as array:
+        assert (array == 255 - pixels(2)).all()
+
+
+WRONG_IMAGES = [
+    (np.zeros(4, np.uint8), 2, "an array of shape (4,) is no image of 2 dimensions"),
+    (np.zeros((4, 4, 3), np.uint8), 2, "a pixel of 3 times uint8 is none of an image"),
+    (np.zeros((4, 4), np.float64), 2, "a pixel of 1 times float64 is none of an image"),
+    (np.zeros((4, 4), np.uint8), 1, "an image has 2 or 3 dimensions, not 1"),
+]
+
+
+@pytest.mark.parametrize(("array", "dimensions", "words"), WRONG_IMAGES, ids=[words for _, _, words in WRONG_IMAGES])
+def test_what_is_no_image_is_refused(array: np.ndarray, dimensions: int, words: str) -> None:
+    with pytest.raises(sycl.SyclError) as caught:
+        sycl.Image(array, dimensions=dimensions)
+    assert words in str(caught.value)

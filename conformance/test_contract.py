@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 import threading
 from collections.abc import Iterator
@@ -794,6 +795,71 @@ def coarse_grained(host: Host, size: int) -> Iterator[int]:
     yield pointer
     host.finish()
     host.cl.library.clSVMFree(ctypes.c_void_p(host.context), ctypes.c_void_p(pointer))
+
+
+class TestAnswersAgain:
+    """5.x.x "Queries": what is asked once more is answered as things are now."""
+
+    def test_what_changes_is_told_as_it_is_now(self, host: Host) -> None:
+        buffer = host.buffer(64)
+        for references in (1, 2, 3):
+            assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_REFERENCE_COUNT) == references
+            host.cl.check("clRetainMemObject", buffer)
+        for maps in (0, 1, 2):
+            assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_MAP_COUNT) == maps
+            host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, cl.CL_MAP_READ, 0, 64, 0, None, None)
+
+    def test_new_objects_are_not_taken_for_old_ones_that_lay_where_they_lie(self, host: Host) -> None:
+        for size in range(64, 64 + 10_000):  # handles are used again
+            buffer = host.cl.make("clCreateBuffer", host.context, 1, size, None)
+            assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_SIZE) == size
+            host.cl.check("clReleaseMemObject", buffer)
+
+    def test_an_event_is_told_to_have_ended_when_it_has(self, host: Host) -> None:
+        event = host.cl.make("clCreateUserEvent", host.context)
+        status = functools.partial(host.cl.number, "clGetEventInfo", event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS)
+        assert [status(), status()] == [cl.CL_SUBMITTED] * 2
+        host.cl.check("clSetUserEventStatus", event, cl.CL_COMPLETE)
+        assert [status(), status()] == [cl.CL_COMPLETE] * 2
+        for _ in range(2):
+            host.cl.check("clWaitForEvents", 1, handles(event))
+
+    def test_waiting_for_what_has_failed_fails_each_time(self, host: Host) -> None:
+        event, fine = (host.cl.make("clCreateUserEvent", host.context) for _ in range(2))
+        host.cl.check("clSetUserEventStatus", event, -1)
+        host.cl.check("clSetUserEventStatus", fine, cl.CL_COMPLETE)
+        for _ in range(2):
+            host.cl.check("clWaitForEvents", 1, handles(fine))
+            fails(host, -14, "clWaitForEvents", 2, handles(fine, event))
+
+    def test_ended_events_of_two_contexts_are_refused_each_time(self, host: Host) -> None:
+        other = host.cl.make("clCreateContext", None, 1, handles(host.device), None, None)
+        events = [host.cl.make("clCreateUserEvent", context) for context in (host.context, other)]
+        for event in events:
+            host.cl.check("clSetUserEventStatus", event, cl.CL_COMPLETE)
+        for _ in range(2):
+            for event in events:
+                host.cl.check("clWaitForEvents", 1, handles(event))
+            fails(host, cl.CL_INVALID_CONTEXT, "clWaitForEvents", 2, handles(*events))
+
+    def test_a_known_answer_needs_its_room(self, host: Host) -> None:
+        for _ in range(2):
+            assert host.cl.number("clGetContextInfo", host.context, cl.CL_CONTEXT_NUM_DEVICES) >= 1
+            room = ctypes.create_string_buffer(2)
+            fails(host, cl.CL_INVALID_VALUE, "clGetContextInfo", host.context, cl.CL_CONTEXT_NUM_DEVICES, 2, room, None)
+            assert room.raw == bytes(2)
+
+    def test_a_query_is_answered_for_its_own_kind_of_object_alone(self, host: Host, driver_library: str) -> None:
+        if "fpgart" not in driver_library:
+            pytest.skip("what is no such object may end the process")
+        assert host.cl.number("clGetContextInfo", host.context, cl.CL_CONTEXT_NUM_DEVICES) >= 1
+        room = ctypes.create_string_buffer(8)
+        arguments = (cl.CL_CONTEXT_NUM_DEVICES, 8, room, None)
+        fails(host, cl.CL_INVALID_COMMAND_QUEUE, "clGetCommandQueueInfo", host.context, *arguments)
+        buffer = host.cl.make("clCreateBuffer", host.context, 1, 64, None)
+        assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_SIZE) == 64
+        host.cl.check("clReleaseMemObject", buffer)
+        fails(host, cl.CL_INVALID_MEM_OBJECT, "clGetMemObjectInfo", buffer, cl.CL_MEM_SIZE, 8, room, None)
 
 
 class TestSharedVirtualMemory:

@@ -17,6 +17,8 @@ struct handle {
     atomic_uint references; /* the host's; the driver's own are Python references */
     uint64_t serial;
     size_t next_free;
+    fpgart_answers answers;
+    fpgart_arguments_slot arguments; /* of a kernel */
 };
 
 #define ARENA_SLOTS ((size_t)1 << 23)
@@ -69,6 +71,8 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
     if (slot != NULL) {
         slot->dispatch = &fpgart_dispatch;
         slot->serial = ++last_serial;
+        fpgart_forget(&slot->answers);
+        fpgart_arguments_free(&slot->arguments);
         atomic_store(&slot->references, references);
         atomic_store(&slot->kind, kind);
     }
@@ -104,6 +108,18 @@ uint32_t fpgart_handle_references(uintptr_t handle)
 {
     struct handle *slot = find(handle);
     return slot == NULL ? 0 : atomic_load(&slot->references);
+}
+
+fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind)
+{
+    struct handle *slot = find(handle);
+    return slot != NULL && atomic_load(&slot->kind) == kind ? &slot->answers : NULL;
+}
+
+fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel)
+{
+    struct handle *slot = find(kernel);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_KERNEL ? &slot->arguments : NULL;
 }
 
 uint64_t fpgart_handle_serial(uintptr_t handle)

@@ -59,6 +59,39 @@ uint64_t fpgart_handle_serial(uintptr_t handle);
 
 int fpgart_is_handle(uintptr_t address); /* or was one */
 
+/* Answers that Python has given once and that cannot change (remembered.c). `kind`: of the object
+ * that the function asks about. */
+typedef _Atomic(struct fpgart_answer *) fpgart_answers;
+fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind); /* NULL if it is of another kind */
+void fpgart_forget(fpgart_answers *answers);
+void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
+void fpgart_remember_nothing(void); /* from now on */
+int fpgart_knows(const void *object, int kind, cl_uint query, size_t size, void *value,
+                 size_t *size_ret);
+int fpgart_knows_ends(cl_uint count, const cl_event *events);
+
+int fpgart_watched(void); /* whether nothing is remembered, because each call is to be seen */
+
+/* Kernel arguments that need no decision (arguments.c). fpgart_arguments_new() gives where it can
+ * be seen whether the kernel has to hear of any: not 0 then. fpgart_take_arguments() gives how
+ * many, with room for FPGART_ARGUMENTS. */
+enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 64 };
+struct fpgart_argument {
+    uint32_t index;
+    uint32_t size;    /* bytes of a value */
+    uintptr_t buffer; /* its handle, and what it stood for; 0: a value */
+    uint64_t serial;
+    unsigned char value[FPGART_VALUE];
+};
+typedef _Atomic(struct fpgart_arguments *) fpgart_arguments_slot;
+fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel); /* NULL if it is no kernel */
+void fpgart_arguments_free(fpgart_arguments_slot *slot);
+uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
+void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
+void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
+uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
+
 /* The bodies of clRetain* and clRelease*: `invalid` is the status for a handle of another kind. */
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid);
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
@@ -80,3 +81,28 @@ def test_everything_freed_leaves_one_hole() -> None:
         assert address is not None
         allocator.free(address, size)
     assert allocator.allocate(END - BEGIN) == BEGIN
+
+
+@pytest.mark.parametrize("granules", [1, 2, 15, 16, 17, 18, 255, 256, 257, 258])
+def test_every_granule_of_a_range_of_any_size_is_handed_out_once(granules: int) -> None:
+    allocator = FirstFit(BEGIN, BEGIN + granules * GRANULARITY)
+    addresses = [BEGIN + number * GRANULARITY for number in range(granules)]
+    assert [allocator.allocate(1) for _ in addresses] == addresses
+    assert allocator.allocate(1) is None
+    allocator.free(addresses[-1], 1)
+    assert allocator.allocate(1, addresses[-1]) == addresses[-1]
+
+
+def test_a_range_that_is_no_multiple_of_the_granularity_is_used_up_to_the_last_multiple() -> None:
+    allocator = FirstFit(BEGIN, BEGIN + 3 * GRANULARITY - 1)
+    assert (allocator.free_bytes, allocator.holes()) == (2 * GRANULARITY, [(BEGIN, 2 * GRANULARITY)])
+
+
+def test_holes_are_in_order_of_addresses() -> None:
+    allocator = FirstFit(BEGIN, END)
+    blocks = [allocator.allocate(1) for _ in range(6)]
+    for address in (blocks[4], blocks[0], blocks[2]):
+        assert address is not None
+        allocator.free(address, 1)
+    begins = [begin for begin, _ in allocator.holes()]
+    assert begins == [BEGIN, BEGIN + 2 * GRANULARITY, BEGIN + 4 * GRANULARITY, BEGIN + 6 * GRANULARITY]

@@ -11,6 +11,7 @@ from struct import pack, unpack
 import pytest
 from machine import Machine, machine_of
 
+from fpgart import config
 from fpgart import opencl as cl
 from fpgart.aocx.compiler import CompileError, Options
 from fpgart.aocx.container import Container
@@ -19,6 +20,7 @@ from fpgart.aocx.libraries import find_library, models_of
 from fpgart.aocx.units import compile_file
 from fpgart.board.catalogue import describe
 from fpgart.cli import aocl
+from fpgart.cli.aoc import compile_command
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.runtime.kernel import Kernel
@@ -347,6 +349,31 @@ def test_a_library_that_aocl_makes_runs_as_its_models_say(board: Machine, tmp_pa
     made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
     program = Program.from_binary(board.context, board.devices, made.encode())
     assert unpack("i", launched(board, program, pack("i", 40), "k")) == (43,)
+
+
+FILLED = """
+#pragma OPENCL EXTENSION cl_intel_channels : enable
+channel int line __attribute__((depth(2)));
+kernel void fill(global int *x) { int n = 0; while (n < 100 && write_channel_nb_intel(line, n)) n++; x[0] = n; }
+kernel void drain(global int *x) { x[0] = read_channel_intel(line); }
+"""
+
+
+@pytest.mark.parametrize(("model", "chosen", "packets"), [("strict", None, 2), ("default", None, 2),
+                         ("ignore-depth", None, 100), ("strict", "ignoredepth", 100)])  # fmt: skip
+def test_channels_are_as_deep_as_the_compilation_says_unless_the_host_chooses(
+    board: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, chosen: str | None, packets: int
+) -> None:
+    if chosen:
+        monkeypatch.setenv(config.CHANNEL_DEPTH.name, chosen)
+    config.CHANNEL_DEPTH.forget()
+    (tmp_path / "k.cl").write_text(FILLED)
+    options = [f"{tmp_path}/k.cl", f"-emulator-channel-depth-model={model}", "-o", f"{tmp_path}/k.aocx"]
+    assert compile_command(["-march=emulator", *options]) == 0
+    program = Program.from_binary(board.context, board.devices, (tmp_path / "k.aocx").read_bytes())
+    assert unpack("i", launched(board, program, pack("i", 0), "fill")) == (packets,)
+    monkeypatch.undo()
+    config.CHANNEL_DEPTH.forget()
 
 
 def test_a_specification_without_a_model_makes_no_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

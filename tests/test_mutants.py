@@ -14,7 +14,8 @@ pytest.importorskip("cosmic_ray", reason="comes with fpgart[mutants]")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts" / "mutants"))
 
-import mutate  # type: ignore[import-not-found]  # noqa: E402
+import covering  # type: ignore[import-not-found]  # noqa: E402
+import mutate  # noqa: E402
 import sandbox  # noqa: E402
 
 SOURCE = '''
@@ -61,6 +62,13 @@ def test_each_mutant_differs_from_the_source_in_the_lines_that_it_names() -> Non
         assert mutated[len(mutated) - len(lines) + made.last :] == lines[made.last :]
 
 
+def test_what_a_protocol_declares_is_left_alone() -> None:
+    declared = "    def put(self, last: bool = False) -> None:\n        self.last = last\n"
+    assert changes(f"class Queue(Protocol):\n{declared}") == set()
+    assert changes(f"class Queue(Base[int], Protocol[T]):\n{declared}") == set()
+    assert len(changes(f"class Queue(Base):\n{declared}")) == 2
+
+
 def test_equal_mutants_of_a_function_are_told_apart_by_number() -> None:
     made = mutate.mutants_of("m", "def f():\n    g()\n    g()\n")
     assert [mutant.number for mutant in made if mutant.before == "g()"] == [1, 2]
@@ -93,3 +101,23 @@ def test_all_work_is_done_so_many_at_once(tmp_path: Path, count: int, at_once: i
         running -= 1
         found[number] = status
     assert found == {number: number % 2 for number in range(count)}
+
+
+@pytest.mark.parametrize(
+    "line", ["from fpgart.board.mmd import Traffic", "from fpgart.board import mmd as doors, timing"]
+)
+def test_what_an_import_runs_is_tested_by_the_files_that_import_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("test_one.py").write_text(f"import os\n{line}\n")
+    Path("test_other.py").write_text("from fpgart.board.mmdx import Traffic\nfrom fpgart.board import mmdx\n")
+    reached = covering.Covering()
+    reached.add({
+        "seconds": {"test_one.py::a": 2.0, "test_one.py::b": 1.0, "test_other.py::c": 1.0, "test_third.py::d": 3.0},
+        "lines": {"test_one.py::b": {"fpgart/board/mmd.py": [7]}, "test_third.py::d": {"fpgart/board/mmd.py": [8]}},
+    })  # fmt: skip
+    Path("test_third.py").touch()
+    assert [*reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=False)] == ["test_one.py::b"]
+    found = reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=True)
+    assert [*found] == ["test_one.py::b", "test_one.py::a", "test_third.py::d"]

@@ -53,6 +53,7 @@ def test_a_host_that_ends_well_has_runs_alone(repeat: Repeat) -> None:
 def test_a_host_that_does_not_end_in_time_hangs(repeat: Repeat) -> None:
     result = repeat({"stuck.py": "import time; time.sleep(600)", "well.py": ""}, "--patience", "2")
     assert (counts(result, "stuck"), result.returncode) == (["2", "2", "0"], 1)
+    assert "0 threads run, 1 sleep" in result.stdout
     assert counts(result, "well") == ["2", "0", "0"]
 
 

@@ -116,6 +116,26 @@ def test_mmd_calls_name_their_buffer_and_operation(tmp_path: Path) -> None:
         assert event["args"]["operation"] in operations
 
 
+def test_addresses_are_those_that_kernels_are_given_with_the_boards_beside_them(tmp_path: Path) -> None:
+    body = """
+second = cl.CommandQueue(context, context.devices[1])
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)
+cl.enqueue_copy(second, buffer, data)
+kernel = cl.Kernel(program, "once")
+kernel.set_arg(0, buffer)
+cl.enqueue_nd_range_kernel(second, kernel, data.shape, None)
+second.finish()
+"""
+    file = traced(tmp_path, body, "a10_ref,a10_ref")
+    (kernel,) = of(file, "device", "kernel")
+    given = int.from_bytes(bytes.fromhex(kernel["args"]["image"])[72:], "little")
+    assert given == 1 << 54 | 0x400
+    (reserve,), (write,) = of(file, "memory", "reserve"), of(file, "mmd", "aocl_mmd_write")
+    for event in (reserve, write):
+        assert (event["args"]["address"], event["args"]["board_address"]) == (hex(given), "0x400")
+    assert f"device 1, DDR bank 1 at {given:#x}" in report.as_text(report.read(file))
+
+
 def test_calls_have_names_and_errors_have_words(tmp_path: Path) -> None:
     body = "try: cl.Buffer(context, cl.mem_flags.READ_WRITE, 1 << 60).get_info(cl.mem_info.SIZE)\n"
     file = traced(tmp_path, body + "except cl.Error: pass\n")

@@ -262,6 +262,13 @@ def test_the_keeper_looks_on_while_something_is_not_due(driver: Driver) -> None:
     assert driver.keep() == TICK_S
 
 
+def test_the_keeper_looks_on_while_all_workers_are_busy_and_one_more_was_called(driver: Driver) -> None:
+    driver.commands.now = 5 * QUIET_NS
+    for _ in range(3):
+        driver.workers.call()
+    assert driver.keep() == TICK_S
+
+
 def test_the_keeper_calls_nobody_for_what_was_due_before(driver: Driver) -> None:
     driver.due(answer=Claim.WAITS)
     driver.commands.now += 10 * PATIENCE_NS

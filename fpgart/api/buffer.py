@@ -83,6 +83,13 @@ MEM_INFO: dict[int, info.Query[Buffer]] = {
 }
 
 
+FIXED_MEM_INFO = MEM_INFO.keys() - {
+    cl.CL_MEM_MAP_COUNT,
+    cl.CL_MEM_REFERENCE_COUNT,
+    cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL,
+}
+
+
 def one_of(flags: int, among: int) -> bool:
     """Whether `flags` has at most one bit of `among`."""
     chosen = flags & among
@@ -223,7 +230,15 @@ def get_mem_object_info(
     if HELD.get(memobj).__class__ is Pipe:
         info.answer(PIPE_MEM_INFO, HELD[memobj], param_name, param_value_size, param_value, param_value_size_ret)
     else:
-        info.answer(MEM_INFO, find(memobj, Buffer), param_name, param_value_size, param_value, param_value_size_ret)
+        info.answer(
+            MEM_INFO,
+            find(memobj, Buffer),
+            param_name,
+            param_value_size,
+            param_value,
+            param_value_size_ret,
+            FIXED_MEM_INFO,
+        )
 
 
 @entry("clSetMemObjectDestructorCallback")

@@ -37,6 +37,9 @@ CONTEXT_INFO: dict[int, info.Query[Context]] = {
 }
 
 
+FIXED_CONTEXT_INFO = CONTEXT_INFO.keys() - {cl.CL_CONTEXT_REFERENCE_COUNT}
+
+
 def property_pairs(properties: Any, known: Collection[int]) -> tuple[int, ...]:
     """A zero-terminated list with its terminator; empty for NULL.
 
@@ -167,7 +170,9 @@ def create_context_from_type(properties: Any, device_type: int, pfn_notify: int,
 def get_context_info(
     context: Context, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
-    info.answer(CONTEXT_INFO, context, param_name, param_value_size, param_value, param_value_size_ret)
+    info.answer(
+        CONTEXT_INFO, context, param_name, param_value_size, param_value, param_value_size_ret, FIXED_CONTEXT_INFO
+    )
 
 
 @entry("clSetContextDestructorCallback")

@@ -13,7 +13,7 @@ from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
 from fpgart.board.description import AllocationType, GlobalMemory
-from fpgart.board.mmd import Capability, Info
+from fpgart.board.mmd import Capability, Info, OfflineInfo
 from fpgart.engine.features import FEATURES_NOT_OFFERED
 from fpgart.errors import (
     DeviceNotFound,
@@ -177,6 +177,10 @@ NONE32: info.Query[Device] = lambda d: info.u32(0)  # noqa: E731 - a table entry
 NONE64: info.Query[Device] = lambda d: info.u64(0)  # noqa: E731 - a table entry
 
 
+def vendor_of(device: Device) -> str:
+    return str(device.mmd.get_offline_info(OfflineInfo.VENDOR_NAME))
+
+
 def usm(query: Info) -> info.Query[Device]:
     """What the device can do with a kind of allocations, as its board says."""
 
@@ -232,7 +236,7 @@ def heaps_named(device: Device, name: str) -> list[GlobalMemory]:
 
 DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_TYPE: lambda d: info.bitfield(cl.CL_DEVICE_TYPE_ACCELERATOR),
-    cl.CL_DEVICE_VENDOR_ID: lambda d: info.u32(0x8086 if "Intel" in d.board.vendor else 0x104C),
+    cl.CL_DEVICE_VENDOR_ID: lambda d: info.u32(int(d.mmd.get_offline_info(OfflineInfo.VENDOR_ID))),
     cl.CL_DEVICE_MAX_COMPUTE_UNITS: of_board("cores", engine_u32(cl.CL_DEVICE_MAX_COMPUTE_UNITS, 1), info.u32),
     cl.CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: lambda d: info.u32(3),
     cl.CL_DEVICE_MAX_WORK_ITEM_SIZES: of_board(
@@ -321,7 +325,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: lambda d: b"",
     cl.CL_DEVICE_PLATFORM: lambda d: info.handle(d.platform),
     cl.CL_DEVICE_NAME: lambda d: info.string(device_name(d)),
-    cl.CL_DEVICE_VENDOR: lambda d: info.string(d.platform.personality.device_vendor or d.board.vendor),
+    cl.CL_DEVICE_VENDOR: lambda d: info.string(d.platform.personality.device_vendor or vendor_of(d)),
     cl.CL_DRIVER_VERSION: lambda d: info.string(driver_version(d)),
     cl.CL_DEVICE_PROFILE: lambda d: info.string(PROFILE),
     cl.CL_DEVICE_VERSION: lambda d: info.string(d.platform.personality.version),
@@ -456,20 +460,17 @@ MOMENTARY = {
     cl.CL_DEVICE_MSMC_MEM_MAX_ALLOC_TI,
 }
 """What changes while the host runs."""
-_ANSWERS: dict[tuple[int, int], bytes] = {}
 
 
 @entry("clGetDeviceInfo")
 def get_device_info(
     device: Device, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
-    known = _ANSWERS.get((device.id, param_name))
-    if known is None:
-        query = DEVICE_INFO.get(param_name)
-        known = query(device) if query is not None else of_extension(device, param_name)
-        if param_name not in MOMENTARY:
-            _ANSWERS[device.id, param_name] = known
-    info.write(known, param_value_size, param_value, param_value_size_ret)
+    query = DEVICE_INFO.get(param_name)
+    data = query(device) if query is not None else of_extension(device, param_name)
+    info.write(data, param_value_size, param_value, param_value_size_ret)
+    if param_name not in MOMENTARY:
+        info.remember(device, param_name, data)
 
 
 @entry("clCreateSubDevices", "clCreateSubDevicesEXT")

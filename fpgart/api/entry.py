@@ -54,6 +54,7 @@ _BOUND: dict[str, tuple[Callable[..., Any], int | None]] = {}
 def observe(wrap: Wrap) -> None:
     """Let a watcher wrap every entry point that is registered from now on."""
     _wraps.append(wrap)
+    lib.fpgart_remember_nothing()
 
 
 def _wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,6 +65,7 @@ def _wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def observe_bound(wrap: Wrap) -> Callable[[], None]:
     """Let a watcher wrap every entry point that is registered by now, until what this returns is called."""
+    lib.fpgart_remember_nothing()
     before = dict(_BOUND)
     for name, (function, error) in before.items():
         bind(name, wrap(name, function), error)

@@ -29,6 +29,9 @@ def observed(event: Event) -> int:
     if status <= COMPLETE:
         for listener in NOTICES.end_observed:
             listener(event)
+        if not NOTICES.end_observed and not event.context.scheduler.ends_are_news:
+            info.remember(event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, info.i32(status))
+            info.remember(event, cl.CL_EVENT_CONTEXT, info.handle(event.context))
     return status
 
 
@@ -46,6 +49,7 @@ EVENT_INFO: dict[int, info.Query[Event]] = {
     cl.CL_EVENT_COMMAND_EXECUTION_STATUS: lambda e: info.i32(observed(e)),
     cl.CL_EVENT_REFERENCE_COUNT: lambda e: info.u32(references(e)),
 }
+FIXED_EVENT_INFO = EVENT_INFO.keys() - {cl.CL_EVENT_COMMAND_EXECUTION_STATUS, cl.CL_EVENT_REFERENCE_COUNT}
 PROFILING_INFO: dict[int, info.Query[Event]] = {
     cl.CL_PROFILING_COMMAND_QUEUED: lambda e: info.u64(profiled(e, "queued")),
     cl.CL_PROFILING_COMMAND_SUBMIT: lambda e: info.u64(profiled(e, "submit")),
@@ -92,7 +96,7 @@ def wait_for_events(num_events: int, event_list: Any) -> None:
 def get_event_info(
     event: Event, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
-    info.answer(EVENT_INFO, event, param_name, param_value_size, param_value, param_value_size_ret)
+    info.answer(EVENT_INFO, event, param_name, param_value_size, param_value, param_value_size_ret, FIXED_EVENT_INFO)
 
 
 @entry("clGetEventProfilingInfo")

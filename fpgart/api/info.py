@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from struct import Struct, pack
 from typing import Any, TypeVar
 
@@ -53,12 +53,31 @@ def name_version(name: str, number: int) -> bytes:
     return u32(number) + name.encode()[:63].ljust(64, b"\0")
 
 
-def answer(table: Mapping[int, Query[T]], item: T, query: int, length: int, value: int, length_ret: Any) -> None:
-    """Write the answer to `query`, its length in bytes, or both; raises InvalidValue."""
+def answer(
+    table: Mapping[int, Query[T]],
+    item: T,
+    query: int,
+    length: int,
+    value: int,
+    length_ret: Any,
+    fixed: Collection[int] = (),
+) -> None:
+    """Write the answer to `query`, its length in bytes, or both; raises InvalidValue.
+
+    `fixed`: queries whose answers never change for an object. The next ones are given without Python.
+    """
     found = table.get(query)
     if found is None:
         raise InvalidValue(f"{query:#x} is no query for this object")
-    write(found(item), length, value, length_ret)
+    data = found(item)
+    write(data, length, value, length_ret)
+    if query in fixed:
+        remember(item, query, data)
+
+
+def remember(item: Any, query: int, data: bytes) -> None:
+    """The answer to `query` about an object is `data` from now on; it is given without Python."""
+    lib.fpgart_remember(item.handle, query, data, len(data))
 
 
 def write(data: bytes, length: int, value: int, length_ret: Any) -> None:

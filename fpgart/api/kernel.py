@@ -13,6 +13,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api import info
+from fpgart.api.arguments import let_buffer_pass, let_value_pass
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
 from fpgart.board.description import AllocationType
@@ -45,6 +46,9 @@ KERNEL_INFO: dict[int, info.Query[Kernel]] = {
     cl.CL_KERNEL_PROGRAM: lambda k: info.handle(k.program),
     cl.CL_KERNEL_ATTRIBUTES: lambda k: info.string(k.interface.attributes),
 }
+
+
+FIXED_KERNEL_INFO = KERNEL_INFO.keys() - {cl.CL_KERNEL_REFERENCE_COUNT}
 
 
 def arg_text(text: str) -> bytes:
@@ -176,6 +180,8 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
         if kernel.interface.arguments[arg_index].pipe is not None:
             raise InvalidMemObject(f"{kernel.describe(arg_index)} needs a pipe")
         kernel.set_buffer(arg_index, buffer)
+        if buffer is not None:
+            let_buffer_pass(kernel, arg_index, buffer)
 
 
 def set_pipe(kernel: Kernel, index: int, pipe: Pipe) -> None:
@@ -196,9 +202,11 @@ def set_by_value(kernel: Kernel, index: int, size: int, value: int) -> None:
     if type_name == "sampler_t":
         raise InvalidSampler("boards have no samplers")
     kernel.check_value_size(index, size)
-    kernel.keep_value(
-        index, bytes_at(value, size) if size_of_type(type_name) else structure_at(kernel, index, value, size)
-    )
+    if size_of_type(type_name):
+        kernel.set_value(index, bytes_at(value, size))
+        let_value_pass(kernel, index, size)
+    else:
+        kernel.set_value(index, structure_at(kernel, index, value, size))
 
 
 def structure_at(kernel: Kernel, index: int, address: int, size: int) -> bytes:
@@ -295,7 +303,7 @@ def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
 def get_kernel_info(
     kernel: Kernel, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
-    info.answer(KERNEL_INFO, kernel, param_name, param_value_size, param_value, param_value_size_ret)
+    info.answer(KERNEL_INFO, kernel, param_name, param_value_size, param_value, param_value_size_ret, FIXED_KERNEL_INFO)
 
 
 @entry("clGetKernelArgInfo")

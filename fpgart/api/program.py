@@ -50,6 +50,9 @@ PROGRAM_INFO: dict[int, info.Query[Program]] = {
     cl.CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT: lambda p: info.boolean(False),
     cl.CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT: lambda p: info.boolean(False),
 }
+FIXED_PROGRAM_INFO = frozenset(
+    (cl.CL_PROGRAM_CONTEXT, cl.CL_PROGRAM_NUM_DEVICES, cl.CL_PROGRAM_DEVICES, cl.CL_PROGRAM_SOURCE)
+)
 BUILD_INFO: dict[int, Callable[[Program, Device], bytes]] = {
     cl.CL_PROGRAM_BUILD_STATUS: lambda p, d: info.i32(p.builds[d].status),
     cl.CL_PROGRAM_BUILD_OPTIONS: lambda p, d: info.string(p.builds[d].options),
@@ -275,7 +278,9 @@ def get_program_info(
     if param_name == cl.CL_PROGRAM_BINARIES:
         write_binaries(program, param_value_size, param_value, param_value_size_ret)
     else:
-        info.answer(PROGRAM_INFO, program, param_name, param_value_size, param_value, param_value_size_ret)
+        info.answer(
+            PROGRAM_INFO, program, param_name, param_value_size, param_value, param_value_size_ret, FIXED_PROGRAM_INFO
+        )
 
 
 def write_binaries(program: Program, room: int, value: int, length_ret: Any) -> None:

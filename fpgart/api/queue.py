@@ -40,6 +40,9 @@ QUEUE_INFO: dict[int, info.Query[CommandQueue]] = {
 }
 
 
+FIXED_QUEUE_INFO = QUEUE_INFO.keys() - {cl.CL_QUEUE_REFERENCE_COUNT, cl.CL_QUEUE_DEVICE_DEFAULT}
+
+
 def check_properties(properties: int) -> None:
     if properties & DEVICE_PROPERTIES and not properties & ~(HOST_PROPERTIES | DEVICE_PROPERTIES):
         raise InvalidQueueProperties("boards have no queues on the device")
@@ -79,7 +82,9 @@ def create_command_queue_with_properties(context: Context, device: Device, prope
 def get_command_queue_info(
     command_queue: CommandQueue, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
-    info.answer(QUEUE_INFO, command_queue, param_name, param_value_size, param_value, param_value_size_ret)
+    info.answer(
+        QUEUE_INFO, command_queue, param_name, param_value_size, param_value, param_value_size_ret, FIXED_QUEUE_INFO
+    )
 
 
 @entry("clSetCommandQueueProperty")

@@ -56,6 +56,9 @@ class Capability(enum.IntFlag):
     P2P = 8
 
 
+PHYSICAL_MEMORY, SHARED_VIRTUAL_MEMORY = 1, 2
+"""Bits of what a board's driver answers to OfflineInfo.MEM_TYPES_SUPPORTED, the second of coarse grain."""
+
 Answer = int | float | str
 
 

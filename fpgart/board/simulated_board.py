@@ -15,7 +15,17 @@ from fpgart._native import ffi, lib
 from fpgart.board.description import AllocationType, BoardDescription
 from fpgart.board.first_fit import round_up
 from fpgart.board.in_flight import InFlight
-from fpgart.board.mmd import Answer, BoardError, Capability, Info, OfflineInfo, StatusHandler, Traffic
+from fpgart.board.mmd import (
+    PHYSICAL_MEMORY,
+    SHARED_VIRTUAL_MEMORY,
+    Answer,
+    BoardError,
+    Capability,
+    Info,
+    OfflineInfo,
+    StatusHandler,
+    Traffic,
+)
 from fpgart.notices import NOTICES
 
 PAGE = 4096
@@ -25,7 +35,6 @@ NOT_OURS = 0, 0
 """Of host memory that another board has allocated: its address and bytes, as far as this one knows."""
 
 
-SHARED_VIRTUAL_MEMORY_COARSE = 2
 MMD_VERSION = "2024.2"
 CELSIUS = 45.0
 NO_INTERFACE = -1
@@ -38,7 +47,7 @@ OFFLINE_ANSWERS: dict[OfflineInfo, Callable[[BoardDescription], Answer]] = {
     OfflineInfo.VENDOR_NAME: lambda board: board.vendor,
     OfflineInfo.VENDOR_ID: lambda board: 0x8086 if "Intel" in board.vendor else 0x104C,
     OfflineInfo.USES_YIELD: lambda board: 1,
-    OfflineInfo.MEM_TYPES_SUPPORTED: lambda board: SHARED_VIRTUAL_MEMORY_COARSE | 1,
+    OfflineInfo.MEM_TYPES_SUPPORTED: lambda board: PHYSICAL_MEMORY | (SHARED_VIRTUAL_MEMORY if board.has_svm else 0),
 }
 NONE, SUPPORTED, ATOMIC, CONCURRENT = Capability.NONE, Capability.SUPPORTED, Capability.ATOMIC, Capability.CONCURRENT
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -41,6 +41,7 @@ from fpgart.cli.sdk import INTEL_VERSION
 from fpgart.config import OptionError
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine
+from fpgart.engine.lowering import depth_pragma
 from fpgart.watch.words import in_words, times
 
 HELP = """\
@@ -147,7 +148,7 @@ class Job:
             for path in self.asked.sources:
                 self._write(self._checked_object(path, engine), self._target(path))
             return
-        text = self._text(engine)
+        text = with_depths(self._text(engine), self.asked.depths)
         self._tell(f"compiling for board '{self.board.name}'")
         made = compile_text(text, self.board, engine, tell_warnings if self._sources else ignore)
         target = self._target(self.asked.sources[-1])
@@ -213,6 +214,11 @@ class Job:
     def _tell(self, words: str) -> None:
         if self.asked.verbose:
             click.echo(f"aoc: {words}")
+
+
+def with_depths(text: Text, depths: str) -> Text:
+    """The text, in which it is written down how deep channels are; "" leaves that open."""
+    return replace(text, source=f"{depth_pragma(depths)}{text.source}") if depths else text
 
 
 def tell_warnings(words: str) -> None:

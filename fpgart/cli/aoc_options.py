@@ -51,6 +51,8 @@ class CommandLine:
     """-l and -L, as they are given."""
     separate: list[str] = field(default_factory=list)
     """Memories whose banks shall not be interleaved: names, "default", or "all"."""
+    depths: str = ""
+    """How many packets channels hold, as DepthMode names it; "" for what the host's environment says."""
     report: bool = False
     report_folder: Path | None = None
     verbose: bool = False
@@ -79,6 +81,15 @@ def _march(line: CommandLine, text: str) -> None:
         line.noted.append(f"-march={text}")
 
 
+DEPTHS = {"default": "default", "strict": "strict", "ignore-depth": "ignoredepth"}
+
+
+def _depths(line: CommandLine, text: str) -> None:
+    if text not in DEPTHS:
+        raise UsageError(f"-emulator-channel-depth-model={text}: not one of {', '.join(DEPTHS)}")
+    line.depths = DEPTHS[text]
+
+
 FLAGS: dict[str, Setter] = {
     "c": _set("last", Last.OBJECT),
     "rtl": _set("last", Last.EARLY),
@@ -99,13 +110,14 @@ VALUES: dict[str, Setter] = {
     "board-package": _take("package", Path),
     "output-report-folder": _take("report_folder", Path),
     "march": _march,
+    "emulator-channel-depth-model": _depths,
     "D": _pass("-D"),
     "I": _pass("-I"),
     "l": lambda line, text: line.libraries.append(f"-l{text}"),
     "L": lambda line, text: line.libraries.append(f"-L{text}"),
 }
 FOR_HARDWARE = {
-    "bsp-flow", "clock", "const-cache-bytes", "dep-files", "emulator-channel-depth-model", "fmax", "force-initial-dir",
+    "bsp-flow", "clock", "const-cache-bytes", "dep-files", "fmax", "force-initial-dir",
     "ghdl-depth", "hash", "llc-arg", "num-reorder", "opt-arg", "parallel", "save-temps-folder", "seed", "sim-acl-arg",
     "sim-elab-arg", "sim-input-dir", "sysinteg-arg",
 }  # fmt: skip

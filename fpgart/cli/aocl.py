@@ -256,7 +256,7 @@ def _edit(file: Path, container: Container, action: str, section: str, other: Pa
 
 
 LIBRARY = "library hdl-comp-pkg <spec.xml> [-o <file.aoco>] | create [-name <name>] [-o <file.aoclib>] <file.aoco> ..."
-OF_LIBRARIES = ("-name", "-vendor", "-version", "-o", "-rtl")
+OF_LIBRARIES = ("-name", "-vendor", "-version", "-o")
 """Options that are followed by a value; all but two of them say things that nothing here asks for."""
 
 

@@ -49,7 +49,8 @@ class File:
         made = cls("\n".join(lines))
         for each in statements(made.text):
             if each.function:
-                (made.public if PRIVATE.isdisjoint(each.words) else made.private).add(each.function)
+                head = each.words[: each.words.index("{")]
+                (made.public if PRIVATE.isdisjoint(head) else made.private).add(each.function)
             elif each.words and each.words[0] in SHARED:
                 made.shared[_meaning(each.words)] = each
         return made

@@ -87,6 +87,9 @@ static inline __attribute__((always_inline)) ulong __fpgart_call(ulong a, ulong 
 #endif
 #line 1
 """
+DEPTHS = re.compile(
+    r"^[ \t]*#[ \t]*pragma[ \t]+fpgart[ \t]+channel_depths[ \t]+(default|strict|ignoredepth)\b", re.MULTILINE
+)
 DECLARE = "__fpgart_declare"
 """The kernel that makes the channels that the host uses, and the variables, before any other kernel runs."""
 
@@ -103,6 +106,8 @@ class Lowered:
     table: int = TABLE
     autorun: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """By kernel that nobody launches, its compute units; filled in when the program is built."""
+    depths: str = ""
+    """What `aoc -emulator-channel-depth-model` wrote down, as DepthMode names it."""
 
     def notes(self) -> dict[str, Any]:
         """All but the source, for JSON."""
@@ -117,7 +122,16 @@ class Lowered:
             for kernel, found in notes["pipes"].items()
         }
         autorun = {kernel: tuple(units) for kernel, units in notes["autorun"].items()}
-        return cls("", notes["channels"], notes["hosted"], notes["variables"], pipes, notes["table"], autorun)
+        return cls(
+            "",
+            notes["channels"],
+            notes["hosted"],
+            notes["variables"],
+            pipes,
+            notes["table"],
+            autorun,
+            notes.get("depths", ""),
+        )
 
 
 class LoweringError(Exception):
@@ -136,8 +150,15 @@ def lower(source: str, table: int = TABLE) -> Lowered | None:
     if not (found.channels or found.variables or found.pipes):
         return None
     found.table = table
+    depths = DEPTHS.search(source)
+    found.depths = depths[1] if depths else ""
     found.source = PRELUDE % table + found.source + _declaration(found)
     return found
+
+
+def depth_pragma(depths: str) -> str:
+    """A line that says how deep the channels of the program are."""
+    return f"#pragma fpgart channel_depths {depths}\n"
 
 
 def _declaration(found: Lowered) -> str:

@@ -397,7 +397,9 @@ class Program:
     def network(self) -> Network | None:
         if self.lowered is None:
             return None
-        made = Network(DepthMode[config.CHANNEL_DEPTH.value.upper()], config.DEADLOCK_SECONDS.value, self)
+        chosen = "" if config.CHANNEL_DEPTH.is_set else self.lowered.depths
+        depths = DepthMode[(chosen or config.CHANNEL_DEPTH.value).upper()]
+        made = Network(depths, config.DEADLOCK_SECONDS.value, self)
         if self.lowered.hosted or self.lowered.variables:
             self.kernel(DECLARE).launch(b"", 1, ONE_TASK, True, network=made)
         for name, units in self.lowered.autorun.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemorySystem, Region
-from fpgart.board.mmd import BoardError, Capability, Info, Mmd
+from fpgart.board.mmd import SHARED_VIRTUAL_MEMORY, BoardError, Capability, Info, Mmd, OfflineInfo
 from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
 from fpgart.runtime.occupancy import Occupancy
@@ -96,7 +96,8 @@ class Device:
         )
         self.loaded: dict[str, Block | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
-        self.has_svm = mmd.description.has_svm
+        self.has_svm = bool(int(mmd.get_offline_info(OfflineInfo.MEM_TYPES_SUPPORTED)) & SHARED_VIRTUAL_MEMORY)
+        """Whether its kernels reach memory of the host by the host's own addresses."""
         self.programs: Living[Program] = Living()
         """Those that it may be loaded with, if it keeps several."""
         self.cores = mmd.description.cores
@@ -260,16 +261,19 @@ class Device:
 
         Returns that other one. Must be called without the scheduler's lock.
         """
-        alive: list[Program] = []  # whatever dies with the list dies without the lock
+        programs: list[Program] = []  # whatever dies with the list dies without the lock
+
+        def heir() -> Program | None:
+            return next((program for program in programs if program.was_loaded_as(identity)), None)
 
         def decide() -> Block | None:
-            alive.extend(program for program in self.programs.all() if program.was_loaded_as(identity))
-            return None if alive else self.loaded.pop(identity, None)
+            programs.extend(self.programs.all())
+            return self.loaded.pop(identity, None) if heir() is None else None
 
         block = self.scheduler.while_none_begins(decide)
         if block is not None:
             block.release()
-        return alive[0] if alive else None
+        return heir()
 
     def free(self, block: Block) -> None:
         for listener in NOTICES.block_freed:

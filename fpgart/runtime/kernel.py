@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from time import monotonic_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
 from fpgart import config
@@ -46,6 +46,16 @@ LARGEST_VALUE = 1 << 16
 KERNEL_ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
 
 
+class Elsewhere(Protocol):
+    """Arguments that are kept where setting them again costs nothing."""
+
+    pending: memoryview
+    """pending[0] is not 0 while there is something to tell."""
+
+    def tell(self, kernel: Kernel) -> None:
+        """Tell the kernel of all that were set, by keep_buffer() and keep_value()."""
+
+
 class Kernel:
     """A kernel with the arguments that the next launch takes.
 
@@ -57,6 +67,7 @@ class Kernel:
         "__weakref__",
         "arguments",
         "context",
+        "elsewhere",
         "engine_kernel",
         "handle",
         "indirect",
@@ -74,6 +85,8 @@ class Kernel:
         self.interface = program.interfaces()[name]
         self.kinds = [argument.address_qualifier for argument in self.interface.arguments]
         self.arguments: list[Argument | None] = [None] * len(self.kinds)
+        self.elsewhere: Elsewhere | None = None
+        """Arguments that were set without the kernel being told."""
         self.indirect = Indirect.NONE
         self.usm_pointers: list[int] = []
         program.admit(self)
@@ -88,6 +101,7 @@ class Kernel:
 
     def clone(self) -> Kernel:
         """Another kernel with the same arguments (OpenCL 3.0, 5.9.1)."""
+        self.hear()
         other = Kernel(self.program, self.name)
         other.arguments = list(self.arguments)
         other.indirect = self.indirect
@@ -115,6 +129,15 @@ class Kernel:
         """As describe(), without the type."""
         return f"argument {index} ('{self.interface.arguments[index].name}') of kernel '{self.name}'"
 
+    def hear(self) -> None:
+        """Take over arguments that were set elsewhere."""
+        if self.elsewhere is not None and self.elsewhere.pending[0]:
+            self.elsewhere.tell(self)
+
+    def _set(self, index: int, argument: Argument) -> None:
+        self.hear()  # what was set before must not come later
+        self.arguments[index] = argument
+
     def set_buffer(self, index: int, buffer: Buffer | None) -> None:
         """A buffer, or no buffer, for a pointer argument.
 
@@ -122,12 +145,16 @@ class Kernel:
         in; one that has a place stays as it is.
         """
         if buffer is None:
-            self.arguments[index] = (NULL, 8, 0)
+            self._set(index, (NULL, 8, 0))
             return
         location = self.interface.arguments[index].buffer_location
         if location and not buffer.placed:
             self._hint(buffer.owner, index, location)
-        self.arguments[index] = (BUFFER, 8, ref(buffer))
+        self._set(index, (BUFFER, 8, ref(buffer)))
+
+    def keep_buffer(self, index: int, buffer: ref[Buffer]) -> None:
+        """As set_buffer(), of a buffer that was this argument before."""
+        self.arguments[index] = (BUFFER, 8, buffer)
 
     def _hint(self, buffer: Buffer, index: int, location: str) -> None:
         if not buffer.hint:
@@ -141,13 +168,13 @@ class Kernel:
         if declared is None:
             raise InvalidArgValue(f"{self.describe(index)} is no pipe")
         pipe.bind(self, declared, self.describe(index))
-        self.arguments[index] = (PIPE, 8, pipe)
+        self._set(index, (PIPE, 8, pipe))
 
     def set_local(self, index: int, size: int) -> None:
         """`size` bytes of local memory; raises InvalidArgSize for none."""
         if not size:
             raise InvalidArgSize(f"{self.describe(index)} needs a size of local memory above 0")
-        self.arguments[index] = (LOCAL, size, 0)
+        self._set(index, (LOCAL, size, 0))
 
     def check_value_size(self, index: int, size: int) -> None:
         """Raises InvalidArgSize when a value of `size` bytes is not the argument's; to be asked before it is read."""
@@ -159,10 +186,10 @@ class Kernel:
     def set_value(self, index: int, value: bytes) -> None:
         """A value; raises InvalidArgSize when its size is not the argument's."""
         self.check_value_size(index, len(value))
-        self.keep_value(index, value)
+        self._set(index, (BYTES, len(value), value))
 
     def keep_value(self, index: int, value: bytes) -> None:
-        """As set_value(), of a value that has the right size."""
+        """As set_value(), of a value whose size is known to be right."""
         self.arguments[index] = (BYTES, len(value), value)
 
     def set_pointer(self, index: int, address: int) -> None:
@@ -172,7 +199,7 @@ class Kernel:
         """
         if not self.is_pointer(index):
             raise InvalidArgValue(f"{self.describe(index)} is no pointer to global memory")
-        self.arguments[index] = (POINTER, 8, address) if address else (NULL, 8, 0)
+        self._set(index, (POINTER, 8, address) if address else (NULL, 8, 0))
 
     def launch(
         self,
@@ -186,6 +213,7 @@ class Kernel:
         `sizes`: offset, global and local size, three each. Room for the buffers is reserved now.
         Raises InvalidKernelArgs, InvalidOperation, MemObjectAllocationFailure, OutOfResources.
         """
+        self.hear()
         snapshot: list[Argument] = []
         buffers: list[tuple[int, Buffer]] = []
         on_host: list[tuple[int, Buffer]] = []

@@ -37,6 +37,9 @@ T = TypeVar("T")
 class Scheduler:
     """Runs the commands of all queues of a process."""
 
+    ends_are_news = False
+    """Whether it matters which thread learns of an end, each time that one does."""
+
     def __init__(self, threads: Threads | None = None) -> None:
         self._threads = threads or SystemThreads()
         self._now = self._threads.now

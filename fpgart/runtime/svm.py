@@ -10,6 +10,7 @@ from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
     from fpgart.runtime.context import Context
+    from fpgart.runtime.device import Device
 
 USUAL_ALIGNMENT = 128
 LARGEST_ALIGNMENT = 1024
@@ -29,13 +30,18 @@ class SvmAllocation:
 
 
 def allocate(context: Context, size: int, alignment: int) -> int:
-    """Address of `size` bytes; 0 when there is no memory."""
-    address = context.devices[0].mmd.host_alloc(size, alignment or USUAL_ALIGNMENT)
+    """Address of `size` bytes for a context with a device that reaches it; 0 when there is no memory."""
+    address = _giver(context).mmd.host_alloc(size, alignment or USUAL_ALIGNMENT)
     if address:
         context.svm.add(SvmAllocation(address, size))
         for listener in NOTICES.svm_allocated:
             listener(address, size)
     return address
+
+
+def _giver(context: Context) -> Device:
+    """The device whose board gives the memory: the first one that reaches it."""
+    return next(device for device in context.devices if device.has_svm)
 
 
 def free(context: Context, address: int) -> bool:
@@ -44,5 +50,5 @@ def free(context: Context, address: int) -> bool:
         return False
     for listener in NOTICES.svm_freed:
         listener(address)
-    context.devices[0].mmd.free(address)
+    _giver(context).mmd.free(address)
     return True

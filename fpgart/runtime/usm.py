@@ -151,8 +151,13 @@ class UsmAllocation:
                 continue
             pages = -(-(end - begin) // PAGE)
             touched = ffi.new("char[]", pages)
-            if lib.touched_pages(self.pointer + begin, pages, touched) <= 0:
-                continue
+            count = lib.touched_pages(self.pointer + begin, pages, touched)
+            if count < 0:
+                log.note(
+                    "the system does not tell which pages of shared memory the host has touched (/proc/self/pagemap)"
+                )
+                self.watched = False
+                return
             for first, count in _runs(ffi.buffer(touched)[:]):
                 offset = begin + first * PAGE
                 self.move(offset, min(count * PAGE, self.size - offset), None, "touched by the host")

@@ -12,8 +12,20 @@ fpgart's driver.
 """
 
 from fpgart.sycl.graph import Graph, compare
-from fpgart.sycl.memory import Buffer
+from fpgart.sycl.memory import Buffer, Image
 from fpgart.sycl.modes import Mode, SyclError
 from fpgart.sycl.queue import Accessor, Event, Handler, Kernel, Queue
 
-__all__ = ["Accessor", "Buffer", "Event", "Graph", "Handler", "Kernel", "Mode", "Queue", "SyclError", "compare"]
+__all__ = [
+    "Accessor",
+    "Buffer",
+    "Event",
+    "Graph",
+    "Handler",
+    "Image",
+    "Kernel",
+    "Mode",
+    "Queue",
+    "SyclError",
+    "compare",
+]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from fpgart.sycl.images import ImageLayout
 from fpgart.sycl.modes import Mode
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +35,7 @@ def name_of(context: Context) -> str:
 
 
 class Allocation:
-    """A memory object's memory in one context: an array on the host, an OpenCL buffer elsewhere.
+    """A memory object's memory in one context: an array on the host, an OpenCL buffer or image elsewhere.
 
     Of a linked pair one side is `active` at a time: the other one's memory must not be touched.
     `mapped` is the mode for which the host's side of a pair is mapped, None while it is not.
@@ -49,7 +50,7 @@ class Allocation:
         self.linked: Allocation | None = None
         self.active = True
         self.array: Array | None = None
-        self.native: cl.Buffer | None = None
+        self.native: cl.MemoryObject | None = None
         self.mapped: Mode | None = None
 
     @property
@@ -115,14 +116,16 @@ class AllocaCommand(Command):
         after: Iterable[Command],
         *,
         reusable: bool = True,
+        image: ImageLayout | None = None,
     ) -> None:
-        """`layout`: shape and type. `reusable` False: `host` only gives the contents."""
+        """`layout`: shape and type; `image`: of an image. `reusable` False: `host` only gives the contents."""
         super().__init__(allocation.context, (number,), after)
         self.allocation = allocation
         self.layout = layout
         self.host = host
         self.linked = linked
         self.reusable = reusable
+        self.image = image
         self.result = ""
 
     @property
@@ -151,27 +154,38 @@ class AllocaCommand(Command):
     def _make_native(self) -> None:
         allocation, context = self.allocation, self.context
         assert isinstance(context, cl.Context)
-        if self.host is None:
-            shape, dtype = self.layout
-            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-            allocation.native, self.result = cl.Buffer(context, cl.mem_flags.READ_WRITE, size), "cl_mem"
-        else:
+        flags: Any = cl.mem_flags.READ_WRITE
+        self.result = "cl_mem"
+        if self.host is not None:
             self.wait_for_others()  # the contents are taken over here
-            flags: Any = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-            allocation.native = cl.Buffer(context, flags, hostbuf=self.host)
+            flags |= cl.mem_flags.USE_HOST_PTR
             self.result = "cl_mem with USE_HOST_PTR"
+        if self.image is not None:
+            allocation.native = self.image.make(context, flags, self.host)
+        elif self.host is not None:
+            allocation.native = cl.Buffer(context, flags, hostbuf=self.host)
+        else:
+            shape, dtype = self.layout
+            allocation.native = cl.Buffer(context, flags, int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
 
 
 class MemCpyCommand(Command):
     """All contents from one allocation to another; one of them is the host's."""
 
     def __init__(
-        self, number: int, source: Allocation, target: Allocation, size: int, after: Iterable[Command]
+        self,
+        number: int,
+        source: Allocation,
+        target: Allocation,
+        size: int,
+        after: Iterable[Command],
+        image: ImageLayout | None = None,
     ) -> None:
         device = target if source.on_host else source
         super().__init__(device.context, (number,), after)
         self.source = source
         self.target = target
+        self.image = image
         self.bytes = size
 
     def words(self) -> str:
@@ -182,16 +196,16 @@ class MemCpyCommand(Command):
         source, target = self.source, self.target
         events = self.events()
         if source.on_host:
-            self.event = _copy(target.queue, target.native, source.array, events)
+            self.event = self._copy(target.queue, target.native, source.array, events)
         else:
-            self.event = _copy(source.queue, target.array, source.native, events)
+            self.event = self._copy(source.queue, target.array, source.native, events)
 
-
-def _copy(queue: cl.CommandQueue | None, target: Any, source: Any, events: list[cl.Event]) -> cl.Event:
-    assert queue is not None
-    event = cl.enqueue_copy(queue, target, source, is_blocking=False, wait_for=events)
-    queue.flush()
-    return event
+    def _copy(self, queue: cl.CommandQueue | None, target: Any, source: Any, events: list[cl.Event]) -> cl.Event:
+        assert queue is not None
+        where = self.image.everywhere if self.image is not None else {}
+        event = cl.enqueue_copy(queue, target, source, is_blocking=False, wait_for=events, **where)
+        queue.flush()
+        return event
 
 
 MAP_FLAGS = {
@@ -213,11 +227,13 @@ class MapMemObject(Command):
         mode: Mode,
         size: int,
         after: Iterable[Command],
+        image: ImageLayout | None = None,
     ) -> None:
         super().__init__(device.context, (number,), after)
         self.device = device
         self.host = host
         self.layout = layout
+        self.image = image
         self.mode = Mode.READ_WRITE if mode is Mode.WRITE else mode  # what is not written stays as it is
         self.bytes = 0 if device.unified or mode.discards else size
 
@@ -228,11 +244,14 @@ class MapMemObject(Command):
         device, host = self.device, self.host
         shape, dtype = self.layout
         flags: Any = MAP_FLAGS.get(self.mode, cl.map_flags.READ | cl.map_flags.WRITE)
+        native: Any = device.native
         assert device.queue is not None
-        assert device.native is not None
-        host.array, self.event = cl.enqueue_map_buffer(
-            device.queue, device.native, flags, 0, shape, dtype, wait_for=self.events(), is_blocking=False
-        )
+        if self.image is not None:
+            host.array, self.event = self.image.map(device.queue, native, flags, self.layout, self.events())
+        else:
+            host.array, self.event = cl.enqueue_map_buffer(
+                device.queue, native, flags, 0, shape, dtype, wait_for=self.events(), is_blocking=False
+            )
         device.queue.flush()
         device.active, host.active, host.mapped = False, True, self.mode
 

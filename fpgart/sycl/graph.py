@@ -26,6 +26,7 @@ from fpgart.sycl.commands import (
     ReleaseCommand,
     UnmapMemObject,
 )
+from fpgart.sycl.images import ImageLayout
 from fpgart.sycl.modes import Mode, SyclError
 
 Criterion = Callable[[cl.Context], bool]
@@ -55,6 +56,8 @@ class Record:
         self.layout = shape, dtype
         self.size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         self.host = host
+        self.image: ImageLayout | None = None
+        """What its native objects are, if not buffers."""
         self.allocations: list[Allocation] = []
         self.current: Allocation | None = None
         self.host_is_taken = False
@@ -174,7 +177,9 @@ class Graph:
         after = record.before(Mode.READ_WRITE) if partner is not None else []
         if partner is not None:
             after = [*_made(partner), *after]
-        command = AllocaCommand(record.number, allocation, record.layout, host, partner, after, reusable=reusable)
+        command = AllocaCommand(
+            record.number, allocation, record.layout, host, partner, after, reusable=reusable, image=record.image
+        )
         self._insert(command)
         allocation.command = command
         record.host_is_taken |= reusable and host is not None and host is record.host
@@ -232,7 +237,7 @@ class Graph:
         else:
             self._activate(record, target, Mode.DISCARD_WRITE)
             after = [*_made(source, target), *record.before(Mode.READ_WRITE)]
-            self._change(record, MemCpyCommand(record.number, source, target, record.size, after))
+            self._change(record, MemCpyCommand(record.number, source, target, record.size, after, record.image))
         record.current = target
 
     def _activate(self, record: Record, target: Allocation, mode: Mode) -> None:
@@ -250,7 +255,8 @@ class Graph:
         device = host.linked
         assert device is not None
         after = [*_made(device, host), *record.before(Mode.READ_WRITE)]
-        self._change(record, MapMemObject(record.number, device, host, record.layout, mode, record.size, after))
+        command = MapMemObject(record.number, device, host, record.layout, mode, record.size, after, record.image)
+        self._change(record, command)
 
     def _unmap(self, record: Record, host: Allocation) -> None:
         device = host.linked

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory objects as a program sees them: buffers and host accessors."""
+"""Memory objects as a program sees them: buffers, images and host accessors."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from fpgart.sycl.commands import HOST, Array
 from fpgart.sycl.graph import Graph
+from fpgart.sycl.images import ImageLayout
 from fpgart.sycl.modes import Mode, SyclError
 
 DEFAULT_GRAPH = Graph()
@@ -141,3 +142,24 @@ class Buffer:
     def __del__(self) -> None:
         if not sys.is_finalizing() and not getattr(self, "_closed", True):
             self.close()
+
+
+class Image(Buffer):
+    """As a Buffer, of pixels: kernels take it as an image of two or three dimensions.
+
+        Image((64, 128, 4), np.uint8)               # 128 pixels wide, 64 high, four channels; contents undefined
+        Image(array)                                # of shape (height, width) or (height, width, channels)
+        Image(array, dimensions=3)                  # (depth, height, width[, channels])
+
+    Raises SyclError for arrays that are no image; a device without images raises it at the first access there.
+    """
+
+    def __init__(
+        self, data: Array | tuple[int, ...], dtype: Any = None, *, dimensions: int = 2, graph: Graph | None = None
+    ) -> None:
+        shape = data.shape if isinstance(data, np.ndarray) else tuple(data)
+        kind = data.dtype if isinstance(data, np.ndarray) else np.dtype(dtype)
+        self._closed = True
+        layout = ImageLayout.of(shape, kind, dimensions)
+        super().__init__(data, dtype, graph=graph)
+        self.record.image = layout

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from fpgart.watch import report
 from fpgart.watch.report import Advice, Args, BufferLife, Copy, Report
+from fpgart.watch.words import on_board
 
 MmdName = Literal["write", "read", "copy", "program", "host_alloc", "shared_alloc", "free"]
 MMD = "aocl_mmd_"
@@ -186,8 +187,7 @@ class Traced:
 
 
 def _mmd_call(args: Args, name: str) -> MmdCall:
-    address = args.get("address")
-    where = None if address is None else int(address, 16)
+    where = on_board(args) if "address" in args else None
     return MmdCall(name.removeprefix(MMD), args["device"], args["size"], args.get("buffer", 0), where)
 
 

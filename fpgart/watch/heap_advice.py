@@ -13,7 +13,7 @@ from typing import Any
 
 from fpgart.board.first_fit import GRANULARITY, FirstFit
 from fpgart.board.keystone.addresses import power_of_two_from
-from fpgart.watch.words import in_words
+from fpgart.watch.words import in_words, on_board
 
 Args = dict[str, Any]
 MOST_NAMED = 8
@@ -57,7 +57,7 @@ class HeapAdviser:
                     self._heaps[args["device"], memory["name"]] = heap
         elif category == "memory" and "program" not in args and (args["device"], args["memory"]) in self._heaps:
             live = self._live.setdefault((args["device"], args["memory"]), {})
-            address = int(args["address"], 16)
+            address = on_board(args)
             if name == "reserve":
                 self._reserve(args, address, live)
             else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
-from fpgart.watch.words import in_words
+from fpgart.watch.words import in_words, on_board
 
 Args = dict[str, Any]
 DIRECTIONS = {
@@ -165,7 +165,7 @@ def boxes(events: Iterable[Args], end: float) -> list[Box]:
 
 
 def _pieces(memory: Memory, args: Args, begin: float, end: float) -> list[Box]:
-    address, size = int(args["address"], 16), args["size"]
+    address, size = on_board(args), args["size"]
     pieces, done = [], 0
     while done < size:
         bank, offset = divmod(address + done - memory.begin, memory.bank_size or 1 << 64)
@@ -234,12 +234,12 @@ def uses(events: Iterable[Args]) -> list[Use]:
         args = event.get("args", {})
         if event.get("cat") == "mmd" and "address" in args:
             device, size = args["device"], args["size"]
-            places = [(int(args[key], 16), size) for key in ("address", "source_address") if key in args]
+            places = [(on_board(args, key), size) for key in ("address", "source_address") if key in args]
             name = f"{event['name']}, {_memory_at(known, device, places[0][0]) or f'device {device}'}"
         elif event.get("cat") == "device" and event["name"] == "kernel":
             device = args["device"]
             blocks = [where[device, b] for b in dict.fromkeys(args["buffers"]) if (device, b) in where]
-            places = [(int(block["address"], 16), block["size"]) for block in blocks]
+            places = [(on_board(block), block["size"]) for block in blocks]
             name, size = f"kernel {args['kernel']}, device {device}", sum(size for _, size in places)
         else:
             continue

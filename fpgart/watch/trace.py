@@ -7,7 +7,7 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 - cat "fpgart": begin (whose trace it is: run of `fpgart run`, process), board, not locked (host memory, args size and
   the system's limit), end.
 - cat "api": a call of the host. Reference counting is answered in C and does not show.
-- cat "mmd": a call through the MMD, args device, address (the board's), size, buffer, operation.
+- cat "mmd": a call through the MMD, args device, address, board_address, size, buffer, operation.
 - cat "memory": reserve or free of a block, args device, memory, bank (and last_bank where it straddles several),
   address, size, buffer.
 - cat "placing": what a host's wish for a place came to, args buffer and bank, argument or words.
@@ -18,6 +18,9 @@ whole. Tracks: one per host thread (process 1), one per command queue under its 
 - cat "usm": allocate or free of unified shared memory, migrate of a shared range.
 - cat "mapping": set or default of the regions in which a kernel is shown memory, args device, kernel, regions.
 - cat "fault": a fault that was asked for, as long as it delayed the call, args device, call.
+
+An address has the device's number in its upper bits, as kernels are given it, and bit 61 in events of unified shared
+memory; board_address beside it is the place in the board's memory map alone, which is what the MMD is given.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.board.description import BoardDescription
+from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import Showing
 from fpgart.board.mmd import Around, Mmd
 from fpgart.runtime.buffer import Buffer
@@ -67,8 +71,6 @@ OPERATIONS = count(1)
 NO_OPERATION = 0, 0
 FIRST_BYTES = 256
 """Of a trace: the line that says whose it is lies within."""
-_operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
-"""Number and queue of the device operation that runs on this thread, or for which a helper thread works."""
 
 
 class Blocks:
@@ -160,6 +162,8 @@ class Trace:
         self._lanes: dict[int, dict[str, int]] = {}
         self._blocks: dict[int, Blocks] = {}
         self._failure = threading.local()
+        self._operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
+        """Number and queue of the device operation that runs on this thread, or for which a helper thread works."""
         os.write(self._file, b"[\n")
         self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, {"run": run, "process": os.getpid()}))
         self._name(HOST, 0, "process_name", "host")
@@ -326,7 +330,8 @@ class Trace:
             "device": block.device.id,
             "memory": block.device.memories.name_of(block.memory),
             "bank": first,
-            "address": hex(block.address),
+            "address": hex(block.device_address),
+            "board_address": hex(block.address),
             "size": block.region.size,
             "buffer": block.owner,
         }
@@ -347,7 +352,7 @@ class Trace:
     def usm_migrated(
         self, allocation: UsmAllocation, offset: int, moved: int, side: Device | None, begin: int, reason: str
     ) -> None:
-        operation, queue = _operation.get()
+        operation, queue = self._operation.get()
         args = self._allocation(allocation)
         args |= {"device": side.id if side is not None else allocation.givers[0].id, "operation": operation}
         args |= {"offset": offset, "size": moved, "reason": reason}
@@ -361,29 +366,30 @@ class Trace:
         if allocation.device is not None:
             args["device"] = allocation.device.id
         if allocation.block is not None:
-            args["address"] = hex(allocation.block.address)
+            args["address"] = hex(allocation.block.device_address.as_usm_device())
+            args["board_address"] = hex(allocation.block.address)
         return args
 
     def lock_refused(self, size: int, limit: int) -> None:
         self.emit("fpgart", "not locked", monotonic_ns(), None, {"size": size, "limit": limit})
 
     def mmd_call(self, name: str, device: int, begin: int, size: int, **more: Any) -> None:
-        """One call through the MMD; addresses are given as integers under names that end in address."""
+        """One call through the MMD; the board's addresses are given as integers under names that end in address."""
         args: dict[str, Any] = {"device": device}
         for key, value in more.items():
-            args[key] = hex(value)
+            args[key], args[f"board_{key}"] = hex(DeviceAddress.of(device, value)), hex(value)
             owner = self._blocks[device].owner(value)
             if owner:
                 args["buffer" if key == "address" else "source"] = owner
         args["size"] = size
-        operation, _ = _operation.get()
+        operation, _ = self._operation.get()
         if operation:
             args["operation"] = operation
         self.emit("mmd", f"aocl_mmd_{name}", begin, monotonic_ns() - begin, args)
 
     def fault_injected(self, device: int, call: str, rule: str, begin: int) -> None:
         args: dict[str, Any] = {"device": device, "call": call}
-        operation, _ = _operation.get()
+        operation, _ = self._operation.get()
         if operation:
             args["operation"] = operation
         self.emit("fault", rule, begin, monotonic_ns() - begin, args)
@@ -391,11 +397,11 @@ class Trace:
     # Device operations
 
     def operation_began(self, event: Event, operation: Operation) -> None:
-        _operation.set((next(OPERATIONS), self._queue(event)))
+        self._operation.set((next(OPERATIONS), self._queue(event)))
 
     def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
-        number, queue = _operation.get()
-        _operation.set(NO_OPERATION)
+        number, queue = self._operation.get()
+        self._operation.set(NO_OPERATION)
         if isinstance(operation, (Migration, MigrateToHost)) and status == 0:
             return  # told buffer by buffer
         if isinstance(operation, LaunchKernel) and operation.stage is Stage.MIGRATE:
@@ -409,7 +415,7 @@ class Trace:
     def migrated(self, buffer: Buffer, source: Block | None, target: Block | None, begin: int, reason: str) -> None:
         place = target or source
         device = place.device if place is not None else buffer.context.devices[0]
-        operation, queue = _operation.get()
+        operation, queue = self._operation.get()
         args: dict[str, Any] = {"device": device.id, "operation": operation, "buffer": buffer.number}
         args |= {"size": buffer.size, "reason": reason, "skipped": source is target}
         args["from"], args["to"] = _where(source), _where(target)
@@ -425,7 +431,7 @@ class Trace:
         self._mapping("default", launch, showing)
 
     def _mapping(self, name: str, launch: LaunchKernel, showing: Showing) -> None:
-        operation, queue = _operation.get()
+        operation, queue = self._operation.get()
         args = {"device": launch.device.id, "operation": operation, "kernel": launch.kernel.name}
         self.emit("mapping", name, monotonic_ns(), None, args | {"regions": _regions(showing)}, queue)
 
@@ -478,7 +484,7 @@ def _where(block: Block | None) -> str:
     """A place in words, such as `device 0, HBM at 0x100000000`."""
     if block is None:
         return "host"
-    return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.address:#x}"
+    return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.device_address:#x}"
 
 
 def _regions(showing: Showing) -> list[dict[str, Any]]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fpgart import opencl as cl
 from fpgart.runtime.programming import PROGRAM_COMMAND
 
@@ -32,3 +34,8 @@ def times(count: int, thing: str) -> str:
 def banks_in_words(first: int, last: int) -> str:
     """`bank 1`, or `banks 1 to 2` of what straddles them."""
     return f"bank {first}" if first == last else f"banks {first} to {last}"
+
+
+def on_board(args: dict[str, Any], key: str = "address") -> int:
+    """An address of an event in the board's memory map; traces of older versions have no other."""
+    return int(args.get(f"board_{key}", args[key]), 16)

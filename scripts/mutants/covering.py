@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ class Covering:
         self.seconds: dict[str, float] = {}
         self._tests: dict[tuple[str, int], set[str]] = {}
         self._reach: dict[str, set[str]] = {}
+        self._importers: dict[str, set[str]] = {}
 
     def add(self, measured: dict[str, Any]) -> None:
         self.seconds |= measured["seconds"]
@@ -31,11 +33,23 @@ class Covering:
                     self._tests.setdefault((file, line), set()).add(test)
 
     def tests_of(self, file: str, first: int, last: int, *, importing: bool) -> dict[str, float]:
-        """The tests that reach lines of a file, the shortest first; all of the file's for what its import runs."""
-        found = set(self._reach.get(file, ())) if importing else set()
+        """The tests that reach lines of a file, the shortest first.
+
+        For what its import runs (`importing`): all that reach the file, or stand in a test file that imports from it,
+        because defaults and constants are read without reaching a line.
+        """
+        found = set(self._reach.get(file, ())) | self._importing(file) if importing else set()
         for line in range(first, last + 1):
             found |= self._tests.get((file, line), set())
         return {test: self.seconds[test] for test in sorted(found, key=lambda test: (self.seconds[test], test))}
+
+    def _importing(self, file: str) -> set[str]:
+        if file not in self._importers:
+            package, _, name = file.removesuffix(".py").replace("/", ".").rpartition(".")
+            words = re.compile(rf"^from {package}(\.{name} import | import .*\b{name}\b)", re.MULTILINE)
+            named = {test.split("::")[0] for test in self.seconds}
+            self._importers[file] = {test_file for test_file in named if words.search(Path(test_file).read_text())}
+        return {test for test in self.seconds if test.split("::")[0] in self._importers[file]}
 
 
 class Measuring:

@@ -143,7 +143,7 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
 
 def _nodes(node: Any) -> Iterator[Any]:
     """The node and all below that are mutated."""
-    if node.type in NOT_MUTATED:
+    if node.type in NOT_MUTATED or _is_protocol(node):
         return
     yield node
     children = list(getattr(node, "children", ()))
@@ -162,6 +162,12 @@ def _copy(node: Any) -> Any:
         node.parent = parent
     copied.parent = parent
     return copied
+
+
+def _is_protocol(node: Any) -> bool:
+    """Whether a class only declares what others do: none of its lines is run."""
+    bases = node.get_super_arglist() if node.type == "classdef" else None
+    return bases is not None and "Protocol" in bases.get_code()
 
 
 def _function_of(node: Any) -> str | None:

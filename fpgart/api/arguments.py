@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel arguments that the host sets without Python: what was let pass once needs no decision the next time.
+
+C keeps them (icd/arguments.c) until the kernel hears of them, before its next launch at the latest.
+"""
+
+from __future__ import annotations
+
+from weakref import ref
+
+from _fpgart_icd import ffi, lib
+
+from fpgart.api.handles import find
+from fpgart.errors import InvalidMemObject
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.kernel import Kernel
+
+MOST = 64
+"""Arguments of a kernel, and bytes of a value, that C keeps."""
+
+
+class _Nothing:
+    """What a reference to a buffer that is gone refers to."""
+
+
+GONE: ref[Buffer] = ref(_Nothing())  # type: ignore[arg-type]
+
+
+class SetInC:
+    """The arguments of one kernel that it has not heard of. `pending[0]` is 0 while there are none."""
+
+    __slots__ = ("_handle", "pending")
+
+    def __init__(self, handle: int, pending: memoryview) -> None:
+        self._handle = handle
+        self.pending = pending
+
+    def tell(self, kernel: Kernel) -> None:
+        """Have the kernel hear of them."""
+        taken = ffi.new("struct fpgart_argument[]", len(kernel.kinds))
+        for number in range(lib.fpgart_take_arguments(self._handle, taken)):
+            argument = taken[number]
+            if argument.buffer:
+                kernel.keep_buffer(argument.index, _buffer(argument.buffer, argument.serial))
+            else:
+                kernel.keep_value(argument.index, bytes(ffi.buffer(argument.value, argument.size)))
+
+
+def _buffer(handle: int, serial: int) -> ref[Buffer]:
+    """The buffer that a handle stood for when it was set."""
+    if lib.fpgart_handle_serial(handle) != serial:
+        return GONE
+    try:
+        return ref(find(handle, Buffer))
+    except InvalidMemObject:
+        return GONE
+
+
+def _is_kept(kernel: Kernel) -> bool:
+    """Whether C keeps arguments of the kernel, from now on if not before."""
+    if kernel.elsewhere is None and len(kernel.kinds) <= MOST:
+        pending = lib.fpgart_arguments_new(kernel.handle, len(kernel.kinds))
+        if pending:
+            kernel.elsewhere = SetInC(kernel.handle, memoryview(ffi.buffer(pending, 8)).cast("Q"))
+    return kernel.elsewhere is not None
+
+
+def let_value_pass(kernel: Kernel, index: int, size: int) -> None:
+    """Another value of `size` bytes for this argument needs no decision."""
+    if size <= MOST and _is_kept(kernel):
+        lib.fpgart_let_value_pass(kernel.handle, index, size)
+
+
+def let_buffer_pass(kernel: Kernel, index: int, buffer: Buffer) -> None:
+    """That buffer for this argument needs no decision any more: the argument does not say where it has to be."""
+    if (buffer.placed or not kernel.interface.arguments[index].buffer_location) and _is_kept(kernel):
+        lib.fpgart_let_buffer_pass(kernel.handle, index, buffer.handle)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernel arguments that Python has let pass before: a value of the same size, a buffer that was
+ * this argument already. Setting such a one again decides nothing, so it ends here; the kernel
+ * hears of it before its next launch (fpgart/api/arguments.py). Everything else is for Python. */
+#include "icd.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUFFERS 4 /* that are known for one argument; the oldest is forgotten first */
+
+struct place {
+    uint32_t size; /* bytes of a value; 0: Python has not let one pass */
+    uint32_t next; /* of `known`, to be forgotten */
+    uintptr_t known[BUFFERS];
+    uint64_t serials[BUFFERS]; /* what a handle stood for when Python let it pass */
+    struct fpgart_argument set;
+};
+
+struct fpgart_arguments {
+    _Atomic uint64_t pending; /* a bit for each argument that the kernel has not heard of */
+    pthread_mutex_t lock;
+    uint32_t count;
+    struct place places[];
+};
+
+uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count)
+{
+    fpgart_arguments_slot *slot = fpgart_arguments_of(kernel);
+    if (slot == NULL || count > FPGART_ARGUMENTS)
+        return NULL;
+    struct fpgart_arguments *made = calloc(1, sizeof *made + count * sizeof made->places[0]);
+    struct fpgart_arguments *none = NULL;
+    if (made == NULL)
+        return NULL;
+    made->count = count;
+    pthread_mutex_init(&made->lock, NULL);
+    if (atomic_compare_exchange_strong(slot, &none, made))
+        return (uint64_t *)&made->pending;
+    free(made);
+    return (uint64_t *)&none->pending;
+}
+
+void fpgart_arguments_free(fpgart_arguments_slot *slot)
+{
+    free(atomic_exchange(slot, NULL));
+}
+
+static struct place *place_of(struct fpgart_arguments *arguments, uint32_t index)
+{
+    return arguments != NULL && index < arguments->count ? &arguments->places[index] : NULL;
+}
+
+static struct fpgart_arguments *arguments_of(uintptr_t kernel)
+{
+    fpgart_arguments_slot *slot = fpgart_arguments_of(kernel);
+    return slot != NULL ? atomic_load(slot) : NULL;
+}
+
+void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size)
+{
+    struct place *place = place_of(arguments_of(kernel), index);
+    if (place != NULL && size <= FPGART_VALUE)
+        place->size = (uint32_t)size;
+}
+
+void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    struct place *place = place_of(arguments, index);
+    if (place == NULL)
+        return;
+    pthread_mutex_lock(&arguments->lock);
+    place->known[place->next % BUFFERS] = buffer;
+    place->serials[place->next % BUFFERS] = fpgart_handle_serial(buffer);
+    place->next++;
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+static int is_known(const struct place *place, uintptr_t buffer, uint64_t *serial)
+{
+    *serial = fpgart_handle_serial(buffer);
+    for (int i = 0; i < BUFFERS; i++)
+        if (place->known[i] == buffer && place->serials[i] == *serial)
+            return fpgart_handle_kind(buffer) == FPGART_MEM;
+    return 0;
+}
+
+static int put(struct place *place, uint32_t index, size_t size, const void *value)
+{
+    struct fpgart_argument *set = &place->set;
+    if (place->size != 0) {
+        if (size != place->size)
+            return 0;
+        *set = (struct fpgart_argument){.index = index, .size = (uint32_t)size, .buffer = 0};
+        memcpy(set->value, value, size);
+        return 1;
+    }
+    uintptr_t buffer;
+    uint64_t serial;
+    if (size != sizeof buffer)
+        return 0;
+    memcpy(&buffer, value, sizeof buffer);
+    if (buffer == 0 || !is_known(place, buffer, &serial))
+        return 0;
+    *set = (struct fpgart_argument){.index = index, .buffer = buffer, .serial = serial};
+    return 1;
+}
+
+int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value)
+{
+    struct fpgart_arguments *arguments = arguments_of((uintptr_t)kernel);
+    struct place *place = place_of(arguments, index);
+    if (place == NULL || value == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
+        return 0;
+    pthread_mutex_lock(&arguments->lock);
+    int done = put(place, index, size, value);
+    if (done)
+        atomic_fetch_or(&arguments->pending, UINT64_C(1) << index);
+    pthread_mutex_unlock(&arguments->lock);
+    return done;
+}
+
+uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    uint32_t count = 0;
+    if (arguments == NULL)
+        return 0;
+    pthread_mutex_lock(&arguments->lock);
+    uint64_t pending = atomic_exchange(&arguments->pending, 0);
+    for (uint32_t i = 0; pending != 0; i++, pending >>= 1)
+        if (pending & 1)
+            taken[count++] = arguments->places[i].set;
+    pthread_mutex_unlock(&arguments->lock);
+    return count;
+}

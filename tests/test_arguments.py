@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel arguments that C takes by itself: nobody can tell it from Python's way (icd/arguments.c)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = Path(__file__).parent / "programs" / "arguments.py"
+
+
+def output(*options: str) -> str:
+    """What the program prints. Where calls are traced, all of them are Python's."""
+    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(PROGRAM)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_arguments_set_in_c_are_as_those_set_in_python(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    by_python = output("--trace", str(trace))
+    assert output() == by_python
+    words = by_python.splitlines()
+    assert words[:2] == ["set 1 4 0", "launch -52"]
+    assert {line.split()[-1] for line in words if line.startswith("set")} >= {"0", "-38", "-48", "-49", "-50", "-51"}
+    assert [line for line in words if "gone" in line] == ["gone -52", "still gone -52"]
+    calls = [e["name"] for e in json.loads(trace.read_text()) if e.get("cat") == "api"]
+    assert calls.count("clSetKernelArg") == sum(line.startswith("set") for line in words)
