@@ -104,13 +104,14 @@ def _on_board(address: str) -> str:
 
 
 class Comparison:
-    """Both builds of the hosts, in a folder with what they load."""
+    """Both builds of the hosts, in a folder with what they load; without a runtime there is only ours."""
 
-    def __init__(self, folder: Path, runtime: Path) -> None:
+    def __init__(self, folder: Path, runtime: Path | None = None) -> None:
         self._folder = folder
         compile_host = ["cc", "-O1", f"-I{ROOT / 'include'}", SOURCE]
-        self._call(*compile_host, "-o", "original", runtime, f"-Wl,-rpath,{runtime.parent}")
         self._call(*compile_host, "-o", "ours", "-lOpenCL")
+        if runtime is not None:
+            self._call(*compile_host, "-o", "original", runtime, f"-Wl,-rpath,{runtime.parent}")
 
     def _load(self, host: str) -> list[str]:
         """The two .aocx files of a host, which differ in an option."""

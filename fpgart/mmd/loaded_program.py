@@ -7,7 +7,7 @@ from collections.abc import Callable
 from struct import Struct
 
 from fpgart.aocx.binary import SIGNATURE, ProgramBinary
-from fpgart.aocx.compiler import SOURCE_ENGINE, describe_kernels
+from fpgart.aocx.compiler import SOURCE_ENGINE, describe_kernels, sizes_of_structures
 from fpgart.aocx.system import AddressSpace, Argument, Kernel, TypeQualifier
 from fpgart.board.description import BoardDescription
 from fpgart.board.invocation import FIXED, GLOBAL_POINTER, LOCAL_POINTER
@@ -62,9 +62,12 @@ class LoadedProgram:
                 raise MmdError(f"the image was made with engine '{binary.engine}', not from {SOURCE_ENGINE}")
             source = binary.payload.decode(errors="surrogateescape")
             built = engine.from_source(source)
-            built.build(board.build_options(binary.options))
+            build_options = board.build_options(binary.options)
+            built.build(build_options)
+            sizes = sizes_of_structures(binary.kernels, source, build_options, engine)
             engine_grew()
-            return cls(describe_kernels(binary.kernels, built, source, binary.options), built, place, engine_grew)
+            kernels = describe_kernels(binary.kernels, built, source, binary.options, sizes)
+            return cls(kernels, built, place, engine_grew)
         except BuildFailed as failed:
             raise MmdError(f"engine '{engine.name}' does not build the image's source: {failed.log}") from None
         except CLError as error:
