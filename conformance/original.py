@@ -41,9 +41,9 @@ __kernel void add(__global %s const int *restrict in, __global %s int *restrict 
 MOVES = ("read", "write")
 ALLOCATIONS = ("host_alloc", "shared_alloc")
 DIFFERENCES = {
-    "copied_host_memory_read_first": "[read from the board](fidelity.md#reads-of-copied-memory), not from a copy",
-    "parts_of_a_buffer": "[sub-buffers](fidelity.md#sub-buffers) alias",
-    "migrated_to_the_host": "[migrations to the host](fidelity.md#migration-to-the-host) move",
+    "copied_host_memory_read_first": "[read from the board](fidelity.md), not from a copy",
+    "parts_of_a_buffer": "[sub-buffers](fidelity.md) alias",
+    "migrated_to_the_host": "[migrations to the host](fidelity.md) move",
     "rows_that_touch": "[rows that touch](fidelity.md#bytes-one-at-a-time) are one call",
 }
 """By host: why the calls differ, as docs/fidelity.md has it."""

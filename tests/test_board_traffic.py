@@ -49,7 +49,7 @@ write handle=0 blocking=yes size=4 interface=0 offset=0x20 = 0
 write handle=0 blocking=no size=64 interface=1 offset=0x400 = 0
 status handle=0 status=0
 copy handle=1 blocking=no size=64 interface=1 source=0x400 destination=0x800 = 0
-host_alloc handles=[0] size=4096 alignment=0 = 0
+host_alloc handles=0 size=4096 alignment=0 = 0
 free = 0
 """
     assert original.calls_of_mmd(text) == [

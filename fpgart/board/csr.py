@@ -21,8 +21,6 @@ VERSION_ID = 0xA0C00001
 # Of each kernel, from where its registers begin
 STATUS = 0x0
 START = 0x8
-PRINTF_BYTES = 0xC
-PROFILE_CONTROL = 0x14
 PROFILE_DATA, PROFILE_END = 0x18, 0x30
 FINISH_COUNTER = 0x30
 """Reading it takes the count away, and the bit DONE."""

@@ -72,9 +72,9 @@ class EntryPoints:
 
     def get_info(self, handle: int, number: int, size: int, value: int, size_ret: Any) -> None:
         query = _query(Info, number)
-        self._calls.note("get_info", 0, handle=handle, query=query.name)
         found = self._library.board(handle).mmd.get_info(query)
         _answer(_encoded(found, "N" if query in SIZES else "i"), query.name, size, value, size_ret)
+        self._calls.note("get_info", 0, handle=handle, query=query.name)
 
     # Boards
 
@@ -120,17 +120,17 @@ class EntryPoints:
     # Transfers
 
     def read(self, handle: int, operation: int, size: int, host: int, interface: int, offset: int) -> None:
-        self._note_transfer("read", handle, operation, size, interface, offset=hex(offset))
         self._library.board(handle).read(operation, size, _host(host, size), interface, offset)
+        self._note_transfer("read", handle, operation, size, interface, offset=hex(offset))
 
     def write(self, handle: int, operation: int, size: int, host: int, interface: int, offset: int) -> None:
-        self._note_transfer("write", handle, operation, size, interface, offset=hex(offset))
         self._library.board(handle).write(operation, size, _host(host, size), interface, offset)
+        self._note_transfer("write", handle, operation, size, interface, offset=hex(offset))
 
     def copy(self, handle: int, operation: int, size: int, interface: int, source: int, destination: int) -> None:
+        self._library.board(handle).copy(operation, size, interface, source, destination)
         places = {"source": hex(source), "destination": hex(destination)}
         self._note_transfer("copy", handle, operation, size, interface, **places)
-        self._library.board(handle).copy(operation, size, interface, source, destination)
 
     def _note_transfer(self, call: str, handle: int, operation: int, size: int, interface: int, **places: str) -> None:
         waits = "no" if operation else "yes"
@@ -139,9 +139,9 @@ class EntryPoints:
     # Programs
 
     def program(self, handle: int, image: int, size: int, mode: int) -> int:
-        self._calls.note("program", handle, handle=handle, size=size, mode=mode)
         data = bytes(ffi.buffer(ffi.cast("char *", _host(image, size)), size))
         self._library.board(handle).program(data, preserve=bool(mode & PRESERVE_MEMORY))
+        self._calls.note("program", handle, handle=handle, size=size, mode=mode)
         return handle
 
     def refuse_host_channel(self, handle: int) -> int:
@@ -166,11 +166,11 @@ class EntryPoints:
         properties: Any,
         error: Any,
     ) -> int:
-        self._calls.note(call, 0, handles=handles, size=size, alignment=alignment)
         status, address = int(Status.SUCCESS), 0
         try:
             boards = self._library.mmds(handles)
             address = self._library.host_memory.allocate(boards, kind, size, alignment, list(_pairs(properties)))
+            self._calls.note(call, 0, handles=",".join(map(str, handles)), size=size, alignment=alignment)
         except (MmdError, BoardError) as failure:
             status = self._failed(call, failure)
         if error != ffi.NULL:

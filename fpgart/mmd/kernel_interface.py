@@ -80,8 +80,8 @@ class KernelRegisters:
                 self._finished += 1
                 self._launches -= 1
                 left = self._launches
+            self._under_way.end()  # first: who is told that a kernel has ended may close the board
             self._interrupt()
-            self._under_way.end()
 
     def _launch(self, image: bytes) -> None:
         """Boards know no kernel that fails: what went wrong is told, and the host sees an end."""
@@ -124,7 +124,8 @@ class KernelInterface:
                 return kernel.read(at, size)
             if _within(offset, size, csr.ROM, csr.ROM_BYTES):
                 return self._rom[offset - csr.ROM : offset - csr.ROM + size]
-            known = {csr.VERSION: csr.VERSION_ID, csr.SEGMENT: self._segment, csr.RESET: OUT_OF_RESET} | self._settings
+            own = {csr.VERSION: csr.VERSION_ID, csr.SEGMENT: self._segment, csr.RESET: OUT_OF_RESET}
+            known = self._settings | own
             if offset not in known or size not in (4, 8):
                 raise MmdError(f"the kernel interface has no {size} bytes at {offset:#x} to read")
             return WORD.pack(known[offset]).ljust(size, b"\0")
@@ -144,6 +145,7 @@ class KernelInterface:
                 self._segment = value
             elif offset in self._settings:
                 self._settings[offset] = value
+            # A reset does nothing: a board that has just been programmed is as it is after one.
 
     def _kernel(self, offset: int, size: int) -> tuple[KernelRegisters, int]:
         """The kernel whose registers the window shows at `offset`, and where in them that is."""

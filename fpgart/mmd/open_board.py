@@ -100,8 +100,8 @@ class OpenBoard:
     def _transfer_ended(self, operation: int, error: BoardError | None) -> None:
         if error is not None:
             log.warning(f"the transfer of operation {operation:#x} failed: {error}")
+        self._under_way.end()  # first: who is told of the end may close the board
         self.notices.end(operation, failed=error is not None)
-        self._under_way.end()
 
     # Kernels
 
