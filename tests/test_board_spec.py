@@ -112,7 +112,9 @@ def test_what_a_file_says_of_a_memory_and_its_ports() -> None:
 def test_what_a_file_does_not_say_of_a_memory() -> None:
     port = '<interface name="board" address="0" size="1024"/>'
     found = board_of(f'<global_mem name="M">{port}</global_mem>').memories
-    assert found == (GlobalMemory("M", 0, 1024, interfaces=(Interface("board", 0, 1024, 512, 0, 16),)),)
+    assert found == (
+        GlobalMemory("M", 0, 1024, interleaved_bytes=1024, interfaces=(Interface("board", 0, 1024, 512, 0, 16),)),
+    )
 
 
 def test_what_a_file_says_of_the_board() -> None:

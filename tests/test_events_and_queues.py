@@ -61,6 +61,7 @@ def test_an_event_begins_queued_with_no_time_and_no_handle(machine: Machine) -> 
     assert event.status == QUEUED
     assert (event.queued_ns, event.submit_ns, event.start_ns, event.end_ns) == (0, 0, 0, 0)
     assert (event.handle, event.unmet) == (0, 0)
+    assert event.command_type == cl.CL_COMMAND_TASK
     assert (event.wait_list, event.predecessors) == ((), ())
 
 
@@ -232,3 +233,8 @@ def test_locks_are_locks_of_their_own() -> None:
     threads = SystemThreads()
     with threads.lock(), threads.lock():
         assert threads.now() <= threads.now()
+
+
+def test_a_queue_is_for_the_device_that_it_was_made_for_and_has_no_properties_by_itself(machine: Machine) -> None:
+    queue = CommandQueue(machine.context, machine.device)
+    assert (queue.device, queue.properties) == (machine.device, 0)

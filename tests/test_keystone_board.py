@@ -307,6 +307,14 @@ def test_shared_virtual_memory_is_out_of_the_dsps_reach(boards: Boards) -> None:
     svm.free(machine.context, address)
 
 
+def test_shared_virtual_memory_is_given_by_a_board_that_reaches_it(boards: Boards) -> None:
+    machine = boards("k2h", "usm_s10")
+    address = svm.allocate(machine.context, 4096, 0)
+    assert [machine.calls(device) for device in range(2)] == [{}, {"host_alloc": (1, 4096)}]
+    svm.free(machine.context, address)
+    assert machine.devices[1].mmd.traffic["free"].calls == 1
+
+
 def test_a_buffer_that_one_mapped_heap_cannot_hold_is_in_another(boards: Boards) -> None:
     machine = boards("k2h_split")
     sizes = [GIB, GIB, 4 * GIB]

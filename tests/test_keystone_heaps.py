@@ -177,7 +177,7 @@ def test_free_space_is_told_per_heap() -> None:
 def test_programs_are_kept_in_memory_and_banks_are_not_told_apart() -> None:
     heaps = k2h()
     assert heaps.keeps_programs
-    assert heaps.bank_of(Region(MAPPED, 0x9_0000_0000, 1)) == 1
+    assert heaps.banks_of(Region(MAPPED, 0x9_0000_0000, 1)) == (1, 1)
 
 
 def test_memory_on_the_chip_is_for_who_asks_for_it() -> None:

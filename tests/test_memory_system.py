@@ -16,6 +16,10 @@ def board(*memories: GlobalMemory) -> GlobalMemories:
     return GlobalMemories(BoardDescription("b", "v", memories))
 
 
+def lowest_first(*memories: GlobalMemory) -> GlobalMemories:
+    return GlobalMemories(BoardDescription("b", "v", memories, lowest_first=True))
+
+
 @pytest.fixture
 def hetero() -> GlobalMemories:
     return GlobalMemories(describe("hetero"))
@@ -48,8 +52,18 @@ def test_what_is_given_back_is_free_again(hetero: GlobalMemories) -> None:
     assert hetero.allocate(8 * GIB, HBM) == region
 
 
-def test_a_block_by_itself_goes_to_the_lowest_memory_that_could_hold_it() -> None:
-    memories = board(GlobalMemory("big", 1 << 30, 3 << 30), GlobalMemory("small", MIB, 2 * MIB))
+def test_a_block_by_itself_goes_to_the_default_memory_and_then_to_the_lowest_that_could_hold_it() -> None:
+    kinds = (
+        GlobalMemory("default", GIB, GIB + MIB),
+        GlobalMemory("big", 3 * GIB, 5 * GIB),
+        GlobalMemory("small", MIB, 3 * MIB),
+    )
+    memories = board(*kinds)
+    assert [memories.default_memory(size) for size in (1, MIB, MIB + 1, 2 * MIB + 1, 2 * GIB + 1)] == [0, 0, 2, 1, None]
+
+
+def test_where_the_board_says_so_a_block_by_itself_goes_to_the_lowest_memory_that_could_hold_it() -> None:
+    memories = lowest_first(GlobalMemory("big", 1 << 30, 3 << 30), GlobalMemory("small", MIB, 2 * MIB))
     assert [memories.default_memory(size) for size in (1, MIB, MIB + 1, 2 * GIB, 2 * GIB + 1)] == [1, 1, 0, 0, None]
     assert memories.allocate(MIB) == Region(1, MIB, MIB)
     assert memories.allocate(1) is None, "the lowest one is full, and no other is tried"
@@ -70,8 +84,9 @@ def test_a_bank_is_where_to_look_first() -> None:
     assert memories.allocate(KIB, 0, 2) == Region(0, MIB, KIB), "it is full"
     assert memories.allocate(KIB, 0, 1) == Region(0, MIB + KIB, KIB)
     assert second is not None
-    assert memories.bank_of(second) == 2
-    assert memories.bank_of(Region(0, 2 * MIB - KIB, KIB)) == 1
+    assert memories.banks_of(second) == (2, 2)
+    assert memories.banks_of(Region(0, 2 * MIB - KIB, KIB)) == (1, 1)
+    assert memories.banks_of(Region(0, 2 * MIB - KIB, 2 * KIB)) == (1, 2)
 
 
 def test_a_bank_goes_with_the_memory_that_a_block_goes_to_by_itself() -> None:

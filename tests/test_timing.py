@@ -15,7 +15,7 @@ KIB = 1024
 WIDE = Interface("wide", 0, 64 * KIB, width=64, latency=70, maxburst=3)
 """8 bytes per cycle, 3 of 4 cycles: 6 bytes per cycle."""
 ONE = GlobalMemory("one", 0, 64 * KIB, interfaces=(WIDE,))
-FOUR = GlobalMemory("four", 64 * KIB, 128 * KIB, banks=4, interfaces=(replace(WIDE, latency=90),) * 4)
+FOUR = GlobalMemory("four", 64 * KIB, 128 * KIB, banks=4, interfaces=(replace(WIDE, latency=90), WIDE, WIDE, WIDE))
 SIMPLE = Timing(pcie_generation=1, pcie_lanes=8, pcie_payload=128, mmd_latency=100, dma_latency=7, kernel_clock=100)
 
 
@@ -161,3 +161,19 @@ def test_a_kernel_waits_for_the_slowest_memory_once() -> None:
     assert memories.memory_latency([Access(0, 0, 1), Access(1, 0, 1), Access(0, 0, 1)]) == 90
     assert memories.memory_latency([Access(0, 0, 1)]) == 70
     assert memories.memory_latency([]) == 0
+
+
+def test_a_bank_without_a_number_is_all_of_them() -> None:
+    assert Bank(3) == Bank(3, 0)
+
+
+def test_each_memory_is_told_whether_it_is_interleaved() -> None:
+    board = BoardDescription("b", "v", (ONE, FOUR), timing=SIMPLE)
+    with pytest.raises(ValueError, match="zip"):
+        Pace(board, [False])
+
+
+def test_a_single_byte_in_the_next_bank_is_moved_by_that_bank() -> None:
+    bytes_wide = replace(FOUR, interfaces=(replace(WIDE, width=8),))
+    found = pace(bytes_wide).bank_time([Access(0, 64 * KIB + 16 * KIB - 1, 2)])
+    assert [*found] == [Bank(0, 1), Bank(0, 2)]

@@ -109,7 +109,8 @@ def test_a_linked_program_that_was_loaded_from_its_binary_keeps_its_largest_grou
     parts = [Program(dsp.context, dsp.devices, source=source) for source in sources]
     for part in parts:
         part.compile(dsp.devices, "", {})
-    linked = link(dsp.context, dsp.devices, "", parts)
+    linked, failure = link(dsp.context, dsp.devices, "", parts)
+    assert failure is None
     loaded = Program.from_binary(dsp.context, dsp.devices, linked.binary(dsp.device))
     loaded.claim(dsp.devices)
     loaded.build(dsp.devices, "")

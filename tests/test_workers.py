@@ -145,6 +145,7 @@ def test_beyond_those_that_there_always_are_the_keeper_decides(driver: Driver) -
     for _ in range(4):
         driver.workers.call()
     assert driver.made == (2, 1)
+    assert driver.keeper_bell.rings == 0, "it is awake"
 
 
 def test_workers_that_are_all_busy_for_a_whole_tick_become_one_more(driver: Driver) -> None:
