@@ -57,7 +57,7 @@ class KernelRegisters:
     def write(self, at: int, data: bytes) -> None:
         with self._lock:
             self._bytes[at : at + len(data)] = data
-            if at <= csr.START < at + len(data):
+            if at <= csr.START < at + len(data) and self._bytes[csr.START] & 1:
                 self._start()
 
     def _start(self) -> None:
@@ -65,17 +65,22 @@ class KernelRegisters:
         name, most = self.kernel.name, self.kernel.fast_launch_depth + 1
         if self._launches == most:
             raise MmdError(f"kernel '{name}' takes {most} launches at a time, and is started once more")
+        if not self._launches:
+            try:
+                threading.Thread(target=self._work, name=f"fpgart {name}", daemon=True).start()
+            except RuntimeError:
+                raise MmdError(f"kernel '{name}' does not start: the system gives no thread for it") from None
         self._waiting.append(bytes(self._bytes[csr.IMAGE :]))
         self._launches += 1
         self._under_way.begin()
-        if self._launches == 1:
-            threading.Thread(target=self._work, name=f"fpgart {name}", daemon=True).start()
 
     def _work(self) -> None:
         """Run what waits, one after the other; the thread ends with the last launch."""
         left = 1
         while left:
-            self._launch(self._waiting.popleft())
+            with self._lock:  # who starts the first launch has it, and puts the launch there meanwhile
+                image = self._waiting.popleft()
+            self._launch(image)
             with self._lock:
                 self._finished += 1
                 self._launches -= 1

@@ -375,6 +375,8 @@ static void a_kernel_runs_when_its_start_register_is_written(char **arguments)
     must_be(reg(0x1000) >> 16 == 5, "the version of its registers");
     must_be(write(board, NULL, BYTES, sent, memory, begin) == 0, "a write");
     write_launch(begin, begin + BYTES, 5);
+    set_reg(0x1008, 0);
+    must_be(!(reg(0x1000) & 0x8000), "0 starts nothing");
     set_reg(0x1008, 1);
     await(&interrupts, 1);
     must_be(reg(0x1000) & 2, "it is done");
