@@ -17,7 +17,8 @@ class CallLog:
         path = config.MMD_CALLS.value
         if path:
             try:
-                self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+                self._descriptor = os.open(path, flags, 0o644)
             except OSError as error:
                 raise config.OptionError(f"{config.MMD_CALLS.name}={path}: {error.strerror}") from None
 
