@@ -45,6 +45,7 @@ class InFlight:
             raise
         finally:
             self.handler(operation, error)
+            del error  # or it and this frame would hold each other, and the transfer with them
             with self._ended:
                 self._ends += 1
                 self._ended.notify_all()

@@ -520,4 +520,7 @@ def wait_for_transfers(begun: list[tuple[Device, int]]) -> None:
                 failure = failure or error
             begun.remove((device, operation))
     if failure is not None:
-        raise failure
+        try:
+            raise failure
+        finally:
+            failure = None  # or the error and this frame would hold each other, and the buffers with them

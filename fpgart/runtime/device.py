@@ -169,7 +169,10 @@ class Device:
             return False
         error = self._ended.pop(operation)
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # or it and this frame would hold each other
         return True
 
     def capabilities(self, query: Info) -> Capability:
