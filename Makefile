@@ -6,11 +6,11 @@ PYTHON ?= $(shell scripts/find-python)
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 ENGINE = $(VENV)/.engine
-C_FILES = icd/*.c icd/*.h icd/preload/*.c icd/host/*.c conformance/c/*.c conformance/c/*.h examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
-SOURCES = $(wildcard icd/*.c icd/host/*.c icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
+C_FILES = icd/*.c icd/*.h icd/preload/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h conformance/c/*.c conformance/c/*.h tests/programs/*.c examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
+SOURCES = $(wildcard icd/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench clients cts soak coverage mutants clean help
+.PHONY: build demo test lint format bench clients cts original soak coverage mutants clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -19,6 +19,7 @@ help:
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
 	@echo "              with FPGA_HOSTS=folder also public hosts for boards (clients/fpga_hosts.py)"
 	@echo "make cts CTS=folder  Khronos' conformance tests, sources or built, on the board and on the bare engine; hours"
+	@echo "make original RUNTIME=file   the calls of a board that Intel's runtime (libalteracl.so) and fpgart make for the same hosts"
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
 	@echo "              hosts whose threads meet in many ways, RUNS=100 times each"
 	@echo "make coverage which lines the tests in tests/ reach"
@@ -82,6 +83,10 @@ clients: build
 cts: build
 	test -n "$(CTS)" || { echo "make cts CTS=folder: the folder of OpenCL-CTS, sources or what was built of them" >&2; exit 1; }
 	$(BIN)/python conformance/cts.py $(CTS) $(CTS_OPTIONS)
+
+original: build
+	test -n "$(RUNTIME)" || { echo "make original RUNTIME=file: libalteracl.so, built as docs/mmd.md says" >&2; exit 1; }
+	$(BIN)/python conformance/original.py $(RUNTIME)
 
 coverage: build
 	$(BIN)/pytest tests --cov=fpgart --cov-report=term-missing:skip-covered

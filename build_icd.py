@@ -2,6 +2,7 @@
 """Build the compiled parts of fpgart, into the package folder.
 
 libfpgart.so      the OpenCL driver itself (cffi embedding): C entry points that call into fpgart.api
+libfpgart_mmd.so  the boards behind the interface of aocl_mmd.h, the same way: C entry points that call into fpgart.mmd
 _native.*.so      an ordinary extension module: copies without the GIL, calls into the engine's driver
 libalteracl.a     what hosts for Intel's boards link with besides OpenCL
 include/          the OpenCL headers, copied
@@ -36,9 +37,9 @@ OPENCL_3 = [("CL_TARGET_OPENCL_VERSION", "300"), *DEPRECATED_TOO]
 
 
 INIT_CODE = """
-from _fpgart_icd import lib
+from {module} import lib
 try:
-    from fpgart.api import start
+    from {package} import start
     start.register({parameters!r})
 except Exception as error:
     # What the user can put right is said in one line; anything else is a bug, and wants its traceback.
@@ -46,6 +47,11 @@ except Exception as error:
         raise
     lib.fpgart_refuse(str(error).encode(errors="replace"))
 """
+
+
+START = "int fpgart_start_embedding(void) { return cffi_start_python(); }\n"
+INTERPRETER = ("interpreter.c", "guest.c", "usher.c")
+"""The sources that every library with an interpreter has."""
 
 
 class BuildError(Exception):
@@ -86,6 +92,11 @@ def link_options() -> list[str]:
     return [f"-Wl,-rpath,{library}:$ORIGIN/../../..:$ORIGIN/../../../../lib"]
 
 
+def export_options(exports: Path) -> list[str]:
+    """How a library with an interpreter is linked; `exports` says which symbols hosts see."""
+    return [f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic", "-Wl,-z,nodelete", *link_options()]
+
+
 def quoted(*words: str) -> str:
     """C strings, divided by commas."""
     return ", ".join(f'"{word}"' for word in words)
@@ -124,24 +135,44 @@ def build_driver(into: Path, work: Path) -> Path:
     ffi.embedding_api("")
     ffi.cdef(declarations(api))
     parameters = [(f.name, [p.name for p in f.parameters]) for f in implemented_in_python(api)]
-    ffi.embedding_init_code(INIT_CODE.format(parameters=parameters))
+    ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_icd", package="fpgart.api", parameters=parameters))
     ffi.set_source(
         "_fpgart_icd",
-        '#include "icd.h"\nint fpgart_start_embedding(void) { return cffi_start_python(); }\n',
+        '#include "icd.h"\n' + START,
         sources=[str(generated), str(said), *map(str, sorted(ICD.glob("*.c")))],
         include_dirs=[str(ICD), str(INCLUDE)],
         define_macros=[*OPENCL_3, ("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"])), *option_names()],
         extra_compile_args=WARNINGS,
-        extra_link_args=[
-            f"-Wl,--version-script={exports}",
-            "-Wl,-Bsymbolic",
-            "-Wl,-z,nodelete",
-            *link_options(),
-        ],
+        extra_link_args=export_options(exports),
         libraries=["pthread", "dl"],
     )
     made = Path(ffi.compile(tmpdir=str(work), target="libfpgart.so", verbose=False))
     return Path(shutil.copy2(made, into / "libfpgart.so"))
+
+
+def build_mmd(into: Path, work: Path) -> Path:
+    """Compile libfpgart_mmd.so into the folder `into`."""
+    from cffi import FFI
+
+    header = (ICD / "mmd/mmd.h").read_text()
+    exports = work / "exports_mmd.map"
+    exports.write_text("{ global: aocl_mmd_*; local: *; };\n")
+    ffi = FFI()
+    ffi.embedding_api("")
+    ffi.cdef('extern "Python+C" {\n' + header.split("/* python */")[1] + "}\n" + header.split("/* c */")[1])
+    ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_mmd", package="fpgart.mmd", parameters=[]))
+    ffi.set_source(
+        "_fpgart_mmd",
+        '#include "mmd.h"\n' + START,
+        sources=[str(ICD / "mmd/entry_points.c"), *(str(ICD / name) for name in INTERPRETER)],
+        include_dirs=[str(ICD), str(ICD / "mmd"), str(INCLUDE)],
+        define_macros=[("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"]))],
+        extra_compile_args=WARNINGS,
+        extra_link_args=export_options(exports),
+        libraries=["pthread", "dl"],
+    )
+    made = Path(ffi.compile(tmpdir=str(work), target="libfpgart_mmd.so", verbose=False))
+    return Path(shutil.copy2(made, into / "libfpgart_mmd.so"))
 
 
 def build_native(into: Path, work: Path) -> Path:
@@ -210,7 +241,7 @@ def build(into: Path) -> list[Path]:
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fpgart-build-") as work:
         try:
-            made = [build_driver(into, Path(work)), build_native(into, Path(work))]
+            made = [build_driver(into, Path(work)), build_mmd(into, Path(work)), build_native(into, Path(work))]
             made += [build_preload(into, name) for name in ("only", "yield")]
             made.append(build_host_library(into, Path(work)))
         except subprocess.CalledProcessError as error:

@@ -301,6 +301,13 @@ TRACE = Option(
     "File for a trace of calls, transfers and memory; Perfetto opens it. %p stands for the number of the process.",
     holds=Holds.FILE,
 )
+MMD_CALLS = Option(
+    "FPGART_MMD_CALLS",
+    str,
+    "",
+    "File that gets a line for each call of libfpgart_mmd.so (docs/mmd.md), without what differs between runs.",
+    holds=Holds.FILE,
+)
 FAULTS = Option(
     "FPGART_FAULTS",
     str,

@@ -15,7 +15,7 @@
 #include <frameobject.h>
 #include <internal/pycore_runtime.h>
 
-#include "icd.h"
+#include "interpreter.h"
 
 #include <limits.h>
 #include <pthread.h>

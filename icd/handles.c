@@ -257,3 +257,19 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
     }
     return CL_SUCCESS;
 }
+
+const char fpgart_loss[] = "no platform";
+
+void fpgart_entered(void)
+{
+    if (fpgart_any_released())
+        fpgart_reap();
+}
+
+int fpgart_all_ended(cl_uint count, const cl_event *events)
+{
+    for (cl_uint i = 0; i < count; i++)
+        if (events == NULL || fpgart_handle_kind((uintptr_t)events[i]) != FPGART_EVENT)
+            return 0;
+    return fpgart_settled() && fpgart_ending();
+}

@@ -11,6 +11,8 @@
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 
+#include "interpreter.h"
+
 enum fpgart_kind {
     FPGART_FREE = 0,
     FPGART_PLATFORM,
@@ -24,70 +26,10 @@ enum fpgart_kind {
     FPGART_SAMPLER
 };
 
-enum fpgart_state {
-    FPGART_NOT_STARTED = 0,
-    FPGART_STARTING,
-    FPGART_RUNNING,
-    FPGART_FAILED, /* the interpreter could not be started: there is no platform */
-    FPGART_FORKED, /* a child of fork(): the interpreter's threads did not come along */
-    FPGART_CLOSED  /* the process is exiting */
-};
-
-extern volatile int fpgart_state;
 extern const struct _cl_icd_dispatch fpgart_dispatch;
-
-/* One call into Python, from fpgart_enter() to fpgart_leave(); calls may nest. */
-struct fpgart_visit {
-    int held;   /* the thread came with the lock of the host's interpreter */
-    void *host; /* which state of the host's an outer call came with */
-};
-
-/* True when a call may go on into Python, where this thread then is until fpgart_leave(); starts
- * the interpreter when that has not happened yet. */
-int fpgart_enter(struct fpgart_visit *visit);
-void fpgart_leave(const struct fpgart_visit *visit);
-
-/* Whether Python can be called: the driver runs, and the host's interpreter has not begun to end.
- */
-int fpgart_running(void);
-
-/* Whether it ran, and the process ends. */
-int fpgart_ending(void);
 
 /* Whether it has closed with nothing under way, and all of these are events. */
 int fpgart_all_ended(cl_uint count, const cl_event *events);
-
-/* What cffi generates: starts the interpreter's side of the embedding. 0 on success. */
-int fpgart_start_embedding(void);
-
-/* The driver's own interpreter in the process of a host that is written in Python (guest.c).
- * fpgart_become_guest() makes it, called with the lock of the host's; false: that was not possible.
- * Entering and leaving does nothing where the driver is no guest. */
-int fpgart_become_guest(void);
-int fpgart_is_guest(void);
-void fpgart_guest_runs(void); /* said when all is set up */
-int fpgart_go_in(struct fpgart_visit *visit);
-void fpgart_go_out(const struct fpgart_visit *visit);
-
-/* Whether the calling thread has the lock of the interpreter that it is in. */
-int fpgart_holds_interpreter(void);
-
-/* Around every call of a function of the host's: Python of the host's that runs in it finds the
- * host's interpreter. Without the interpreter's lock. */
-struct fpgart_excursion {
-    void *driver, *host;
-};
-void fpgart_call_out(struct fpgart_excursion *excursion);
-void fpgart_call_back(const struct fpgart_excursion *excursion);
-
-/* For a new interpreter: where the driver's package and what it needs are. `host_path`: sys.path of
- * the host's interpreter, NULL for none. */
-void fpgart_add_search_directories(void *host_path);
-
-/* Threads that wait for Python's lock in one interpreter are not noticed by those that have it in
- * another (usher.c). The ushers see to that; they sleep while nobody calls and nothing runs. */
-void fpgart_start_ushers(void *driver, void *host);
-void fpgart_wake_ushers(void);
 
 /* What can be said without any interpreter (lobby.c): the platform, and to what loaders ask while
  * they hold their lock. The latter are true when `status` is the answer. */
@@ -107,19 +49,6 @@ int fpgart_lobby_platform_info(cl_platform_id platform, cl_platform_info query, 
                                void *value, size_t *size_ret, cl_int *status);
 int fpgart_lobby_device_count(cl_platform_id platform, cl_device_type type, cl_uint room,
                               cl_device_id *devices, cl_uint *count, cl_int *status);
-
-/* Whether calls come from an interpreter that is not the driver's, as far as that is known before
- * the start. */
-int fpgart_in_python_host(void);
-
-/* Whether this process runs the Python that the driver was built for; if not, that is told once. */
-int fpgart_right_python(void);
-
-/* One line on stderr that says why there is no platform. */
-void fpgart_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Called while the Python side starts: there will be no platform, for a reason that is told. */
-void fpgart_refuse(const char *reason);
 
 /* Handles. An address is only dereferenced once it is known to be one of ours. */
 uintptr_t fpgart_handle_new(int kind, uint32_t references);
@@ -173,9 +102,6 @@ void fpgart_host_retained(uintptr_t handle);
 void fpgart_host_released(uintptr_t handle);
 void fpgart_reap(void);
 
-/* Whether anything runs or could: asked by an usher. */
-int fpgart_busy(void);
-
 /* What fpgart_control() asks of the Python side; JSON, to be freed. */
 char *fpgart_control_request(const char *request, size_t length);
 
@@ -184,17 +110,6 @@ char *fpgart_control_request(const char *request, size_t length);
 int fpgart_any_released(void);
 uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
-
-/* Python side of the end of the process; of a host in Python, others may still call after that.
- * Whether nothing was left under way. */
-int fpgart_shut_down(void);
-int fpgart_settle(void);
-
-/* Where this library lies and whether it started the interpreter itself. */
-const char *fpgart_library_directory(void);
-int fpgart_owns_interpreter(void);
-void fpgart_close(void);
-void fpgart_close_at_exit(void);
 
 /* Writing answers and reading arguments for Python, which sees addresses as integers. */
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,
@@ -227,16 +142,6 @@ void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t
 /* The host's Python frames behind the call that this thread serves, innermost first, each as four
  * lines: module, file, line, function. Gives how many bytes the text has. */
 size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
-
-/* Whether the host's interpreter has imported a module. */
-int fpgart_host_imported(const char *module);
-
-/* Calls function(request) of a module in the host's interpreter: bytes to bytes, on a thread of the
- * driver. NULL: an exception, which was printed. What is read is given back with
- * fpgart_answer_read(). */
-char *fpgart_ask_host(const char *module, const char *function, const char *request, size_t length,
-                      size_t *answer_length);
-void fpgart_answer_read(char *answer);
 
 /* The door for the host's Python (control.c). fpgart_text(): a copy, to be given back. */
 char *fpgart_text(const char *words);

@@ -6,7 +6,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "icd.h"
+#include "interpreter.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -37,7 +37,7 @@ void fpgart_complain(const char *format, ...)
     int length = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     if (length > 0)
-        fprintf(stderr, "fpgart: %s\n", line);
+        fprintf(stderr, "fpgart: %s: %s\n", fpgart_loss, line);
 }
 
 const char *fpgart_library_directory(void)
@@ -113,7 +113,7 @@ static int start_own_interpreter(void)
     char executable[PATH_MAX + 64];
     make_libpython_global();
     if (!find_home(home)) {
-        fpgart_complain("no platform: the standard library of Python " PYTHON_SERIES
+        fpgart_complain("the standard library of Python " PYTHON_SERIES
                         " is missing (Debian, Ubuntu: apt install libpython" PYTHON_SERIES
                         "-stdlib)");
         return 0;
@@ -130,7 +130,7 @@ static int start_own_interpreter(void)
         status = Py_InitializeFromConfig(&config);
     PyConfig_Clear(&config);
     if (PyStatus_Exception(status)) {
-        fpgart_complain("no platform: Python " PYTHON_SERIES " did not start: %s",
+        fpgart_complain("Python " PYTHON_SERIES " did not start: %s",
                         status.err_msg != NULL ? status.err_msg : "no reason given");
         return 0;
     }
@@ -192,7 +192,7 @@ static int settled; /* nothing was left under way at the end */
 void fpgart_refuse(const char *reason)
 {
     refused = 1;
-    fpgart_complain("no platform: %s (`fpgart doctor` checks the installation)", reason);
+    fpgart_complain("%s (`fpgart doctor` checks the installation)", reason);
 }
 
 static void after_fork_in_child(void)
@@ -217,7 +217,7 @@ int fpgart_right_python(void)
         !(version[series] >= '0' && version[series] <= '9'))
         return 1;
     if (!atomic_exchange(&told, 1))
-        fpgart_complain("no platform: built for Python " PYTHON_SERIES
+        fpgart_complain("built for Python " PYTHON_SERIES
                         ", but this process runs Python %.*s; use a Python " PYTHON_SERIES
                         " host or install fpgart for that one",
                         (int)strcspn(version, " "), version);
@@ -261,8 +261,7 @@ static int move_in(void)
     PyErr_Restore(type, value, traceback);
     PyGILState_Release(gil);
     if (!done)
-        fpgart_complain("no platform: Python " PYTHON_SERIES
-                        " gave the driver no interpreter of its own");
+        fpgart_complain("Python " PYTHON_SERIES " gave the driver no interpreter of its own");
     return done;
 }
 
@@ -334,12 +333,9 @@ int fpgart_ending(void)
     return fpgart_state == FPGART_CLOSED || (fpgart_state == FPGART_RUNNING && !fpgart_running());
 }
 
-int fpgart_all_ended(cl_uint count, const cl_event *events)
+int fpgart_settled(void)
 {
-    for (cl_uint i = 0; i < count; i++)
-        if (events == NULL || fpgart_handle_kind((uintptr_t)events[i]) != FPGART_EVENT)
-            return 0;
-    return settled && fpgart_ending();
+    return settled;
 }
 
 int fpgart_in_python_host(void)
@@ -353,8 +349,7 @@ int fpgart_enter(struct fpgart_visit *visit)
         start_once();
     if (!fpgart_running() || !fpgart_go_in(visit))
         return 0;
-    if (fpgart_any_released())
-        fpgart_reap();
+    fpgart_entered();
     return 1;
 }
 

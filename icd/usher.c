@@ -8,7 +8,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "icd.h"
+#include "interpreter.h"
 
 #if PY_VERSION_HEX < 0x030D0000
 

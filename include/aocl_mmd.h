@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The interface between Intel's FPGA runtime and a board's library (MMD): names, numbers and
- * prototypes. Hosts include it for what boards offer besides OpenCL. Nothing here exports these
- * functions: clGetBoardExtensionFunctionAddressIntelFPGA finds a board's own, and simulated boards
- * have none. */
+ * prototypes. Hosts include it for what boards offer besides OpenCL. libfpgart_mmd.so exports these
+ * functions, so that programs written to them drive simulated boards; libfpgart.so does not:
+ * clGetBoardExtensionFunctionAddressIntelFPGA finds a board's own, and there simulated boards have
+ * none. */
 #ifndef AOCL_MMD_H
 #define AOCL_MMD_H
 
@@ -87,7 +88,17 @@ typedef enum {
 typedef int aocl_mmd_program_mode_t;
 #define AOCL_MMD_PROGRAM_PRESERVE_GLOBAL_MEM (1 << 0)
 
+/* What is told of an exception, such as an error that ECC found: its bit, and what the board adds
+ */
+typedef struct {
+    unsigned long long exception_type;
+    void *user_private_info;
+    size_t user_cb;
+} aocl_mmd_interrupt_info;
+
 typedef void (*aocl_mmd_interrupt_handler_fn)(int handle, void *user_data);
+typedef void (*aocl_mmd_device_interrupt_handler_fn)(int handle, aocl_mmd_interrupt_info *about,
+                                                     void *user_data);
 typedef void (*aocl_mmd_status_handler_fn)(int handle, void *user_data, aocl_mmd_op_t op,
                                            int status);
 
@@ -101,6 +112,9 @@ AOCL_MMD_CALL int aocl_mmd_open(const char *name);
 AOCL_MMD_CALL int aocl_mmd_close(int handle);
 AOCL_MMD_CALL int aocl_mmd_set_interrupt_handler(int handle, aocl_mmd_interrupt_handler_fn fn,
                                                  void *user_data);
+AOCL_MMD_CALL int aocl_mmd_set_device_interrupt_handler(int handle,
+                                                        aocl_mmd_device_interrupt_handler_fn fn,
+                                                        void *user_data);
 AOCL_MMD_CALL int aocl_mmd_set_status_handler(int handle, aocl_mmd_status_handler_fn fn,
                                               void *user_data);
 AOCL_MMD_CALL int aocl_mmd_yield(int handle);

@@ -389,3 +389,21 @@ def test_binaries_with_other_kernels_are_no_program(engine: Engine) -> None:
     ]
     with pytest.raises(InvalidBinary, match="do not have the same kernels"):
         Program.from_binaries(machine.context, list(zip(machine.devices, parts, strict=True)))
+
+
+def kernels_of(source: str, engine: Engine) -> tuple[s.Kernel, ...]:
+    made = compile_source(source, describe("usm_s10"), Options(), engine)
+    return parse(made.text(sections.AUTODISCOVERY)).kernels
+
+
+def test_a_structure_passed_by_value_has_its_size_in_the_container(engine: Engine) -> None:
+    source = "typedef struct { long x[20]; char y; } big; struct small { short z[3]; };"
+    (kernel,) = kernels_of(source + "kernel void k(global long *out, big b, struct small c) {}", engine)
+    assert [argument.size for argument in kernel.arguments] == [8, 168, 6]
+
+
+def test_registers_of_kernels_with_many_bytes_of_arguments_do_not_overlap(engine: Engine) -> None:
+    vectors = ", ".join(f"long16 v{index}" for index in range(4))
+    first, second = kernels_of(f"kernel void a(global long *out, {vectors}) {{}} kernel void b(int x) {{}}", engine)
+    assert first.csr_bytes >= 0x80 + 8 + 4 * 128
+    assert second.csr_address == first.csr_address + first.csr_bytes

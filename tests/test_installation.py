@@ -69,6 +69,7 @@ def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_has_driver_registration_and_boards(installation: Path) -> None:
     assert (installation / "libfpgart.so").is_file()
+    assert (installation / "libfpgart_mmd.so").is_file()
     assert (installation / "fpgart.icd").read_text() == "libfpgart.so\n"
     assert (installation / "board" / "boards" / "usm_s10.xml").is_file()
     assert not list(installation.rglob("*.c"))

@@ -30,10 +30,12 @@ from fpgart.aocx.system import (
     Memory,
     TypeQualifier,
 )
+from fpgart.board.csr import register_bytes
 from fpgart.board.description import BoardDescription
 from fpgart.engine.interface import (
     ArgumentInterface,
     BuildFailed,
+    BuiltProgram,
     Engine,
     EngineKernel,
     KernelInterface,
@@ -41,6 +43,7 @@ from fpgart.engine.interface import (
     with_places,
 )
 from fpgart.engine.opencl_c import buffer_locations, kernel_attributes, size_of_type
+from fpgart.errors import CLError
 
 SOURCE_ENGINE = "OpenCL C"
 """The engine of a binary whose payload is source."""
@@ -94,18 +97,16 @@ def compile_source(
 ) -> Container:
     """A container for `board`; raises CompileError with the compiler's log, warnings alone go to `tell`."""
     built = engine.from_source(source)
+    build_options = board.build_options(options.text())
     try:
-        tell(built.build(board.build_options(options.text())))
+        tell(built.build(build_options))
     except BuildFailed as failed:
         raise CompileError(failed.log) from None
     interfaces = with_places(built.kernels({}), buffer_locations(source, options.text()))
     if not interfaces:
         raise CompileError("error: the source has no kernel")
-    attributes = kernel_attributes(source, options.text())
-    kernels = tuple(
-        _kernel(index, interface, built.kernel(name), attributes.get(name, {}))
-        for index, (name, interface) in enumerate(sorted(interfaces.items()))
-    )
+    sizes = sizes_of_structures(interfaces, source, build_options, engine)
+    kernels = describe_kernels(interfaces, built, source, options.text(), sizes)
     name = sections.EMULATOR_BOARD if options.emulator else board.name
     system = Autodiscovery(NO_IDENTITY, name, memories_of(board), kernels, host_pipes=_host_pipes(interfaces.values()))
     if not options.emulator:
@@ -167,14 +168,63 @@ def memories_of(board: BoardDescription) -> tuple[Memory, ...]:
     )
 
 
+def sizes_of_structures(
+    interfaces: dict[str, KernelInterface], source: str, build_options: str, engine: Engine
+) -> dict[str, int]:
+    """Bytes of each type of the kernels' values that is no scalar and no vector.
+
+    Compilers do not tell, and some kernels take values of any size for a structure. So one kernel more for each
+    type says the size as that of its work-groups. Nothing is known where the compiler refuses those.
+    """
+    values = (
+        a for interface in interfaces.values() for a in interface.arguments if not SPACES.get(a.address_qualifier)
+    )
+    names = sorted({a.type_name for a in values if a.pipe is None and a.type_name and not size_of_type(a.type_name)})
+    if not names:
+        return {}
+    added = [
+        f"__kernel __attribute__((reqd_work_group_size(sizeof({name}), 1, 1))) void fpgart_size_{index}(void) {{}}"
+        for index, name in enumerate(names)
+    ]
+    asked = engine.from_source("\n".join((source, *added, "")))
+    try:
+        asked.build(build_options)
+        kernels = [asked.kernel(f"fpgart_size_{index}") for index in range(len(names))]
+    except (BuildFailed, CLError):
+        return {}
+    return {name: kernel.interface.required_work_group_size[0] for name, kernel in zip(names, kernels, strict=True)}
+
+
+def describe_kernels(
+    interfaces: dict[str, KernelInterface], built: BuiltProgram, source: str, options: str, sizes: dict[str, int]
+) -> tuple[Kernel, ...]:
+    """The kernels of a built program as autodiscovery tells them, each with registers of its own.
+
+    `sizes`: those of structures, by the types' names.
+    """
+    attributes = kernel_attributes(source, options)
+    kernels: list[Kernel] = []
+    address = 0
+    for name, interface in sorted(interfaces.items()):
+        kernels.append(_kernel(address, interface, built.kernel(name), attributes.get(name, {}), sizes))
+        address += kernels[-1].csr_bytes
+    return tuple(kernels)
+
+
 def _kernel(
-    index: int, interface: KernelInterface, engine_kernel: EngineKernel, attributes: dict[str, tuple[int, ...]]
+    csr_address: int,
+    interface: KernelInterface,
+    engine_kernel: EngineKernel,
+    attributes: dict[str, tuple[int, ...]],
+    sizes: dict[str, int],
 ) -> Kernel:
     single = attributes.get("max_global_work_dim", (3,))[0] == 0
+    arguments = tuple(_argument(i, argument, engine_kernel, sizes) for i, argument in enumerate(interface.arguments))
     return Kernel(
         interface.name,
-        tuple(_argument(i, argument, engine_kernel) for i, argument in enumerate(interface.arguments)),
-        csr_address=index * 256,
+        arguments,
+        csr_address=csr_address,
+        csr_bytes=register_bytes(sum(argument.size for argument in arguments)),
         work_group_invariant=single,
         vector_lanes=attributes.get("num_simd_work_items", (1,))[0],
         required_work_group_size=interface.required_work_group_size,
@@ -184,13 +234,14 @@ def _kernel(
     )
 
 
-def _argument(index: int, argument: ArgumentInterface, engine_kernel: EngineKernel) -> Argument:
+def _argument(index: int, argument: ArgumentInterface, engine_kernel: EngineKernel, sizes: dict[str, int]) -> Argument:
     if argument.pipe is not None:
         return _pipe(argument, argument.pipe)
     space = SPACES.get(argument.address_qualifier, AddressSpace.NONE)
     is_local = space is AddressSpace.LOCAL
     is_pointer = space is not AddressSpace.NONE
-    size = 4 if is_local else POINTER_BYTES if is_pointer else _size_of_value(index, argument, engine_kernel)
+    size = 4 if is_local else POINTER_BYTES if is_pointer else sizes.get(argument.type_name, 0)
+    size = size or _size_of_value(index, argument, engine_kernel)
     qualifiers = TypeQualifier.NONE
     for bit, qualifier in (
         (cl.CL_KERNEL_ARG_TYPE_CONST, TypeQualifier.CONST),

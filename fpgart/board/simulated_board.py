@@ -37,6 +37,8 @@ NOT_OURS = 0, 0
 
 MMD_VERSION = "2024.2"
 CELSIUS = 45.0
+NO_INTERFACE = -1
+"""Kernels have no clock that could be set."""
 
 OFFLINE_ANSWERS: dict[OfflineInfo, Callable[[BoardDescription], Answer]] = {
     OfflineInfo.VERSION: lambda board: MMD_VERSION,
@@ -59,7 +61,7 @@ ANSWERS: dict[Info, Callable[[BoardDescription], Answer]] = {
     Info.NUM_KERNEL_INTERFACES: lambda board: 1,
     Info.KERNEL_INTERFACES: lambda board: 0,
     Info.MEMORY_INTERFACE: lambda board: 1,
-    Info.PLL_INTERFACES: lambda board: 2,
+    Info.PLL_INTERFACES: lambda board: NO_INTERFACE,
     Info.TEMPERATURE: lambda board: CELSIUS,
     Info.PCIE_INFO: lambda board: f"simulated, generation {board.timing.pcie_generation} x{board.timing.pcie_lanes}",
     Info.BOARD_NAME: lambda board: board.name,

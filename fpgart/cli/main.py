@@ -161,6 +161,15 @@ def icd(action: str | None, system: bool) -> None:
 
 
 @cli.command()
+def fcd() -> None:
+    """Print the folder to use as ACL_BOARD_VENDOR_PATH, for the original runtime on these boards (docs/mmd.md).
+
+    ACL_BOARD_VENDOR_PATH=$(fpgart fcd) ./my_host
+    """
+    click.echo(registration.board_folder())
+
+
+@cli.command()
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def info(as_json: bool) -> None:
     """Show boards, engines, versions and every environment variable with its value."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
 LIBRARY = PACKAGE / "libfpgart.so"
+MMD_LIBRARY = PACKAGE / "libfpgart_mmd.so"
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 
 
@@ -21,24 +22,31 @@ def user_folder() -> Path:
     return Path(base) / "fpgart" / "vendors"
 
 
-def _write(path: Path) -> None:
+def _write(path: Path, library: Path = LIBRARY) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{LIBRARY}\n")
+    path.write_text(f"{library}\n")
 
 
 def vendor_folder() -> Path:
-    """A folder with one .icd file that names this installation's library by its full path.
+    """A folder with one .icd file that names this installation's library by its full path."""
+    return _folder_with("fpgart.icd", LIBRARY)
 
-    The package's own folder when it can be brought up to date, else one of the user's.
-    """
-    if not LIBRARY.exists():
-        raise RegistrationError(f"{LIBRARY} is missing: build the driver (pip install ., or make build)")
+
+def board_folder() -> Path:
+    """A folder with one .fcd file, which names the library with the boards' own interface to the original runtime."""
+    return _folder_with("fpgart.fcd", MMD_LIBRARY)
+
+
+def _folder_with(name: str, library: Path) -> Path:
+    """The package's own folder when the file in it can be brought up to date, else one of the user's."""
+    if not library.exists():
+        raise RegistrationError(f"{library} is missing: build the driver (pip install ., or make build)")
     for folder in (PACKAGE, user_folder()):
-        file = folder / "fpgart.icd"
-        if file.exists() and file.read_text().strip() == str(LIBRARY):
+        file = folder / name
+        if file.exists() and file.read_text().strip() == str(library):
             return folder
         try:
-            _write(file)
+            _write(file, library)
         except OSError:
             continue
         return folder

@@ -12,6 +12,7 @@ from weakref import ref
 
 from fpgart import config
 from fpgart import opencl as cl
+from fpgart.board.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
 from fpgart.board.memory_system import NotVisible, Showing, Window
 from fpgart.engine.interface import BYTES, LOCAL, NOWHERE, NULL, POINTER, Batch, EngineKernel, Reach, pack_arguments
 from fpgart.errors import (
@@ -26,7 +27,6 @@ from fpgart.notices import NOTICES
 from fpgart.runtime.buffer import NOTHING, Buffer, Reservation
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Launch, Operation
-from fpgart.runtime.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
 from fpgart.runtime.occupancy import TAKEN, WAITS, Claim, Direction
 from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.programming import load_onto

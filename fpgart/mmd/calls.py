@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file of FPGART_MMD_CALLS: a line for each call, without addresses of the host, so that runs can be compared."""
+
+from __future__ import annotations
+
+import os
+
+from fpgart import config
+
+
+class CallLog:
+    """The file; nothing is written where none is asked for. Any thread may call: a line is written at once."""
+
+    def __init__(self) -> None:
+        """Raises OptionError for a file that cannot be written."""
+        self._descriptor = -1
+        path = config.MMD_CALLS.value
+        if path:
+            try:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+                self._descriptor = os.open(path, flags, 0o644)
+            except OSError as error:
+                raise config.OptionError(f"{config.MMD_CALLS.name}={path}: {error.strerror}") from None
+
+    def note(self, call: str, result: int | None = None, **facts: object) -> None:
+        """A call with what it was given, and what it returned; without a result it is one of the host's handlers."""
+        if self._descriptor < 0:
+            return
+        words = [call, *(f"{name}={fact}" for name, fact in facts.items())]
+        if result is not None:
+            words += ["=", str(result)]
+        os.write(self._descriptor, (" ".join(words) + "\n").encode(errors="replace"))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a board is programmed with, and how its kernels run on the board's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+
+from fpgart.aocx.binary import SIGNATURE, ProgramBinary
+from fpgart.aocx.compiler import SOURCE_ENGINE, describe_kernels, sizes_of_structures
+from fpgart.aocx.system import AddressSpace, Argument, Kernel, TypeQualifier
+from fpgart.board.description import BoardDescription
+from fpgart.board.invocation import FIXED, GLOBAL_POINTER, LOCAL_POINTER
+from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, BuildFailed, BuiltProgram, Engine, pack_arguments
+from fpgart.errors import CLError
+from fpgart.mmd.errors import MmdError
+
+SIZES = Struct("9Q")
+SizedArgument = tuple[int, int, int | bytes]
+
+
+class LoadedProgram:
+    """The kernels of an image, built.
+
+    `place` says where in this process a pointer of the host's leads; `engine_grew` is called when the engine may have
+    registered handlers for the end of the process.
+    """
+
+    def __init__(
+        self,
+        kernels: tuple[Kernel, ...],
+        built: BuiltProgram,
+        place: Callable[[int], int],
+        engine_grew: Callable[[], None],
+    ) -> None:
+        self.kernels = kernels
+        self._built = built
+        self._place = place
+        self._engine_grew = engine_grew
+        self._network = built.network()
+
+    @classmethod
+    def load(
+        cls,
+        image: bytes,
+        board: BoardDescription,
+        engine: Engine,
+        place: Callable[[int], int],
+        engine_grew: Callable[[], None],
+    ) -> LoadedProgram:
+        """The program of an image (.acl.fpga.bin of an .aocx); raises MmdError."""
+        if not image.startswith(SIGNATURE):
+            raise MmdError(
+                f"the {len(image)} bytes are no image of `fpgart aoc`: what was compiled for a real board "
+                "has nothing that could run here"
+            )
+        if engine.works_on_own_buffers:
+            raise MmdError(f"engine '{engine.name}' has to know how large buffers are, which boards are not told")
+        try:
+            binary = ProgramBinary.decode(image)
+            if binary.engine != SOURCE_ENGINE:
+                raise MmdError(f"the image was made with engine '{binary.engine}', not from {SOURCE_ENGINE}")
+            source = binary.payload.decode(errors="surrogateescape")
+            built = engine.from_source(source)
+            build_options = board.build_options(binary.options)
+            built.build(build_options)
+            sizes = sizes_of_structures(binary.kernels, source, build_options, engine)
+            engine_grew()
+            kernels = describe_kernels(binary.kernels, built, source, binary.options, sizes)
+            return cls(kernels, built, place, engine_grew)
+        except BuildFailed as failed:
+            raise MmdError(f"engine '{engine.name}' does not build the image's source: {failed.log}") from None
+        except CLError as error:
+            raise MmdError(f"the image cannot be loaded: {error}") from None
+
+    def run(self, kernel: Kernel, image: bytes) -> None:
+        """Run a kernel to its end with an invocation image; raises MmdError."""
+        dimensions, _, *words = FIXED.unpack_from(image)
+        total, local, offset = words[0:3], words[6:9], words[9:12]
+        total[0] *= kernel.vector_lanes
+        local[0] *= kernel.vector_lanes
+        arguments = pack_arguments(self._arguments(kernel, image))
+        try:
+            engine_kernel = self._built.kernel(kernel.name)
+            engine_kernel.launch(
+                arguments,
+                dimensions,
+                SIZES.pack(*offset, *total, *local),
+                not kernel.work_group_invariant,
+                network=self._network,
+            )
+            if not engine_kernel.launched:
+                engine_kernel.launched = True
+                self._engine_grew()
+        except CLError as error:
+            raise MmdError(str(error)) from None
+
+    def stop(self) -> None:
+        """Another program comes: autorun kernels end."""
+        if self._network is not None:
+            self._network.stop()
+
+    def _arguments(self, kernel: Kernel, image: bytes) -> list[SizedArgument]:
+        begin, found = FIXED.size, []
+        for index, argument in enumerate(kernel.arguments):
+            try:
+                found.append(self._argument(argument, image[begin : begin + argument.size]))
+            except MmdError as error:
+                raise MmdError(f"argument {index} ('{argument.name}'): {error}") from None
+            begin += argument.size
+        return found
+
+    def _argument(self, argument: Argument, value: bytes) -> SizedArgument:
+        """What the engine gets for the bytes of an argument. Of local memory the board has what the compiler gave."""
+        if TypeQualifier.PIPE in argument.qualifiers:
+            raise MmdError("pipes that are arguments need the driver, libfpgart.so; channels do not")
+        if argument.space is AddressSpace.LOCAL:
+            (at,) = LOCAL_POINTER.unpack(value)
+            if at >= argument.local_bytes:
+                raise MmdError(f"offset {at} is not within its {argument.local_bytes} bytes of local memory")
+            return LOCAL, argument.local_bytes - at, 0
+        if argument.space is AddressSpace.NONE:
+            return BYTES, len(value), value
+        (pointer,) = GLOBAL_POINTER.unpack(value)
+        return (POINTER, 8, self._place(pointer)) if pointer else (NULL, 8, 0)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens when libfpgart_mmd.so is first called: boards are chosen, the functions are served."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from _fpgart_mmd import ffi, lib
+
+from fpgart import config, log
+from fpgart.board.catalogue import chosen_boards
+from fpgart.mmd.calls import CallLog
+from fpgart.mmd.entry_points import EntryPoints
+from fpgart.mmd.library import Library
+
+if TYPE_CHECKING:
+    from fpgart.board.description import BoardDescription
+
+
+def register(functions: list[tuple[str, list[str]]]) -> None:
+    """Called once, when the interpreter is up; whatever is raised here means: no board. `functions`: none."""
+    config.stay_in(config.working_folder())
+    library = Library(_boards(), lib.fpgart_close_at_exit)
+    EntryPoints(library, CallLog()).serve()
+    ffi.def_extern(name="fpgart_busy", error=0)(lambda: library.busy)
+    ffi.def_extern(name="fpgart_settle", error=0)(library.shut_down)
+    ffi.def_extern(name="fpgart_shut_down", error=0)(library.shut_down)
+
+
+def _boards() -> list[BoardDescription]:
+    """The FPGA boards that FPGART_BOARD names; what is none is told and left out."""
+    described, faults = chosen_boards()
+    for fault in faults:
+        log.warning(str(fault))
+    boards = []
+    for board in described:
+        if any(memory.on_chip for memory in board.memories):
+            log.warning(f"board '{board.name}' is no FPGA board: libfpgart_mmd.so leaves it out")
+        else:
+            boards.append(board)
+    if not boards:
+        raise config.OptionError(f"{config.BOARD.name} names no FPGA board")
+    return boards

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much a board still has to do for the host: transfers with a handle, kernels."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+
+class UnderWay:
+    """A count that can be waited for. Any thread may call."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def begin(self) -> None:
+        with self._changed:
+            self._count += 1
+
+    def end(self) -> None:
+        with self._changed:
+            self._count -= 1
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until nothing is under way, or for so long; whether nothing is."""
+        until = time.monotonic() + seconds
+        with self._changed:
+            while self._count and (left := until - time.monotonic()) > 0:
+                self._changed.wait(left)
+            return not self._count
