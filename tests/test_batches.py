@@ -306,3 +306,31 @@ def test_a_batch_that_cannot_be_waited_for_fails_and_ends(host: Host, capfd: pyt
     host.finish()
     assert [event.status for event in events] == [OutOfResources.status] * 2
     assert "could not be waited for" in capfd.readouterr().err
+
+
+def test_the_launch_that_was_refused_is_told_also_behind_one_that_was_not_tried(host: Host) -> None:
+    kernel = host.kernel("a")
+    host.refuse |= {1, 2}
+    first = host.enqueue(kernel)
+    events = [first, host.enqueue(kernel, first), host.enqueue(kernel), host.enqueue(kernel)]
+    host.finish()
+    refused = OutOfResources.status
+    assert [event.status for event in events] == [refused, -14, refused, COMPLETE]
+    assert host.ran == ["a"]
+
+
+def test_a_launch_that_cannot_be_prepared_fails_and_the_others_run(host: Host) -> None:
+    kernel, added = host.kernel("a"), count(1)
+
+    class Picky(PythonBatch):
+        def add(self, *launch: Any) -> None:
+            if next(added) == 2:
+                raise OutOfResources("not this one")
+            super().add(*launch)
+
+    kernel.engine_kernel.new_batch = lambda most: Picky(at_once=most)
+    events = [host.enqueue(kernel) for _ in range(3)]
+    host.finish()
+    assert [event.status for event in events] == [COMPLETE, OutOfResources.status, COMPLETE]
+    assert host.ran == ["a", "a"]
+    assert host.machine.device.occupancy.launches == 0
