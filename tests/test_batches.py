@@ -334,3 +334,20 @@ def test_a_launch_that_cannot_be_prepared_fails_and_the_others_run(host: Host) -
     assert [event.status for event in events] == [COMPLETE, OutOfResources.status, COMPLETE]
     assert host.ran == ["a", "a"]
     assert host.machine.device.occupancy.launches == 0
+
+
+def test_an_end_that_is_known_is_told_before_the_next_one_is_waited_for(host: Host) -> None:
+    kernel, seen = host.kernel("a"), list[int]()
+    host.refuse |= {1}
+    first, _ = host.enqueue(kernel), host.enqueue(kernel)
+    kernel.engine_kernel.function = lambda: seen.append(first.status)  # type: ignore[attr-defined]
+    host.finish()
+    assert seen == [OutOfResources.status]
+
+
+def test_the_last_launch_of_a_batch_can_be_refused(host: Host) -> None:
+    kernel = host.kernel("a")
+    host.refuse |= {2}
+    events = [host.enqueue(kernel) for _ in range(2)]
+    host.finish()
+    assert [event.status for event in events] == [COMPLETE, OutOfResources.status]
