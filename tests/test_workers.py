@@ -12,7 +12,7 @@ from commands import Commands
 
 from fpgart.runtime.event import Event
 from fpgart.runtime.occupancy import Claim
-from fpgart.runtime.workers import PATIENCE_NS, QUIET_NS, SLOW_TICK_S, TICK_S, Workers
+from fpgart.runtime.workers import MOST_PATIENCE_NS, PATIENCE_NS, QUIET_NS, SLOW_TICK_S, TICK_S, Workers
 
 
 class Sleeps(Exception):
@@ -224,21 +224,21 @@ def test_a_worker_destroys_what_it_has_run_without_the_lock(driver: Driver) -> N
 def test_a_command_that_is_ready_has_the_keeper_made_once(driver: Driver) -> None:
     for _ in range(2):
         driver.commands.transfer()
-        driver.workers.command_ready(driver.commands.now)
+        driver.workers.command_enqueued(driver.commands.now, ready=True)
     assert driver.made == (0, 1)
 
 
 def test_a_keeper_that_sleeps_is_rung_by_the_next_command(driver: Driver) -> None:
-    driver.workers.command_ready(0)
+    driver.workers.command_enqueued(0, ready=True)
     driver.commands.now = QUIET_NS
     assert driver.keep() is None
-    driver.workers.command_ready(driver.commands.now)
-    driver.workers.command_ready(driver.commands.now)
+    driver.workers.command_enqueued(driver.commands.now, ready=True)
+    driver.workers.command_enqueued(driver.commands.now, ready=True)
     assert (driver.made, driver.keeper_bell.rings) == ((0, 1), 1)
 
 
 def test_the_keeper_looks_on_for_a_while_after_a_command(driver: Driver) -> None:
-    driver.workers.command_ready(5 * QUIET_NS)
+    driver.workers.command_enqueued(5 * QUIET_NS, ready=True)
     driver.commands.now = 6 * QUIET_NS - 1
     assert driver.keep() == TICK_S
     driver.commands.now += 1
@@ -247,7 +247,7 @@ def test_the_keeper_looks_on_for_a_while_after_a_command(driver: Driver) -> None
 
 def test_the_keeper_has_a_command_run_that_nobody_flushes_when_its_time_has_come(driver: Driver) -> None:
     event = driver.commands.transfer()
-    driver.workers.command_ready(event.queued_ns)
+    driver.workers.command_enqueued(event.queued_ns, ready=True)
     driver.commands.now = event.queued_ns + PATIENCE_NS - 1
     assert driver.keep() == TICK_S
     assert driver.made == (0, 1)
@@ -256,8 +256,32 @@ def test_the_keeper_has_a_command_run_that_nobody_flushes_when_its_time_has_come
     assert driver.made == (1, 1)
 
 
+@pytest.mark.parametrize("ready", [True, False])
+def test_while_the_host_goes_on_enqueueing_the_keeper_waits_longer_but_not_for_ever(
+    driver: Driver, ready: bool
+) -> None:
+    event = driver.commands.transfer()
+    driver.workers.command_enqueued(event.queued_ns, ready=True)
+    for age in (PATIENCE_NS, MOST_PATIENCE_NS - 1):
+        driver.commands.now = event.queued_ns + age
+        driver.workers.command_enqueued(driver.commands.now, ready=ready)
+        assert driver.keep() == TICK_S
+    assert driver.made == (0, 1)
+    driver.commands.now += 1
+    driver.workers.command_enqueued(driver.commands.now, ready=ready)
+    driver.keep()
+    assert driver.made == (1, 1)
+
+
+def test_only_a_command_that_is_ready_wakes_the_keeper(driver: Driver) -> None:
+    driver.workers.command_enqueued(1, ready=False)
+    assert driver.made == (0, 0)
+    driver.workers.command_enqueued(1, ready=True)
+    assert driver.made == (0, 1)
+
+
 def test_the_keeper_looks_on_while_something_is_not_due(driver: Driver) -> None:
-    driver.workers.command_ready(0)
+    driver.workers.command_enqueued(0, ready=True)
     driver.commands.now = QUIET_NS * 2
     driver.commands.transfer()
     assert driver.keep() == TICK_S
@@ -292,7 +316,7 @@ def test_a_worker_that_sleeps_reminds_the_keeper_of_what_is_not_due(driver: Driv
 
 
 def test_a_keeper_that_sleeps_is_reminded_by_its_bell(driver: Driver) -> None:
-    driver.workers.command_ready(0)
+    driver.workers.command_enqueued(0, ready=True)
     driver.commands.now = QUIET_NS
     driver.keep()
     driver.commands.transfer()
@@ -338,9 +362,9 @@ def test_a_keeper_that_finds_no_thread_tries_again_and_not_too_often(driver: Dri
 
 def test_a_keeper_that_could_not_be_made_is_made_later(driver: Driver) -> None:
     driver.has_threads = False
-    driver.workers.command_ready(0)
+    driver.workers.command_enqueued(0, ready=True)
     driver.has_threads = True
-    driver.workers.command_ready(0)
+    driver.workers.command_enqueued(0, ready=True)
     assert driver.made == (0, 1)
 
 
@@ -352,7 +376,7 @@ def test_closing_rings_all_that_sleep_and_they_end(driver: Driver) -> None:
         driver.workers.call()
     driver.work()
     driver.work()
-    driver.workers.command_ready(0)
+    driver.workers.command_enqueued(0, ready=True)
     driver.workers.close()
     assert (driver.worker_bell.rings, driver.keeper_bell.rings) == (2, 1)
     assert not driver.work()
@@ -376,7 +400,7 @@ def test_nothing_is_begun_and_no_thread_made_when_closed(driver: Driver) -> None
     driver.workers.close()
     driver.due()
     driver.workers.leave()
-    driver.workers.command_ready(0)
+    driver.workers.command_enqueued(0, ready=True)
     assert driver.workers.claim() is None
     assert driver.started == []
     assert not driver.workers.stranded
@@ -385,14 +409,14 @@ def test_nothing_is_begun_and_no_thread_made_when_closed(driver: Driver) -> None
 def test_threads_are_made_anew_when_reopened(driver: Driver) -> None:
     for _ in range(2):
         driver.workers.call()
-    driver.workers.command_ready(0)
+    driver.workers.command_enqueued(0, ready=True)
     driver.workers.close()
     assert [driver.work(), driver.work(), driver.keep()] == [False, False, False]
     driver.workers.reopen()
     driver.due()
     for _ in range(2):
         driver.workers.call()
-    driver.workers.command_ready(0)
+    driver.workers.command_enqueued(0, ready=True)
     assert driver.made == (4, 2)
 
 

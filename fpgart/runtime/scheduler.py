@@ -70,8 +70,7 @@ class Scheduler:
             self._refuse_when_closed()
             self._entering(event, queue, wait_list)
             self._ready.enter(event, queue, wait_list, now, after)
-            if event.ready is not None:
-                self._workers.command_ready(now)
+            self._workers.command_enqueued(now, ready=event.ready is not None)
         if after:
             after.settle()
 

@@ -22,6 +22,7 @@ from fpgart.runtime.readiness import Readiness
 from fpgart.runtime.threads import Lock, Threads
 
 PATIENCE_NS = 200_000  # how long a command that was not flushed waits for a thread of the host that runs it
+MOST_PATIENCE_NS = 5_000_000  # the same while the host enqueues without a pause, with which a worker would interfere
 TICK_S = 0.0005  # how often the keeper looks while there is something to look after
 SLOW_TICK_S = 0.05  # the same while no thread can be made
 QUIET_NS = 20_000_000  # without new commands for that long, the keeper sleeps until it is rung
@@ -68,10 +69,10 @@ class Workers:
         """Whether commands wait for a worker and the system has no thread for one."""
         return self._count == 0 and self._short
 
-    def command_ready(self, now: int) -> None:
-        """The host has enqueued a command that is ready."""
+    def command_enqueued(self, now: int, *, ready: bool) -> None:
+        """The host has enqueued a command."""
         self._latest_ns = now
-        if self._resting or not self._kept:
+        if ready and (self._resting or not self._kept):
             self._wake_keeper()
 
     def claim(self) -> Event | None:
@@ -166,7 +167,8 @@ class Workers:
         """One look of the keeper; returns seconds until the next one, None if it may sleep until it is rung."""
         readiness = self._readiness
         before = readiness.horizon
-        readiness.make_due(now - PATIENCE_NS)
+        enqueueing = now - self._latest_ns < PATIENCE_NS
+        readiness.make_due(now - (MOST_PATIENCE_NS if enqueueing else PATIENCE_NS))
         if readiness.any_due() and readiness.any_later_than(before):
             self.call()
         if self._still_short:  # for a whole tick, all of them were busy
