@@ -4,46 +4,38 @@
  * Python find their own interpreter (fpgart_call_out). */
 #include "icd.h"
 
-#define OUTSIDE(call)                                                                              \
-    do {                                                                                           \
-        struct fpgart_excursion excursion;                                                         \
-        fpgart_call_out(&excursion);                                                               \
-        call;                                                                                      \
-        fpgart_call_back(&excursion);                                                              \
-    } while (0)
-
 void fpgart_call_about_object(uintptr_t function, uintptr_t object, uintptr_t data)
 {
-    OUTSIDE(((void (*)(uintptr_t, void *))function)(object, (void *)data));
+    FPGART_OUTSIDE(((void (*)(uintptr_t, void *))function)(object, (void *)data));
 }
 
 void fpgart_call_about_event(uintptr_t function, uintptr_t event, cl_int status, uintptr_t data)
 {
-    OUTSIDE(((void (*)(uintptr_t, cl_int, void *))function)(event, status, (void *)data));
+    FPGART_OUTSIDE(((void (*)(uintptr_t, cl_int, void *))function)(event, status, (void *)data));
 }
 
 void fpgart_call_to_free(uintptr_t function, uintptr_t queue, cl_uint count, uintptr_t *pointers,
                          uintptr_t data)
 {
-    OUTSIDE(((void (*)(uintptr_t, cl_uint, uintptr_t *, void *))function)(queue, count, pointers,
-                                                                          (void *)data));
+    FPGART_OUTSIDE(((void (*)(uintptr_t, cl_uint, uintptr_t *, void *))function)(
+        queue, count, pointers, (void *)data));
 }
 
 void fpgart_call_about_error(uintptr_t function, const char *words, uintptr_t data)
 {
-    OUTSIDE(((void (*)(const char *, const void *, size_t, void *))function)(words, NULL, 0,
-                                                                             (void *)data));
+    FPGART_OUTSIDE(((void (*)(const char *, const void *, size_t, void *))function)(words, NULL, 0,
+                                                                                    (void *)data));
 }
 
 void fpgart_call_about_exception(uintptr_t function, cl_uint kind, uintptr_t data)
 {
-    OUTSIDE(
+    FPGART_OUTSIDE(
         ((void (*)(cl_uint, const void *, size_t, void *))function)(kind, NULL, 0, (void *)data));
 }
 
 void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t object,
                                    const char *type, cl_uint references)
 {
-    OUTSIDE(((void (*)(void *, uintptr_t, const char *, cl_uint))function)((void *)data, object,
-                                                                           type, references));
+    FPGART_OUTSIDE(((void (*)(void *, uintptr_t, const char *, cl_uint))function)(
+        (void *)data, object, type, references));
 }

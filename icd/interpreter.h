@@ -68,6 +68,13 @@ struct fpgart_excursion {
 };
 void fpgart_call_out(struct fpgart_excursion *excursion);
 void fpgart_call_back(const struct fpgart_excursion *excursion);
+#define FPGART_OUTSIDE(call)                                                                       \
+    do {                                                                                           \
+        struct fpgart_excursion excursion;                                                         \
+        fpgart_call_out(&excursion);                                                               \
+        call;                                                                                      \
+        fpgart_call_back(&excursion);                                                              \
+    } while (0)
 
 /* For a new interpreter: where the driver's package and what it needs are. `host_path`: sys.path of
  * the host's interpreter, NULL for none. */

@@ -142,27 +142,19 @@ size_t aocl_mmd_hostchannel_ack_buffer(int handle, int channel, size_t size, int
 
 /* Calls of the host's handlers. */
 
-#define OUTSIDE(call)                                                                              \
-    do {                                                                                           \
-        struct fpgart_excursion excursion;                                                         \
-        fpgart_call_out(&excursion);                                                               \
-        call;                                                                                      \
-        fpgart_call_back(&excursion);                                                              \
-    } while (0)
-
 void mmd_tell_interrupt(uintptr_t function, int handle, uintptr_t data)
 {
-    OUTSIDE(((aocl_mmd_interrupt_handler_fn)function)(handle, (void *)data));
+    FPGART_OUTSIDE(((aocl_mmd_interrupt_handler_fn)function)(handle, (void *)data));
 }
 
 void mmd_tell_device_interrupt(uintptr_t function, int handle, uint64_t exception, uintptr_t data)
 {
     aocl_mmd_interrupt_info about = {.exception_type = exception};
-    OUTSIDE(((aocl_mmd_device_interrupt_handler_fn)function)(handle, &about, (void *)data));
+    FPGART_OUTSIDE(((aocl_mmd_device_interrupt_handler_fn)function)(handle, &about, (void *)data));
 }
 
 void mmd_tell_status(uintptr_t function, int handle, uintptr_t data, uintptr_t op, int status)
 {
-    OUTSIDE(
+    FPGART_OUTSIDE(
         ((aocl_mmd_status_handler_fn)function)(handle, (void *)data, (aocl_mmd_op_t)op, status));
 }
