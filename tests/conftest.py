@@ -13,6 +13,8 @@ from accounts import check_accounts
 from hypothesis import settings
 from machine import Machine, machine_of
 
+from fpgart.engine.choice import choose_engine
+from fpgart.engine.interface import Engine, NoEngine
 from fpgart.watch import report
 
 if settings.get_current_profile_name() == "default":  # machines that are busy with other things have no deadlines
@@ -21,6 +23,15 @@ if settings.get_current_profile_name() == "default":  # machines that are busy w
 TRACE_BEGIN = b'[\n{"name": "begin"'
 SHAPES: set[frozenset[object]] = set()
 """Of the traces whose pages were made: a page takes a third of a second, words take a millisecond."""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    """What compiles and runs kernels here; tests that need one are skipped where there is none."""
+    found = choose_engine()
+    if isinstance(found, NoEngine):
+        pytest.skip(found.reason)
+    return found
 
 
 @pytest.fixture

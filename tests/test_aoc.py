@@ -19,8 +19,7 @@ from fpgart.aocx.units import with_carets
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.cli.aoc_options import Last, UsageError, changes_nothing, read_command_line
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import Engine, NoEngine
+from fpgart.engine.interface import Engine
 from fpgart.runtime.program import Program
 
 ADD = "kernel void add(global int *x, int n) { for (int i = 0; i < n; i++) x[i] += ONE; }\n"
@@ -36,14 +35,6 @@ SPEC = """<board version="20.4" name="tall"><global_mem name="MEM">
 <interface name="i" port="p0" type="slave" width="512" maxburst="16" address="0x0" size="0x40000000" latency="240"/>
 <interface name="i" port="p1" type="slave" width="512" maxburst="16" address="0x40000000" size="0x40000000"/>
 </global_mem></board>"""
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    found = choose_engine()
-    if isinstance(found, NoEngine):
-        pytest.skip(found.reason)
-    return found
 
 
 @pytest.fixture

@@ -21,8 +21,7 @@ from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.units import compile_file
 from fpgart.board.catalogue import describe
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import Engine, NoEngine
+from fpgart.engine.interface import Engine
 from fpgart.engine.opencl_c import kernel_attributes
 from fpgart.errors import InvalidBinary
 from fpgart.runtime.context import Context
@@ -60,14 +59,6 @@ kernel void copy(global const int *restrict a, global int *restrict b, int n)
 __attribute__((num_simd_work_items(2))) __attribute__((reqd_work_group_size(4, 1, 1)))
 kernel void scale(global float4 *x, float4 f, local float *tmp) { x[get_global_id(0)] *= f; }
 """
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    found = choose_engine()
-    if isinstance(found, NoEngine):
-        pytest.skip(found.reason)
-    return found
 
 
 @pytest.fixture(scope="module")

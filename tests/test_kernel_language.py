@@ -21,19 +21,10 @@ from fpgart.aocx.units import compile_file
 from fpgart.board.catalogue import describe
 from fpgart.cli import aocl
 from fpgart.cli.aoc import compile_command
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import Engine, NoEngine
+from fpgart.engine.interface import Engine
 from fpgart.runtime.kernel import Kernel
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    found = choose_engine()
-    if isinstance(found, NoEngine):
-        pytest.skip(found.reason)
-    return found
 
 
 @pytest.fixture

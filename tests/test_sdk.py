@@ -15,8 +15,7 @@ from fpgart.aocx.compiler import Options, compile_source
 from fpgart.aocx.container import Container
 from fpgart.board.catalogue import describe
 from fpgart.cli import aocl, sdk
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import Engine, NoEngine
+from fpgart.engine.interface import Engine
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "intel-host"
@@ -52,14 +51,6 @@ int main(void)
     return clGetPlatformIDs(0, NULL, &count) != CL_SUCCESS || !count;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    found = choose_engine()
-    if isinstance(found, NoEngine):
-        pytest.skip(found.reason)
-    return found
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -407,6 +407,17 @@ static void explicit_sets(void)
     release(data);
 }
 
+/* The kernel that an event of the host holds back runs now, and adds 1 to what `data` points to. */
+static void let_go(cl_kernel kernel, cl_event held_back, cl_event ran, cl_int *data)
+{
+    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    must_be(first_of(data) == 1, "the kernel runs afterwards");
+    must(clReleaseEvent(held_back), "clReleaseEvent");
+    must(clReleaseEvent(ran), "clReleaseEvent");
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+    release(data);
+}
+
 /* The kernel is held back by an event of the host, so that waiting for it would never end. */
 static void no_kind_is_indirect_at_first(void)
 {
@@ -434,12 +445,7 @@ static void no_kind_is_indirect_at_first(void)
                      "clMemBlockingFreeINTEL");
         must_be(status_of(ran) > CL_COMPLETE,
                 "who frees other memory does not wait for the kernel");
-        must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
-        must_be(first_of(data) == 1, "the kernel runs afterwards");
-        must(clReleaseEvent(held_back), "clReleaseEvent");
-        must(clReleaseEvent(ran), "clReleaseEvent");
-        must(clReleaseKernel(kernel), "clReleaseKernel");
-        release(data);
+        let_go(kernel, held_back, ran, data);
     }
 }
 
@@ -460,12 +466,7 @@ static void plain_free_waits_for_nobody(void)
     must(clFlush(host.queue), "clFlush");
     release(allocate(DEVICE));
     must_be(status_of(ran) > CL_COMPLETE, "a plain free does not wait for who may use the memory");
-    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
-    must_be(first_of(data) == 1, "the kernel runs afterwards");
-    must(clReleaseEvent(held_back), "clReleaseEvent");
-    must(clReleaseEvent(ran), "clReleaseEvent");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
-    release(data);
+    let_go(kernel, held_back, ran, data);
 }
 
 static void buffers_from_and_to_host_allocations(void)
