@@ -15,9 +15,6 @@ from fpgart.errors import InvalidMemObject
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.kernel import Kernel
 
-MOST = 64
-"""Arguments of a kernel, and bytes of a value, that C keeps."""
-
 
 class _Nothing:
     """What a reference to a buffer that is gone refers to."""
@@ -57,8 +54,8 @@ def _buffer(handle: int, serial: int) -> ref[Buffer]:
 
 
 def _is_kept(kernel: Kernel) -> bool:
-    """Whether C keeps arguments of the kernel, from now on if not before."""
-    if kernel.elsewhere is None and len(kernel.kinds) <= MOST:
+    """Whether C keeps arguments of the kernel, from now on if not before; it does not for kernels with very many."""
+    if kernel.elsewhere is None:
         pending = lib.fpgart_arguments_new(kernel.handle, len(kernel.kinds))
         if pending:
             kernel.elsewhere = SetInC(kernel.handle, memoryview(ffi.buffer(pending, 8)).cast("Q"))
@@ -67,7 +64,7 @@ def _is_kept(kernel: Kernel) -> bool:
 
 def let_value_pass(kernel: Kernel, index: int, size: int) -> None:
     """Another value of `size` bytes for this argument needs no decision."""
-    if size <= MOST and _is_kept(kernel):
+    if _is_kept(kernel):
         lib.fpgart_let_value_pass(kernel.handle, index, size)
 
 

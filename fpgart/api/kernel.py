@@ -202,11 +202,12 @@ def set_by_value(kernel: Kernel, index: int, size: int, value: int) -> None:
     if type_name == "sampler_t":
         raise InvalidSampler("boards have no samplers")
     kernel.check_value_size(index, size)
-    if size_of_type(type_name):
-        kernel.set_value(index, bytes_at(value, size))
+    is_known = bool(size_of_type(type_name))
+    data = bytes_at(value, size) if is_known else structure_at(kernel, index, value, size)
+    kernel.hear()
+    kernel.keep_value(index, data)
+    if is_known:
         let_value_pass(kernel, index, size)
-    else:
-        kernel.set_value(index, structure_at(kernel, index, value, size))
 
 
 def structure_at(kernel: Kernel, index: int, address: int, size: int) -> bytes:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 Argument = tuple[int, int, "bytes | int | ref[Buffer] | Pipe"]
 BUFFER, PIPE = -1, -2  # besides the engine's kinds: what has its address at launch
 SIZES = Struct("9Q")
+SPLIT_KERNELS = 5
+"""The compiler mode that programs the board for every launch."""
 LARGEST_VALUE = 1 << 16
 """Bytes of an argument that is passed by value."""
 KERNEL_ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
@@ -189,7 +191,7 @@ class Kernel:
         self._set(index, (BYTES, len(value), value))
 
     def keep_value(self, index: int, value: bytes) -> None:
-        """As set_value(), of a value whose size is known to be right."""
+        """As set_value(), of a value whose size is known to be right, when nothing is left to hear."""
         self.arguments[index] = (BYTES, len(value), value)
 
     def set_pointer(self, index: int, address: int) -> None:
@@ -473,8 +475,7 @@ class LaunchKernel:
     def claim(self) -> Claim:
         occupancy = self.device.occupancy
         if not self.committed:
-            split = self.kernel.context.compiler_mode == 5  # programs the board for every launch
-            if split or self.program.identity not in self.device.loaded:
+            if self._needs_programming():
                 self.stage = Stage.PROGRAM
                 return occupancy.claim_programming()
             if occupancy.claim_launch(self.cores) is not TAKEN:
@@ -486,14 +487,18 @@ class LaunchKernel:
             self.stage = Stage.MIGRATE
         return TAKEN
 
+    def _needs_programming(self) -> bool:
+        """Whether the board does not hold the binary, or has to be given it for every launch."""
+        split = self.kernel.context.compiler_mode == SPLIT_KERNELS
+        return split or self.program.identity not in self.device.loaded
+
     def claim_behind(self, previous: Launch) -> bool:
         """Only with the same binary, its buffers where it needs them, and nobody else waiting to launch."""
         device = self.device
         if (
             device is not previous.device
             or device.ready_kernels
-            or self.program.identity not in device.loaded
-            or self.kernel.context.compiler_mode == 5
+            or self._needs_programming()
             or not self.adopt_places()
             or device.occupancy.claim_launch(0) is not TAKEN
         ):
@@ -645,6 +650,7 @@ class LaunchKernel:
         if self.device.before_kernel is not None:
             self.device.before_kernel(self.kernel.name)
         if self.usm is not None:
+            self._leave_watched()  # when it was put into a batch before, and dropped
             self.watched = self.usm.bring(self.kernel.context, self.device, f"kernel '{self.kernel.name}'")
         return pack_arguments(packed)
 

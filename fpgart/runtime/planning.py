@@ -17,7 +17,7 @@ from fpgart.board.timing import Access
 from fpgart.runtime.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Operation
-from fpgart.runtime.kernel import SIZES, LaunchKernel
+from fpgart.runtime.kernel import SIZES, SPLIT_KERNELS, LaunchKernel
 from fpgart.runtime.program import Program
 from fpgart.runtime.programming import ProgramDevice
 from fpgart.runtime.transfers import (
@@ -35,8 +35,6 @@ from fpgart.runtime.transfers import (
     pieces,
 )
 from fpgart.runtime.usm import Place, UsmAllocation, UsmCopy, UsmFill
-
-SPLIT_KERNELS = 5  # the compiler mode that programs the board for every launch
 
 
 @dataclass(frozen=True, slots=True)
