@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define BUFFERS 4 /* that are known for one argument; the oldest is forgotten first */
+#define REQUESTS 4 /* for launches that are known, the same */
 
 struct place {
     uint32_t size; /* bytes of a value; 0: Python has not let one pass */
@@ -23,6 +24,10 @@ struct place {
 struct fpgart_arguments {
     _Atomic uint64_t pending; /* a bit for each argument that the kernel has not heard of */
     pthread_mutex_t lock;
+    uint64_t serial; /* of the kernel */
+    uint32_t next;   /* of `requests`, to be forgotten */
+    struct fpgart_request requests[REQUESTS];
+    struct fpgart_nd_range nd_ranges[REQUESTS];
     uint32_t count;
     struct place places[];
 };
@@ -37,6 +42,7 @@ uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count)
     if (made == NULL)
         return NULL;
     made->count = count;
+    made->serial = fpgart_handle_serial(kernel);
     pthread_mutex_init(&made->lock, NULL);
     if (atomic_compare_exchange_strong(slot, &none, made))
         return (uint64_t *)&made->pending;
@@ -137,4 +143,83 @@ uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken)
             taken[count++] = arguments->places[i].set;
     pthread_mutex_unlock(&arguments->lock);
     return count;
+}
+
+/* The index of a request that is known; REQUESTS for none. */
+static uint32_t known_request(const struct fpgart_arguments *arguments,
+                              const struct fpgart_request *request)
+{
+    uint32_t i = 0;
+    while (i < REQUESTS && memcmp(&arguments->requests[i], request, sizeof *request) != 0)
+        i++;
+    return i;
+}
+
+void fpgart_keep_request(uintptr_t kernel, const struct fpgart_request *request,
+                         const struct fpgart_nd_range *nd_range)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return;
+    pthread_mutex_lock(&arguments->lock);
+    if (known_request(arguments, request) == REQUESTS) {
+        uint32_t i = arguments->next++ % REQUESTS;
+        arguments->requests[i] = *request;
+        arguments->nd_ranges[i] = *nd_range;
+    }
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return 0;
+    pthread_mutex_lock(&arguments->lock);
+    int known = known_request(arguments, request) < REQUESTS;
+    pthread_mutex_unlock(&arguments->lock);
+    return known;
+}
+
+void fpgart_withdraw_launches_of(uintptr_t kernel)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return;
+    pthread_mutex_lock(&arguments->lock);
+    memset(arguments->requests, 0, sizeof arguments->requests);
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+/* With the lock held: what the kernel has not heard of goes along with the launch. */
+static int record(struct fpgart_arguments *arguments, uintptr_t kernel,
+                  const struct fpgart_nd_range *nd_range, struct fpgart_launches *launches)
+{
+    uint64_t pending = atomic_load(&arguments->pending);
+    uint32_t changes = (uint32_t)__builtin_popcountll(pending);
+    if (launches->count == FPGART_LAUNCHES || launches->changed + changes > FPGART_CHANGES)
+        return 0;
+    launches->launches[launches->count++] = (struct fpgart_launch){.kernel = kernel,
+                                                                   .serial = arguments->serial,
+                                                                   .nd_range = *nd_range,
+                                                                   .first_change = launches->changed,
+                                                                   .changes = changes};
+    for (uint32_t i = 0; pending != 0; i++, pending >>= 1)
+        if (pending & 1)
+            launches->changes[launches->changed++] = arguments->places[i].set;
+    atomic_store(&arguments->pending, 0);
+    return 1;
+}
+
+int fpgart_record_arguments(uintptr_t kernel, const struct fpgart_request *request,
+                            struct fpgart_launches *launches)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return 0;
+    pthread_mutex_lock(&arguments->lock);
+    uint32_t known = known_request(arguments, request);
+    int done = known < REQUESTS && record(arguments, kernel, &arguments->nd_ranges[known], launches);
+    pthread_mutex_unlock(&arguments->lock);
+    return done;
 }

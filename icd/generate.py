@@ -40,6 +40,10 @@ REMEMBERED = {
 } | {
     "clWaitForEvents": "fpgart_knows_ends(num_events, event_list)",
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
+    "clEnqueueNDRangeKernel": "fpgart_records_launch(command_queue, kernel, work_dim, global_work_offset, "
+    "global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, event)",
+    "clEnqueueTask": "fpgart_records_launch(command_queue, kernel, 1, NULL, &fpgart_one, &fpgart_one, "
+    "num_events_in_wait_list, event_wait_list, event)",
 }
 """What C does by itself once Python has done it (remembered.c, arguments.c); {} is the function's first parameter."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
@@ -55,6 +59,7 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_host_retained(uintptr_t handle);")
     lines.append("    void fpgart_host_released(uintptr_t handle);")
     lines.append("    void fpgart_reap(void);")
+    lines.append("    void fpgart_take_in(void);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
     lines.append("    int fpgart_settle(void);")
@@ -90,6 +95,58 @@ uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
 void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
+struct fpgart_nd_range {
+    uint64_t sizes[9];
+    uint64_t engine_local[3];
+    uint32_t dimensions;
+    uint32_t has_local;
+};
+struct fpgart_launch {
+    uintptr_t kernel;
+    uint64_t serial;
+    struct fpgart_nd_range nd_range;
+    uint32_t first_change;
+    uint32_t changes;
+};
+struct fpgart_launches {
+    uint32_t count;
+    uint32_t changed;
+    struct fpgart_launch launches[512];
+    struct fpgart_argument changes[1024];
+};
+struct fpgart_launched {
+    uintptr_t handle;
+    uint64_t serial;
+    char *image;
+    uint32_t size;
+    uint32_t arguments;
+    size_t laid_out;
+};
+struct fpgart_change {
+    uint32_t kernel;
+    uint32_t launch;
+    struct fpgart_argument argument;
+};
+struct fpgart_place {
+    uintptr_t buffer;
+    uint64_t serial;
+    uint64_t address;
+};
+void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions, const size_t *offset,
+                            const size_t *global, const size_t *local, const struct fpgart_nd_range *nd_range);
+void fpgart_withdraw_launches_of(uintptr_t kernel);
+int fpgart_launch_is_known(void);
+int fpgart_any_launches(void);
+void fpgart_launches_tended(int flag);
+struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
+void fpgart_launches_taken(struct fpgart_launches *launches);
+uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches, struct fpgart_launched *kernels,
+                                 uint32_t most);
+uint32_t fpgart_launch_changes(const struct fpgart_launches *launches, const struct fpgart_launched *kernels,
+                               uint32_t kernel_count, struct fpgart_change *changes, uint32_t most);
+uint32_t fpgart_lay_out(const struct fpgart_launches *launches, uint32_t from, uint32_t count,
+                        struct fpgart_launched *kernels, uint32_t kernel_count, const struct fpgart_place *places,
+                        uint32_t place_count, char *out);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);

@@ -19,6 +19,7 @@ struct handle {
     size_t next_free;
     fpgart_answers answers;
     fpgart_arguments_slot arguments; /* of a kernel */
+    fpgart_recorder_slot recorder;   /* of a queue, or of one that was here before */
 };
 
 #define ARENA_SLOTS ((size_t)1 << 23)
@@ -85,6 +86,7 @@ void fpgart_handle_free(uintptr_t handle)
     struct handle *slot = find(handle);
     if (slot == NULL || atomic_exchange(&slot->kind, FPGART_FREE) == FPGART_FREE)
         return;
+    fpgart_recorder_free(&slot->recorder);
     pthread_mutex_lock(&lock);
     size_t index = (size_t)(slot - arena);
     atomic_store(&slot->references, 0);
@@ -120,6 +122,12 @@ fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel)
 {
     struct handle *slot = find(kernel);
     return slot != NULL && atomic_load(&slot->kind) == FPGART_KERNEL ? &slot->arguments : NULL;
+}
+
+fpgart_recorder_slot *fpgart_recorder_of(uintptr_t queue)
+{
+    struct handle *slot = find(queue);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->recorder : NULL;
 }
 
 uint64_t fpgart_handle_serial(uintptr_t handle)
@@ -245,6 +253,8 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
         if (references == 0)
             return invalid;
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
+    if (references == 1 && kind == FPGART_MEM) /* it may be an argument */
+        fpgart_withdraw_launches();
     if (references == 1 && fpgart_running()) {
         struct fpgart_visit visit;
         if (nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter() &&
@@ -262,6 +272,9 @@ const char fpgart_loss[] = "no platform";
 
 void fpgart_entered(void)
 {
+    fpgart_count_call();
+    if (fpgart_any_launches())
+        fpgart_take_in();
     if (fpgart_any_released())
         fpgart_reap();
 }

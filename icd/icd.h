@@ -92,6 +92,87 @@ void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 
+/* Launches that Python need not see one by one (launches.c). A request is what a host passes to
+ * clEnqueueNDRangeKernel, an ND-range what Python makes of it. */
+struct fpgart_request {
+    uintptr_t queue;
+    uint64_t serial; /* of the queue */
+    uint64_t epoch;
+    uint32_t dimensions;
+    uint32_t has_local;
+    size_t offset[3], global[3], local[3];
+};
+struct fpgart_nd_range {
+    uint64_t sizes[9];        /* offset, global and local size */
+    uint64_t engine_local[3]; /* the local size that the engine takes */
+    uint32_t dimensions;
+    uint32_t has_local;
+};
+struct fpgart_launch {
+    uintptr_t kernel;
+    uint64_t serial;
+    struct fpgart_nd_range nd_range;
+    uint32_t first_change; /* the arguments that were set since the kernel's launch before */
+    uint32_t changes;
+};
+enum { FPGART_LAUNCHES = 512, FPGART_CHANGES = 1024 };
+struct fpgart_launches {
+    uint32_t count;
+    uint32_t changed;
+    struct fpgart_launch launches[FPGART_LAUNCHES];
+    struct fpgart_argument changes[FPGART_CHANGES];
+};
+struct fpgart_launched { /* a kernel of some launches, with its arguments for the engine */
+    uintptr_t handle;
+    uint64_t serial;
+    char *image;
+    uint32_t size; /* bytes of the image */
+    uint32_t arguments;
+    size_t laid_out;
+};
+struct fpgart_change { /* an argument that was set between some launches, for the last time */
+    uint32_t kernel; /* its number among theirs */
+    uint32_t launch; /* the place of the change among all of them */
+    struct fpgart_argument argument;
+};
+struct fpgart_place { /* a buffer, as the engine is given it */
+    uintptr_t buffer;
+    uint64_t serial;
+    uint64_t address;
+};
+typedef _Atomic(struct fpgart_recorder *) fpgart_recorder_slot;
+fpgart_recorder_slot *fpgart_recorder_of(uintptr_t queue); /* NULL if it is no queue */
+void fpgart_recorder_free(fpgart_recorder_slot *slot);
+void fpgart_keep_request(uintptr_t kernel, const struct fpgart_request *request,
+                         const struct fpgart_nd_range *nd_range);
+int fpgart_record_arguments(uintptr_t kernel, const struct fpgart_request *request,
+                            struct fpgart_launches *launches);
+void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions,
+                            const size_t *offset, const size_t *global, const size_t *local,
+                            const struct fpgart_nd_range *nd_range);
+void fpgart_withdraw_launches(void);
+extern const size_t fpgart_one;
+void fpgart_withdraw_launches_of(uintptr_t kernel);
+int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensions,
+                          const size_t *offset, const size_t *global, const size_t *local,
+                          cl_uint waits, const cl_event *wait_list, const cl_event *event);
+int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request);
+int fpgart_launch_is_known(void);
+void fpgart_count_call(void);
+int fpgart_any_launches(void);
+void fpgart_take_in(void); /* a call into Python */
+void fpgart_launches_tended(int flag);
+struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
+void fpgart_launches_taken(struct fpgart_launches *launches);
+uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches,
+                                 struct fpgart_launched *kernels, uint32_t most);
+uint32_t fpgart_launch_changes(const struct fpgart_launches *launches,
+                               const struct fpgart_launched *kernels, uint32_t kernel_count,
+                               struct fpgart_change *changes, uint32_t most);
+uint32_t fpgart_lay_out(const struct fpgart_launches *launches, uint32_t from, uint32_t count,
+                        struct fpgart_launched *kernels, uint32_t kernel_count,
+                        const struct fpgart_place *places, uint32_t place_count, char *out);
+
 /* The bodies of clRetain* and clRelease*: `invalid` is the status for a handle of another kind. */
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid);
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid);

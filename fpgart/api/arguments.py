@@ -6,6 +6,7 @@ C keeps them (icd/arguments.c) until the kernel hears of them, before its next l
 
 from __future__ import annotations
 
+from typing import Any
 from weakref import ref
 
 from _fpgart_icd import ffi, lib
@@ -36,14 +37,23 @@ class SetInC:
         """Have the kernel hear of them."""
         taken = ffi.new("struct fpgart_argument[]", len(kernel.kinds))
         for number in range(lib.fpgart_take_arguments(self._handle, taken)):
-            argument = taken[number]
-            if argument.buffer:
-                kernel.keep_buffer(argument.index, _buffer(argument.buffer, argument.serial))
-            else:
-                kernel.keep_value(argument.index, bytes(ffi.buffer(argument.value, argument.size)))
+            keep(kernel, taken[number])
 
 
-def _buffer(handle: int, serial: int) -> ref[Buffer]:
+    def withdraw_launches(self) -> None:
+        """C has no launches of the kernel recorded any more until another one was let pass."""
+        lib.fpgart_withdraw_launches_of(self._handle)
+
+
+def keep(kernel: Kernel, argument: Any) -> None:
+    """Have the kernel take an argument that C has kept (`struct fpgart_argument`)."""
+    if argument.buffer:
+        kernel.keep_buffer(argument.index, buffer_of(argument.buffer, argument.serial))
+    else:
+        kernel.keep_value(argument.index, bytes(ffi.buffer(argument.value, argument.size)))
+
+
+def buffer_of(handle: int, serial: int) -> ref[Buffer]:
     """The buffer that a handle stood for when it was set."""
     if lib.fpgart_handle_serial(handle) != serial:
         return GONE
@@ -53,7 +63,7 @@ def _buffer(handle: int, serial: int) -> ref[Buffer]:
         return GONE
 
 
-def _is_kept(kernel: Kernel) -> bool:
+def is_kept(kernel: Kernel) -> bool:
     """Whether C keeps arguments of the kernel, from now on if not before; it does not for kernels with very many."""
     if kernel.elsewhere is None:
         pending = lib.fpgart_arguments_new(kernel.handle, len(kernel.kinds))
@@ -64,11 +74,11 @@ def _is_kept(kernel: Kernel) -> bool:
 
 def let_value_pass(kernel: Kernel, index: int, size: int) -> None:
     """Another value of `size` bytes for this argument needs no decision."""
-    if _is_kept(kernel):
+    if is_kept(kernel):
         lib.fpgart_let_value_pass(kernel.handle, index, size)
 
 
 def let_buffer_pass(kernel: Kernel, index: int, buffer: Buffer) -> None:
     """That buffer for this argument needs no decision any more: the argument does not say where it has to be."""
-    if (buffer.placed or not kernel.interface.arguments[index].buffer_location) and _is_kept(kernel):
+    if (buffer.placed or not kernel.interface.arguments[index].buffer_location) and is_kept(kernel):
         lib.fpgart_let_buffer_pass(kernel.handle, index, buffer.handle)

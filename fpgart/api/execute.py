@@ -8,11 +8,12 @@ from math import prod
 from struct import unpack
 from typing import Any
 
-from _fpgart_icd import ffi
+from _fpgart_icd import ffi, lib
 
 from fpgart import opencl as cl
 from fpgart.api.device import DEVICE_INFO
 from fpgart.api.entry import Command, WaitList, entry
+from fpgart.api.launches import let_launch_pass
 from fpgart.errors import (
     InvalidContext,
     InvalidGlobalOffset,
@@ -32,6 +33,7 @@ from fpgart.runtime.work_groups import fits_engine, largest_group
 
 SIZE_MAX = (1 << 64) - 1
 ONES, ZEROS = (1, 1, 1), (0, 0, 0)
+ONE = ffi.new("size_t *", 1)
 
 
 @lru_cache(maxsize=128)
@@ -122,6 +124,8 @@ def enqueue_nd_range_kernel(
         (*offset, *ZEROS[work_dim:], *sizes, *pad, *(local or ONES[:work_dim]), *pad),
         bool(local),
     )
+    if not lib.fpgart_launch_is_known() and command_queue.in_order and launch.recurs:
+        let_launch_pass(command_queue, launch, (global_work_offset, global_work_size, local_work_size))
     return command_queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch, wait_list)
 
 
@@ -130,6 +134,8 @@ def enqueue_task(command_queue: CommandQueue, kernel: Kernel, wait_list: WaitLis
     check_kernel(command_queue, kernel)
     check_local(command_queue.device, kernel, ONES[:1], ONES[:1])
     launch = kernel.launch(command_queue.device, 1, (*ZEROS, *ONES, *ONES), True)
+    if not lib.fpgart_launch_is_known() and command_queue.in_order and launch.recurs:
+        let_launch_pass(command_queue, launch, (ffi.NULL, ONE, ONE))
     return command_queue.enqueue(cl.CL_COMMAND_TASK, launch, wait_list)
 
 

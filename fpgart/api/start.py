@@ -104,9 +104,12 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     ffi.def_extern(name="fpgart_shut_down", error=0)(lambda: shut_down(platform, at_end, faults))
     for chapter in (*CHAPTERS, "absent"):
         import_module(f"fpgart.api.{chapter}")
+    from fpgart.api import launches
     from fpgart.api.absent import refuse_the_rest
     from fpgart.api.platform import adopt
 
+    ffi.def_extern(name="fpgart_take_in")(launches.take_in)
+    scheduler.record_with(launches.Recorder())
     adopt(platform, lib.fpgart_platform())
     refuse_the_rest(functions)
     start_profile()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -174,6 +174,11 @@ class Batch(Protocol):
 
         What failed is not in the batch any more, and neither is what was added behind it.
         """
+
+    def submit_laid_out(
+        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
+    ) -> tuple[int, CLError | None]:
+        """As submit(), of the launches `begin` to before `end` in an array that C has laid out (engine/calls.h)."""
 
     def wait(self) -> list[int]:
         """Wait for the oldest launch that is left; its status, and those of all behind it that have ended, too."""

@@ -561,9 +561,9 @@ class Kernel:
             lib.driver_launch(self.engine.queue(), self.handle, self._count, image, dimensions, sizes, has_local)
         )
 
-    def entry(self, image: int, dimensions: int, sizes: bytes, has_local: bool) -> bytes:
-        """A launch in a batch; `image`: where its arguments begin there."""
-        return SUBMISSION.pack(self.handle, image, sizes, self._count, dimensions, has_local)
+    def entry(self, number: int, image: int, dimensions: int, sizes: bytes, has_local: bool) -> bytes:
+        """A launch in a batch; `number`: of the kernel there, `image`: where its arguments begin."""
+        return SUBMISSION.pack(number, image, sizes, self._count, dimensions, has_local)
 
     def _check(self, result: int) -> None:
         if result & 0xFFFFFFFF:
@@ -595,10 +595,21 @@ class KernelBatch:
 
     def submit(self) -> tuple[int, CLError | None]:
         added, self._added = self._added, []
+        kernels, launches = _laid_out(added)
+        return self.submit_laid_out(kernels, launches, 0, len(added))
+
+    def submit_laid_out(
+        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
+    ) -> tuple[int, CLError | None]:
+        ours = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
+        handles = ffi.new("uintptr_t[]", [kernel.handle for kernel in ours])
         events, result = self._events + self._submitted, ffi.new("int64_t *")
-        done = int(lib.driver_submit(self._queue, _laid_out(added), len(added), events, result))
+        done = int(lib.driver_submit(self._queue, handles, launches, begin, end, events, result))
         self._submitted += done
-        return done, None if done == len(added) else added[done][0].failure(int(result[0]))
+        if begin + done == end:
+            return done, None
+        (number,) = U64.unpack_from(launches, (begin + done) * SUBMISSION.size)
+        return done, ours[number].failure(int(result[0]))
 
     def wait(self) -> list[int]:
         told = self._told
@@ -611,14 +622,16 @@ class KernelBatch:
             self._engine.return_queue(self._queue)
 
 
-def _laid_out(launches: list[tuple[Kernel, bytes, int, bytes, bool]]) -> bytes:
-    """`struct submission` of each (engine/calls.h), then their arguments."""
+def _laid_out(launches: list[tuple[Kernel, bytes, int, bytes, bool]]) -> tuple[list[EngineKernel], bytes]:
+    """Their kernels, and `struct submission` of each (engine/calls.h) with all arguments behind."""
+    kernels: dict[EngineKernel, int] = {}
     entries, images, end = [], [], SUBMISSION.size * len(launches)
     for kernel, image, dimensions, sizes, has_local in launches:
-        entries.append(kernel.entry(end, dimensions, sizes, has_local))
+        number = kernels.setdefault(kernel, len(kernels))
+        entries.append(kernel.entry(number, end, dimensions, sizes, has_local))
         images.append(image)
         end += len(image)
-    return b"".join(entries + images)
+    return list(kernels), b"".join(entries + images)
 
 
 @dataclass(slots=True)

@@ -57,6 +57,9 @@ class Elsewhere(Protocol):
     def tell(self, kernel: Kernel) -> None:
         """Tell the kernel of all that were set, by keep_buffer() and keep_value()."""
 
+    def withdraw_launches(self) -> None:
+        """The kernel's next launch may be unlike those before."""
+
 
 class Kernel:
     """A kernel with the arguments that the next launch takes.
@@ -139,6 +142,8 @@ class Kernel:
     def _set(self, index: int, argument: Argument) -> None:
         self.hear()  # what was set before must not come later
         self.arguments[index] = argument
+        if self.elsewhere is not None:
+            self.elsewhere.withdraw_launches()
 
     def set_buffer(self, index: int, buffer: Buffer | None) -> None:
         """A buffer, or no buffer, for a pointer argument.
@@ -216,6 +221,10 @@ class Kernel:
         Raises InvalidKernelArgs, InvalidOperation, MemObjectAllocationFailure, OutOfResources.
         """
         self.hear()
+        return self.launch_kept(device, dimensions, sizes, has_local)
+
+    def launch_kept(self, device: Device, dimensions: int, sizes: tuple[int, ...], has_local: bool) -> LaunchKernel:
+        """As launch(), whatever arguments were set elsewhere since."""
         snapshot: list[Argument] = []
         buffers: list[tuple[int, Buffer]] = []
         on_host: list[tuple[int, Buffer]] = []
@@ -406,6 +415,20 @@ class LaunchKernel:
             return None
         return self if self.stage is RUN and not self.cores and self.device.before_kernel is None else None
 
+    @property
+    def recurs(self) -> bool:
+        """Whether launches like it may be run one behind the other, as a `LaunchRun`."""
+        return (
+            self.short_launch is not None
+            and self.device.knows_memories
+            and self.showing is None
+            and self.usm is None
+            and not self.on_host
+            and not self.pipes
+            and self.kernel.context.compiler_mode != SPLIT_KERNELS
+            and not any(kind == POINTER for kind, _, _ in self.arguments)
+        )
+
     def _engine_kernel(self) -> EngineKernel:
         return self.kernel.engine_kernel_on(self.program)
 
@@ -437,6 +460,14 @@ class LaunchKernel:
             self.abandon()
             raise
 
+    def location(self, index: int) -> str:
+        """The memory that the buffer of an argument has to be in; "" where that is left to the board."""
+        return self.kernel.interface.arguments[index].buffer_location
+
+    def describe(self, index: int) -> str:
+        """The words for an argument."""
+        return self.kernel.describe(index)
+
     def _reserve(self) -> None:
         device, interleaving = self.device, self.program.interleaving
         if self.buffers:
@@ -446,12 +477,12 @@ class LaunchKernel:
             if buffer.owner in claimed:  # one buffer is in one place: where its first argument needs it
                 self.places.append(claimed[buffer.owner])
                 continue
-            location = self.kernel.interface.arguments[index].buffer_location
+            location = self.location(index)
             try:
                 memory = device.memories.memory_for(location)
             except KeyError:
                 raise OutOfResources(
-                    f"{self.kernel.describe(index)} has to be in memory '{location}', "
+                    f"{self.describe(index)} has to be in memory '{location}', "
                     f"which board '{device.board.name}' does not have"
                 ) from None
             block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory, interleaving)
@@ -463,7 +494,7 @@ class LaunchKernel:
 
     def _windows(self) -> Iterator[Window]:
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
-            yield Window(block.address + buffer.origin, buffer.size, self.kernel.describe(index))
+            yield Window(block.address + buffer.origin, buffer.size, self.describe(index))
 
     def abandon(self) -> None:
         """Give back the blocks that it alone wanted: it will not run, or a stage of it has failed."""

@@ -25,7 +25,7 @@ from fpgart.runtime.event import COMPLETE, RUNNING, Callback, Event
 from fpgart.runtime.readiness import Aftermath, Readiness, ReadyList, collect, role_of
 from fpgart.runtime.reaper import Reaper
 from fpgart.runtime.threads import SystemThreads, Threads
-from fpgart.runtime.workers import Workers
+from fpgart.runtime.workers import Recorder, Workers
 
 if TYPE_CHECKING:
     from fpgart.runtime.event import Launch, Operation
@@ -39,6 +39,8 @@ class Scheduler:
 
     ends_are_news = False
     """Whether it matters which thread learns of an end, each time that one does."""
+    takes_runs = True
+    """Whether launches that nobody looks at one by one may be one command."""
 
     def __init__(self, threads: Threads | None = None) -> None:
         self._threads = threads or SystemThreads()
@@ -233,6 +235,10 @@ class Scheduler:
         with self._lock:
             self._closed = False
             self._workers.reopen()
+
+    def record_with(self, recorder: Recorder) -> None:
+        """Have the keeper see to commands that hosts leave with `recorder`."""
+        self._workers.recorder = recorder
 
     def while_none_begins(self, decide: Callable[[], T]) -> T:
         """What a short look at, or change of, the boards' state gives while no command begins or ends.

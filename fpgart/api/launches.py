@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches that C records without Python, because one like them was carried out before (icd/launches.c).
+
+Python lets a request pass: this kernel, in this queue, over this ND-range, with arguments that decide nothing. What was
+recorded is taken in before any other call of the host is carried out, or by the driver's keeper, and enters its queue as
+few commands: each a `LaunchRun`, or one by one where the launches need more than that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+from weakref import ref
+
+from _fpgart_icd import ffi, lib
+
+from fpgart import log
+from fpgart import opencl as cl
+from fpgart.api.arguments import buffer_of, is_kept, keep
+from fpgart.api.handles import HELD, KEPT
+from fpgart.engine.interface import POINTER, pack_arguments
+from fpgart.errors import CLError
+from fpgart.notices import NOTICES
+from fpgart.runtime.kernel import SIZES, Kernel, LaunchKernel
+from fpgart.runtime.launch_run import LaunchRun, Use, are_in_their_places, longest
+from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.transfers import HostWork
+
+KERNELS = 32
+"""As many different ones may be among launches that run as one command."""
+CHANGES = 256
+"""As many arguments of theirs may change, different buffers counted."""
+_uncleared = ffi.new_allocator(should_clear_after_alloc=False)
+_TAKING = threading.RLock()
+
+
+def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[Any, Any, Any]) -> None:
+    """Launches like this one need no decision; `request`: the host's offset, global and local size, or NULL."""
+    kernel = launch.kernel
+    if not is_kept(kernel) or _are_watched() or not kernel.context.scheduler.takes_runs or len(kernel.context.usm):
+        return
+    made = (SIZES.unpack(launch.sizes), SIZES.unpack(launch.engine_sizes)[6:], launch.dimensions, launch.has_local)
+    lib.fpgart_let_launch_pass(
+        kernel.handle, queue.handle, launch.dimensions, *request, ffi.new("struct fpgart_nd_range *", made)
+    )
+
+
+def _are_watched() -> bool:
+    return bool(
+        NOTICES.event_made
+        or NOTICES.command_enqueued
+        or NOTICES.operation_began
+        or NOTICES.operation_ended
+        or NOTICES.migrated
+    )
+
+
+def take_in() -> None:
+    """Enqueue what was recorded. Other threads that come here wait until all of it is in its queue."""
+    if not lib.fpgart_any_launches():
+        return
+    with _TAKING:
+        queue, serial = ffi.new("uintptr_t *"), ffi.new("uint64_t *")
+        while launches := lib.fpgart_take_launches(queue, serial):
+            try:
+                found = _object(queue[0], serial[0], CommandQueue)
+                if found is not None:
+                    _Recorded(found, launches).enqueue()
+            except BaseException:
+                log.bug("recorded launches could not be enqueued")
+            finally:
+                lib.fpgart_launches_taken(launches)
+
+
+class Recorder:
+    """What the driver's keeper knows of launches that are recorded."""
+
+    def take_in(self) -> None:
+        take_in()
+
+    def tended(self, flag: bool) -> bool:
+        """The keeper looks from now on, or no more. Whether something is recorded."""
+        lib.fpgart_launches_tended(flag)
+        return bool(lib.fpgart_any_launches())
+
+
+def _object(handle: int, serial: int, kind: type[Any]) -> Any:
+    """What a handle stood for when it was recorded; None if that is gone."""
+    if lib.fpgart_handle_serial(handle) != serial:
+        return None
+    found = HELD.get(handle)
+    if found is None and handle in KEPT:
+        found = KEPT[handle]()
+    return found if found.__class__ is kind else None
+
+
+class _Recorded:
+    """Launches of one queue, in their order."""
+
+    def __init__(self, queue: CommandQueue, launches: Any) -> None:
+        self._queue = queue
+        self._launches = launches
+        self._entries = ffi.new("struct fpgart_launched[]", KERNELS)
+        count = lib.fpgart_launched_kernels(launches, self._entries, KERNELS)
+        self._kernels: list[Kernel] = [_object(entry.handle, entry.serial, Kernel) for entry in self._entries[0:count]]
+        self._changes = ffi.new("struct fpgart_change[]", CHANGES)
+        self._changed = lib.fpgart_launch_changes(launches, self._entries, count, self._changes, CHANGES)
+
+    def enqueue(self) -> None:
+        uses = self._uses() if self._may_run_together() else None
+        if uses is None:
+            self._enqueue_one_by_one()
+        else:
+            self._enqueue_together(uses)
+            for change in sorted(self._changes[0 : self._changed], key=lambda change: int(change.launch)):
+                keep(self._kernels[change.kernel], change.argument)
+
+    def _may_run_together(self) -> bool:
+        queue, kernels = self._queue, self._kernels
+        if not kernels or None in kernels or self._changed > CHANGES:
+            return False
+        program = kernels[0].program
+        return (
+            not _are_watched()
+            and queue.in_order
+            and not len(queue.context.usm)
+            and queue.device.before_kernel is None
+            and queue.device.knows_memories
+            and all(kernel.program is program for kernel in kernels)
+        )
+
+    def _uses(self) -> list[Use] | None:
+        """The buffers of all launches; None where one is gone, or is not just in the board's memory."""
+        found: dict[Use, None] = {}
+        for kernel in self._kernels:
+            for index, argument in enumerate(kernel.arguments):
+                if argument is not None and isinstance(argument[2], ref):
+                    found[Use(kernel, index, argument[2])] = None
+        for change in self._changes[0 : self._changed]:
+            given = change.argument
+            if given.buffer:
+                found[Use(self._kernels[change.kernel], given.index, buffer_of(given.buffer, given.serial))] = None
+        uses = list(found)
+        return uses if are_in_their_places(uses) else None
+
+    def _enqueue_together(self, uses: Sequence[Use]) -> None:
+        device, count = self._queue.device, int(self._launches.count)
+        most = longest(self._kernels)
+        try:
+            runs = [(begin, LaunchRun(device, self._kernels, uses)) for begin in range(0, count, most)]
+        except CLError as error:
+            self._enqueue_failure(error)
+            return
+        _, run = runs[0]  # the places of all are the same, for all of them are reserved
+        images = self._images(run)
+        places = ffi.new("struct fpgart_place[]", len(uses))
+        for place, ((_, buffer), (_, address)) in zip(places, zip(run.buffers, run.addresses()), strict=True):
+            place.buffer, place.address = buffer.handle, address
+            place.serial = lib.fpgart_handle_serial(buffer.handle)
+        for begin, run in runs:
+            those = min(most, count - begin)
+            run.lay_out(self._laid_out(begin, those, places, max(map(len, images))), those)
+            self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, run)
+
+    def _images(self, run: LaunchRun) -> list[Any]:
+        """The arguments of each kernel before its first launch; launches change them as they go."""
+        addresses = {(use.kernel, use.index, use.buffer): address for use, address in run.addresses()}
+        images = []
+        for number, kernel in enumerate(self._kernels):
+            arguments: list[tuple[int, int, int | bytes]] = []
+            for index, argument in enumerate(kernel.arguments):
+                assert argument is not None, "it was launched before"
+                kind, size, value = argument
+                if isinstance(value, ref):
+                    kind, value = POINTER, addresses[kernel, index, value]
+                assert isinstance(value, (int, bytes)), "launches with pipes do not recur"
+                arguments.append((kind, size, value))
+            packed = pack_arguments(arguments)
+            images.append(ffi.new("char[]", packed))
+            entry = self._entries[number]
+            entry.image, entry.size, entry.arguments = images[-1], len(packed), len(kernel.arguments)
+        return images
+
+    def _laid_out(self, begin: int, count: int, places: Any, largest: int) -> bytes:
+        """Some of the launches as the engine is given them."""
+        out = _uncleared("char[]", count * (ffi.sizeof("struct fpgart_launch") + largest))
+        kernels = len(self._kernels)
+        end = lib.fpgart_lay_out(self._launches, begin, count, self._entries, kernels, places, len(places), out)
+        return bytes(ffi.buffer(out, end))
+
+    def _enqueue_one_by_one(self) -> None:
+        launches = self._launches
+        for launch in launches.launches[0 : launches.count]:
+            kernel = _object(launch.kernel, launch.serial, Kernel)
+            if kernel is None:
+                continue
+            for change in launches.changes[launch.first_change : launch.first_change + launch.changes]:
+                keep(kernel, change)
+            nd_range = launch.nd_range
+            try:
+                operation = kernel.launch_kept(
+                    self._queue.device, nd_range.dimensions, tuple(nd_range.sizes), bool(nd_range.has_local)
+                )
+                self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
+            except CLError as error:
+                self._enqueue_failure(error)
+
+    def _enqueue_failure(self, error: CLError) -> None:
+        """The host's call has returned: a command fails in its stead."""
+
+        def fail() -> None:
+            raise error
+
+        self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, HostWork(self._queue.device, fail))

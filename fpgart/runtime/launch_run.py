@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches that one host enqueued one behind the other in an in-order queue, run as one command.
+
+None of them has an event of the host's, and none decides anything that the one before did not: the same program, kernels
+that ran shortly, ND-ranges that were checked before. So they are claimed, handed to the engine and waited for together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import monotonic_ns
+from weakref import ref
+
+from fpgart import log
+from fpgart.engine.interface import EngineKernel
+from fpgart.errors import CLError, error_of
+from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.device import Device
+from fpgart.runtime.event import COMPLETE
+from fpgart.runtime.kernel import SIZES, Kernel, LaunchKernel
+
+RUN_NS = 20_000_000
+"""How long launches that run as one command may keep other programs off the board."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A buffer as an argument of a kernel."""
+
+    kernel: Kernel
+    index: int
+    buffer: ref[Buffer]
+
+    @property
+    def location(self) -> str:
+        """The memory that the argument needs it in."""
+        return self.kernel.interface.arguments[self.index].buffer_location
+
+
+def are_in_their_places(uses: Sequence[Use]) -> bool:
+    """Whether all buffers are alive and in memory of boards, and none has to move between the launches."""
+    wanted: dict[Buffer, str] = {}
+    for use in uses:
+        buffer = use.buffer()
+        if buffer is None or buffer.owner.stays_on_host:
+            return False
+        if wanted.setdefault(buffer.owner, use.location) != use.location:
+            return False
+    return True
+
+
+def _alive(uses: Sequence[Use]) -> list[tuple[int, Buffer]]:
+    """The number of each use, and its buffer."""
+    found = [(number, use.buffer()) for number, use in enumerate(uses)]
+    return [(number, buffer) for number, buffer in found if buffer is not None]
+
+
+def longest(kernels: Sequence[Kernel]) -> int:
+    """How many launches of these kernels may run as one command."""
+    return max(1, RUN_NS // max(1, *(kernel.engine_kernel.last_ns for kernel in kernels)))
+
+
+class LaunchRun(LaunchKernel):
+    """Launches of one or more kernels of a program, with the union of their buffers."""
+
+    __slots__ = ("_count", "_kernels", "_launches", "_uses")
+
+    def __init__(self, device: Device, kernels: Sequence[Kernel], uses: Sequence[Use]) -> None:
+        """Room for the buffers, which are alive, is reserved now. Raises MemObjectAllocationFailure, OutOfResources."""
+        self._uses = uses
+        self._kernels = kernels
+        self._launches = b""
+        self._count = 0
+        super().__init__(kernels[0], device, [], _alive(uses), 1, SIZES.pack(*[0] * 9), False)
+        self.reserve()
+
+    @property
+    def short_launch(self) -> LaunchKernel | None:
+        """It is a batch by itself."""
+        return None
+
+    def addresses(self) -> Iterator[tuple[Use, int]]:
+        """Where the engine finds the buffer of each use."""
+        for use, (_, buffer), block in zip(self._uses, self.buffers, self.places, strict=True):
+            yield use, block.pointer + buffer.origin
+
+    def lay_out(self, launches: bytes, count: int) -> None:
+        """`launches`: what the engine is given, `count` entries (engine/calls.h), kernels by their numbers."""
+        self._launches = launches
+        self._count = count
+
+    def location(self, index: int) -> str:
+        return self._uses[index].location
+
+    def describe(self, index: int) -> str:
+        use = self._uses[index]
+        return use.kernel.describe(use.index)
+
+    def reason(self, index: int) -> str:
+        use = self._uses[index]
+        return use.kernel.describe_briefly(use.index)
+
+    def _run(self) -> None:
+        kernels = [kernel.engine_kernel_on(self.program) for kernel in self._kernels]
+        begin = monotonic_ns()
+        ended = self._hand_over(kernels)
+        each = (monotonic_ns() - begin) // max(1, ended)
+        for kernel in kernels:
+            kernel.last_ns = each
+        self.device.kernel_ns += each * ended
+        for _ in range(ended):
+            self.device.mmd.interrupt()
+
+    def _hand_over(self, kernels: Sequence[EngineKernel]) -> int:
+        """Run all of them, also those behind one that fails; returns how many have run well."""
+        new_batch = kernels[0].new_batch
+        assert new_batch is not None
+        batch = new_batch(self._count)
+        done = submitted = 0
+        while done < self._count:
+            well, error = batch.submit_laid_out(kernels, self._launches, done, self._count)
+            done += well + (error is not None)
+            submitted += well
+            if error is not None:
+                self._failed(error)
+        statuses: list[int] = []
+        while len(statuses) < submitted:
+            statuses += batch.wait()
+        for status in statuses:
+            if status < COMPLETE:
+                self._failed(error_of(status, f"a launch of kernel '{self.kernel.name}' failed on the engine"))
+        return sum(status == COMPLETE for status in statuses)
+
+    def _failed(self, error: CLError) -> None:
+        log.error(error)
+        self.kernel.context.notify(error)
