@@ -282,6 +282,12 @@ def test_transfers_that_never_pause_do_not_starve_launches_of_programs_in_turn(
     run(build("turns"), environment=driver_environment)
 
 
+def test_launches_that_recur_work_on_what_was_set_when_they_were_enqueued(
+    build: Build, driver_environment: Environment
+) -> None:
+    run(build("recurring"), "2", environment=driver_environment)
+
+
 def test_threads_that_share_queues_get_right_results_under_signals(
     build: Build, driver_environment: Environment
 ) -> None:

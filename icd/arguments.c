@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUFFERS 4 /* that are known for one argument; the oldest is forgotten first */
+#define BUFFERS 4  /* that are known for one argument; the oldest is forgotten first */
 #define REQUESTS 4 /* for launches that are known, the same */
 
 struct place {
-    uint32_t size; /* bytes of a value; 0: Python has not let one pass */
-    uint32_t next; /* of `known`, to be forgotten */
+    uint32_t size;    /* bytes of a value; 0: Python has not let one pass */
+    uint32_t next;    /* of `known`, to be forgotten */
+    uintptr_t buffer; /* which the argument is; 0: none, or a value */
+    uint64_t serial;
     uintptr_t known[BUFFERS];
     uint64_t serials[BUFFERS]; /* what a handle stood for when Python let it pass */
     struct fpgart_argument set;
@@ -83,6 +85,8 @@ void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer)
     place->known[place->next % BUFFERS] = buffer;
     place->serials[place->next % BUFFERS] = fpgart_handle_serial(buffer);
     place->next++;
+    place->buffer = buffer;
+    place->serial = fpgart_handle_serial(buffer);
     pthread_mutex_unlock(&arguments->lock);
 }
 
@@ -113,6 +117,8 @@ static int put(struct place *place, uint32_t index, size_t size, const void *val
     if (buffer == 0 || !is_known(place, buffer, &serial))
         return 0;
     *set = (struct fpgart_argument){.index = index, .buffer = buffer, .serial = serial};
+    place->buffer = buffer;
+    place->serial = serial;
     return 1;
 }
 
@@ -170,23 +176,37 @@ void fpgart_keep_request(uintptr_t kernel, const struct fpgart_request *request,
     pthread_mutex_unlock(&arguments->lock);
 }
 
+/* A launch whose buffer is gone fails, with words. */
+static int are_alive(const struct fpgart_arguments *arguments)
+{
+    for (uint32_t i = 0; i < arguments->count; i++) {
+        const struct place *place = &arguments->places[i];
+        if (place->buffer != 0 && (fpgart_handle_kind(place->buffer) != FPGART_MEM ||
+                                   fpgart_handle_serial(place->buffer) != place->serial))
+            return 0;
+    }
+    return 1;
+}
+
 int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     if (arguments == NULL)
         return 0;
     pthread_mutex_lock(&arguments->lock);
-    int known = known_request(arguments, request) < REQUESTS;
+    int known = known_request(arguments, request) < REQUESTS && are_alive(arguments);
     pthread_mutex_unlock(&arguments->lock);
     return known;
 }
 
-void fpgart_withdraw_launches_of(uintptr_t kernel)
+void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
-    if (arguments == NULL)
+    struct place *place = place_of(arguments, index);
+    if (place == NULL)
         return;
     pthread_mutex_lock(&arguments->lock);
+    place->buffer = 0;
     memset(arguments->requests, 0, sizeof arguments->requests);
     pthread_mutex_unlock(&arguments->lock);
 }
@@ -199,11 +219,12 @@ static int record(struct fpgart_arguments *arguments, uintptr_t kernel,
     uint32_t changes = (uint32_t)__builtin_popcountll(pending);
     if (launches->count == FPGART_LAUNCHES || launches->changed + changes > FPGART_CHANGES)
         return 0;
-    launches->launches[launches->count++] = (struct fpgart_launch){.kernel = kernel,
-                                                                   .serial = arguments->serial,
-                                                                   .nd_range = *nd_range,
-                                                                   .first_change = launches->changed,
-                                                                   .changes = changes};
+    launches->launches[launches->count++] =
+        (struct fpgart_launch){.kernel = kernel,
+                               .serial = arguments->serial,
+                               .nd_range = *nd_range,
+                               .first_change = launches->changed,
+                               .changes = changes};
     for (uint32_t i = 0; pending != 0; i++, pending >>= 1)
         if (pending & 1)
             launches->changes[launches->changed++] = arguments->places[i].set;
@@ -219,7 +240,8 @@ int fpgart_record_arguments(uintptr_t kernel, const struct fpgart_request *reque
         return 0;
     pthread_mutex_lock(&arguments->lock);
     uint32_t known = known_request(arguments, request);
-    int done = known < REQUESTS && record(arguments, kernel, &arguments->nd_ranges[known], launches);
+    int done =
+        known < REQUESTS && record(arguments, kernel, &arguments->nd_ranges[known], launches);
     pthread_mutex_unlock(&arguments->lock);
     return done;
 }

@@ -107,6 +107,7 @@ struct fpgart_launch {
     struct fpgart_nd_range nd_range;
     uint32_t first_change;
     uint32_t changes;
+    uintptr_t event;
 };
 struct fpgart_launches {
     uint32_t count;
@@ -133,8 +134,9 @@ struct fpgart_place {
     uint64_t address;
 };
 void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions, const size_t *offset,
-                            const size_t *global, const size_t *local, const struct fpgart_nd_range *nd_range);
-void fpgart_withdraw_launches_of(uintptr_t kernel);
+                            const size_t *global, const size_t *local, const struct fpgart_nd_range *nd_range,
+                            int with_events);
+void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
 int fpgart_any_launches(void);
 void fpgart_launches_tended(int flag);
@@ -142,6 +144,7 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial)
 void fpgart_launches_taken(struct fpgart_launches *launches);
 uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches, struct fpgart_launched *kernels,
                                  uint32_t most);
+uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers);
 uint32_t fpgart_launch_changes(const struct fpgart_launches *launches, const struct fpgart_launched *kernels,
                                uint32_t kernel_count, struct fpgart_change *changes, uint32_t most);
 uint32_t fpgart_lay_out(const struct fpgart_launches *launches, uint32_t from, uint32_t count,

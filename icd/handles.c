@@ -17,10 +17,13 @@ struct handle {
     atomic_uint references; /* the host's; the driver's own are Python references */
     uint64_t serial;
     size_t next_free;
+    atomic_int unborn; /* enum unborn; of an event */
     fpgart_answers answers;
     fpgart_arguments_slot arguments; /* of a kernel */
     fpgart_recorder_slot recorder;   /* of a queue, or of one that was here before */
 };
+
+enum unborn { BORN, UNBORN, NEVER_BORN };
 
 #define ARENA_SLOTS ((size_t)1 << 23)
 #define QUARANTINE ((size_t)1 << 12) /* freed slots that wait before the oldest is used again */
@@ -75,6 +78,7 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
         fpgart_forget(&slot->answers);
         fpgart_arguments_free(&slot->arguments);
         atomic_store(&slot->references, references);
+        atomic_store(&slot->unborn, BORN);
         atomic_store(&slot->kind, kind);
     }
     pthread_mutex_unlock(&lock);
@@ -128,6 +132,29 @@ fpgart_recorder_slot *fpgart_recorder_of(uintptr_t queue)
 {
     struct handle *slot = find(queue);
     return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->recorder : NULL;
+}
+
+uintptr_t fpgart_event_unborn(void)
+{
+    uintptr_t event = fpgart_handle_new(FPGART_EVENT, 1);
+    if (event != 0)
+        atomic_store(&find(event)->unborn, UNBORN);
+    return event;
+}
+
+int fpgart_event_born(uintptr_t event)
+{
+    int expected = UNBORN;
+    if (atomic_compare_exchange_strong(&find(event)->unborn, &expected, BORN))
+        return 1;
+    fpgart_handle_free(event);
+    return 0;
+}
+
+static int dies_unborn(struct handle *slot)
+{
+    int expected = UNBORN;
+    return atomic_compare_exchange_strong(&slot->unborn, &expected, NEVER_BORN);
 }
 
 uint64_t fpgart_handle_serial(uintptr_t handle)
@@ -253,8 +280,8 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
         if (references == 0)
             return invalid;
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
-    if (references == 1 && kind == FPGART_MEM) /* it may be an argument */
-        fpgart_withdraw_launches();
+    if (references == 1 && dies_unborn(slot))
+        return CL_SUCCESS;
     if (references == 1 && fpgart_running()) {
         struct fpgart_visit visit;
         if (nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter() &&

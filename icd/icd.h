@@ -57,6 +57,11 @@ int fpgart_handle_kind(uintptr_t handle);
 uint32_t fpgart_handle_references(uintptr_t handle);
 uint64_t fpgart_handle_serial(uintptr_t handle);
 
+/* The handle of an event that Python knows nothing of yet. It is born if the host still holds it
+ * then; what the host has released by then is free. */
+uintptr_t fpgart_event_unborn(void);
+int fpgart_event_born(uintptr_t event);
+
 int fpgart_is_handle(uintptr_t address); /* or was one */
 
 /* Answers that Python has given once and that cannot change (remembered.c). `kind`: of the object
@@ -114,6 +119,7 @@ struct fpgart_launch {
     struct fpgart_nd_range nd_range;
     uint32_t first_change; /* the arguments that were set since the kernel's launch before */
     uint32_t changes;
+    uintptr_t event; /* unborn; 0: the host wanted none */
 };
 enum { FPGART_LAUNCHES = 512, FPGART_CHANGES = 1024 };
 struct fpgart_launches {
@@ -131,8 +137,8 @@ struct fpgart_launched { /* a kernel of some launches, with its arguments for th
     size_t laid_out;
 };
 struct fpgart_change { /* an argument that was set between some launches, for the last time */
-    uint32_t kernel; /* its number among theirs */
-    uint32_t launch; /* the place of the change among all of them */
+    uint32_t kernel;   /* its number among theirs */
+    uint32_t launch;   /* the place of the change among all of them */
     struct fpgart_argument argument;
 };
 struct fpgart_place { /* a buffer, as the engine is given it */
@@ -149,13 +155,13 @@ int fpgart_record_arguments(uintptr_t kernel, const struct fpgart_request *reque
                             struct fpgart_launches *launches);
 void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions,
                             const size_t *offset, const size_t *global, const size_t *local,
-                            const struct fpgart_nd_range *nd_range);
+                            const struct fpgart_nd_range *nd_range, int with_events);
 void fpgart_withdraw_launches(void);
 extern const size_t fpgart_one;
-void fpgart_withdraw_launches_of(uintptr_t kernel);
+void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index);
 int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensions,
                           const size_t *offset, const size_t *global, const size_t *local,
-                          cl_uint waits, const cl_event *wait_list, const cl_event *event);
+                          cl_uint waits, const cl_event *wait_list, cl_event *event);
 int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request);
 int fpgart_launch_is_known(void);
 void fpgart_count_call(void);
@@ -166,6 +172,7 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial)
 void fpgart_launches_taken(struct fpgart_launches *launches);
 uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches,
                                  struct fpgart_launched *kernels, uint32_t most);
+uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers);
 uint32_t fpgart_launch_changes(const struct fpgart_launches *launches,
                                const struct fpgart_launched *kernels, uint32_t kernel_count,
                                struct fpgart_change *changes, uint32_t most);

@@ -2,8 +2,9 @@
  *
  * Launches that Python has carried out before: the same kernel in the same queue, over the same
  * ND-range, with arguments that decide nothing (arguments.c). Enqueueing such a one again is to
- * record it. Whoever calls into Python next, or the driver's keeper within half a millisecond, takes
- * in what was recorded: it enters its queue before anything else happens (fpgart/api/launches.py).
+ * record it. Whoever calls into Python next, or the driver's keeper within half a millisecond,
+ * takes in what was recorded: it enters its queue before anything else happens
+ * (fpgart/api/launches.py).
  *
  * Locks, in their order: a queue's `lock`, the kernel's arguments', `listing`. */
 #include "icd.h"
@@ -19,14 +20,17 @@ struct fpgart_recorder {
     pthread_mutex_t lock;
     struct fpgart_launches *filling; /* NULL while nothing is recorded */
     uintptr_t queue;
-    uint64_t serial; /* of the queue */
+    uint64_t serial;      /* of the queue */
     struct calls *caller; /* whose launch was the last one that may recur */
     uint64_t calls;       /* how many of its calls Python had seen then */
+    int with_events;      /* whether launches that the host wants events of may be recorded */
+    int in_rows;          /* the last one that was recorded was not alone */
     struct fpgart_recorder *next;
     int listed; /* whether it is among those with something recorded; `listing` guards it */
 };
 
-/* To record a launch is worth while only in a row of them: the next call into Python takes it in. */
+/* To record a launch is worth while in a row of them only: the next call into Python takes it in.
+ */
 static _Thread_local struct calls {
     uint64_t count; /* calls of this thread into Python */
     int is_known;   /* whether the launch that it is about recurs, or need not be asked about */
@@ -36,9 +40,10 @@ const size_t fpgart_one = 1; /* the ND-range of clEnqueueTask */
 
 static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
 static struct fpgart_recorder *first, *last;
-static atomic_size_t waiting;       /* recorders that are listed, or are being taken in */
-static atomic_int tended;           /* whether the keeper looks */
-static _Atomic uint64_t epoch = 1; /* launches that were let pass in an earlier one are for Python */
+static atomic_size_t waiting; /* recorders that are listed, or are being taken in */
+static atomic_int tended;     /* whether the keeper looks */
+static _Atomic uint64_t epoch =
+    1; /* launches that were let pass in an earlier one are for Python */
 
 void fpgart_recorder_free(fpgart_recorder_slot *slot)
 {
@@ -89,7 +94,7 @@ static void describe(struct fpgart_request *request, uintptr_t queue, cl_uint di
 
 void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions,
                             const size_t *offset, const size_t *global, const size_t *local,
-                            const struct fpgart_nd_range *nd_range)
+                            const struct fpgart_nd_range *nd_range, int with_events)
 {
     struct fpgart_request request;
     struct fpgart_recorder *recorder = recorder_for(queue);
@@ -101,6 +106,7 @@ void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimension
     recorder->serial = request.serial;
     recorder->caller = &mine;
     recorder->calls = mine.count;
+    recorder->with_events = with_events;
     pthread_mutex_unlock(&recorder->lock);
     fpgart_keep_request(kernel, &request, nd_range);
 }
@@ -131,12 +137,15 @@ static int list(struct fpgart_recorder *recorder)
 }
 
 static int record(struct fpgart_recorder *recorder, uintptr_t kernel,
-                  const struct fpgart_request *request)
+                  const struct fpgart_request *request, cl_event *event)
 {
     if (recorder->serial != request->serial || !fpgart_knows_request(kernel, request))
         return 0;
     mine.is_known = 1;
-    if (recorder->caller != &mine || recorder->calls != mine.count) {
+    if (event != NULL && !recorder->with_events)
+        return 0;
+    int follows = recorder->caller == &mine && recorder->calls == mine.count;
+    if (!follows && !recorder->in_rows) {
         recorder->caller = &mine;
         recorder->calls = mine.count + 1; /* Python sees this one */
         return 0;
@@ -147,24 +156,35 @@ static int record(struct fpgart_recorder *recorder, uintptr_t kernel,
             return 0;
         recorder->filling->count = recorder->filling->changed = 0;
     }
-    return fpgart_record_arguments(kernel, request, recorder->filling);
+    uintptr_t made = event != NULL ? fpgart_event_unborn() : 0;
+    if (event != NULL && made == 0)
+        return 0;
+    if (!fpgart_record_arguments(kernel, request, recorder->filling)) {
+        if (made != 0)
+            fpgart_handle_free(made);
+        return 0;
+    }
+    recorder->filling->launches[recorder->filling->count - 1].event = made;
+    if (event != NULL)
+        *event = (cl_event)made;
+    return 1;
 }
 
 int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensions,
                           const size_t *offset, const size_t *global, const size_t *local,
-                          cl_uint waits, const cl_event *wait_list, const cl_event *event)
+                          cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
     fpgart_recorder_slot *slot = fpgart_recorder_of((uintptr_t)queue);
     struct fpgart_recorder *recorder = slot != NULL ? atomic_load(slot) : NULL;
-    mine.is_known = waits != 0 || event != NULL;
-    if (recorder == NULL || waits != 0 || wait_list != NULL || event != NULL || dimensions < 1 ||
-        dimensions > 3 || global == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
+    mine.is_known = waits != 0;
+    if (recorder == NULL || waits != 0 || wait_list != NULL || dimensions < 1 || dimensions > 3 ||
+        global == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
         return 0;
     struct fpgart_request request;
     describe(&request, (uintptr_t)queue, dimensions, offset, global, local);
     int someone_looks = 1;
     pthread_mutex_lock(&recorder->lock);
-    int done = record(recorder, (uintptr_t)kernel, &request);
+    int done = record(recorder, (uintptr_t)kernel, &request, event);
     if (done && recorder->filling->count == 1)
         someone_looks = list(recorder);
     pthread_mutex_unlock(&recorder->lock);
@@ -208,6 +228,7 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial)
         pthread_mutex_lock(&recorder->lock);
         taken = recorder->filling;
         recorder->filling = NULL;
+        recorder->in_rows = taken != NULL && taken->count > 1;
         *queue = recorder->queue;
         *serial = recorder->serial;
         pthread_mutex_lock(&listing);
@@ -230,7 +251,8 @@ static uint32_t number_of(const struct fpgart_launched *kernels, uint32_t count,
                           const struct fpgart_launch *launch)
 {
     uint32_t k = 0;
-    while (k < count && (kernels[k].handle != launch->kernel || kernels[k].serial != launch->serial))
+    while (k < count &&
+           (kernels[k].handle != launch->kernel || kernels[k].serial != launch->serial))
         k++;
     return k;
 }
@@ -248,6 +270,16 @@ uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches,
         kernels[count++] =
             (struct fpgart_launched){.handle = launch->kernel, .serial = launch->serial};
     }
+    return count;
+}
+
+/* The launches whose events the host holds, which it knows by their handles already. */
+uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < launches->count; i++)
+        if (launches->launches[i].event != 0 && fpgart_event_born(launches->launches[i].event))
+            numbers[count++] = i;
     return count;
 }
 
@@ -270,8 +302,7 @@ uint32_t fpgart_launch_changes(const struct fpgart_launches *launches,
                 k++;
             if (k == most)
                 return most + 1;
-            changes[k] =
-                (struct fpgart_change){.kernel = kernel, .launch = c, .argument = *set};
+            changes[k] = (struct fpgart_change){.kernel = kernel, .launch = c, .argument = *set};
             count += k == count;
         }
     }

@@ -7,7 +7,7 @@ a global pointer ("" for the default memory) or, for None, a value of 4 bytes.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from struct import unpack_from
 from typing import Any
@@ -17,6 +17,7 @@ from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine.interface import ArgumentInterface, Batch, EngineKernel, KernelInterface, Reach
+from fpgart.engine.opencl_engine import SUBMISSION
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.personality import Personality
@@ -87,6 +88,9 @@ class PythonBatch:
     tried: int = 0
     at_once: int = 1
     """How many have ended when a wait is over."""
+    fail: set[int] = field(default_factory=set)
+    """Numbers of launches that fail while they run, counted over all that were waited for."""
+    waited: int = 0
 
     def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         self.added.append((kernel, image, dimensions, sizes, has_local))
@@ -100,12 +104,26 @@ class PythonBatch:
             self.submitted.append(launch)
         return len(added), None
 
+    def submit_laid_out(
+        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
+    ) -> tuple[int, CLError | None]:
+        for number in range(begin, end):
+            kernel, image, sizes, _, dimensions, has_local = SUBMISSION.unpack_from(launches, SUBMISSION.size * number)
+            self.add(kernels[kernel], launches[image:], dimensions, sizes, bool(has_local))
+        return self.submit()
+
     def wait(self) -> list[int]:
         ended = min(self.at_once, len(self.submitted))
+        statuses = []
         for _ in range(ended):
+            self.waited += 1
             kernel, *launch = self.submitted.pop(0)
-            kernel.launch(*launch)
-        return [cl.CL_COMPLETE] * ended
+            if self.waited in self.fail:
+                statuses.append(OutOfResources.status)
+            else:
+                kernel.launch(*launch)
+                statuses.append(cl.CL_COMPLETE)
+        return statuses
 
 
 @dataclass

@@ -27,6 +27,7 @@ from fpgart.runtime.occupancy import Claim, Direction, Occupancy
 from fpgart.runtime.queue import CommandQueue
 from fpgart.runtime.readiness import ReadyList
 from fpgart.runtime.scheduler import Scheduler
+from fpgart.runtime.workers import QUIET_NS
 
 MOST_SCHEDULES = int(os.environ.get("FPGART_TEST_SCHEDULES", "1500"))
 RANDOM_SCHEDULES = MOST_SCHEDULES // 10
@@ -553,6 +554,54 @@ def test_random_schedules_of_a_small_host_end(host: Callable[[World], None]) -> 
     for seed in range(RANDOM_SCHEDULES):
         world = World(Randomly(Random(seed)), full_duplex=bool(seed % 2))
         host(world)
+        world.explore()
+
+
+# What hosts leave where the scheduler does not see it
+
+
+class Notes:
+    """As icd/launches.c: who writes one down wakes the keeper if that does not look."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._queue = world.queue()
+        self._notes: deque[Work] = deque()
+        self._looked_for = False
+        world.scheduler.record_with(self)
+
+    def record(self, work: Work) -> None:
+        self._world.threads.pause()
+        self._notes.append(work)
+        self._world.threads.pause()
+        if not self._looked_for:
+            self.take_in()
+
+    def take_in(self) -> None:
+        while self._notes:
+            self._world.enqueue(self._queue, self._notes.popleft())
+
+    def tended(self, flag: bool) -> bool:
+        self._looked_for = flag
+        self._world.threads.pause()
+        return bool(self._notes)
+
+
+@pytest.mark.parametrize("rests", [False, True], ids=["at once", "when the keeper may rest"])
+def test_what_is_recorded_runs_without_further_calls(rests: bool) -> None:
+    for seed in range(2 * RANDOM_SCHEDULES):
+        world = World(Randomly(Random(seed)), timers=True)
+        notes = Notes(world)
+
+        def host(world: World = world, notes: Notes = notes) -> None:
+            for _ in range(3):
+                work = world.work("a")
+                notes.record(work)
+                world.threads.block(lambda work=work: work.ran)  # type: ignore[misc]
+                if rests:
+                    world.threads.block(lambda: False, QUIET_NS / 1e9)
+
+        world.threads.host(host)
         world.explore()
 
 

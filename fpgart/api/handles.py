@@ -64,6 +64,13 @@ def publish(item: Any) -> int:
     return handle
 
 
+def publish_as(item: Any, handle: int) -> None:
+    """The host knows `item` by `handle` already, and holds a reference."""
+    _DEAD.pop(handle, None)
+    item.handle = handle
+    HELD[handle] = item
+
+
 def find(handle: int, kind: type[T]) -> T:
     """The object behind a handle; raises CL_INVALID_<kind> for anything else."""
     item = HELD.get(handle)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that C records without Python, because one like them was carried out before (icd/launches.c).
 
-Python lets a request pass: this kernel, in this queue, over this ND-range, with arguments that decide nothing. What was
-recorded is taken in before any other call of the host is carried out, or by the driver's keeper, and enters its queue as
-few commands: each a `LaunchRun`, or one by one where the launches need more than that.
+Python lets a request pass: this kernel, in this queue, over this ND-range, with arguments that decide nothing. What
+was recorded is taken in before any other call of the host is carried out, or by the driver's keeper, and enters its
+queue as few commands: each a `LaunchRun`, or one by one where the launches need more than that.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import ref
 
@@ -18,10 +18,11 @@ from _fpgart_icd import ffi, lib
 from fpgart import log
 from fpgart import opencl as cl
 from fpgart.api.arguments import buffer_of, is_kept, keep
-from fpgart.api.handles import HELD, KEPT
+from fpgart.api.handles import HELD, KEPT, publish_as
 from fpgart.engine.interface import POINTER, pack_arguments
 from fpgart.errors import CLError
 from fpgart.notices import NOTICES
+from fpgart.runtime.event import Operation
 from fpgart.runtime.kernel import SIZES, Kernel, LaunchKernel
 from fpgart.runtime.launch_run import LaunchRun, Use, are_in_their_places, longest
 from fpgart.runtime.queue import CommandQueue
@@ -31,8 +32,14 @@ KERNELS = 32
 """As many different ones may be among launches that run as one command."""
 CHANGES = 256
 """As many arguments of theirs may change, different buffers counted."""
-_uncleared = ffi.new_allocator(should_clear_after_alloc=False)
+FEW = 2
+"""So many launches, at least, cost less together."""
+_ENTRIES = ffi.new("struct fpgart_launched[]", KERNELS)
+_CHANGES = ffi.new("struct fpgart_change[]", CHANGES)
+_NUMBERS = ffi.new("uint32_t[]", 512)
 _TAKING = threading.RLock()
+"""Held while launches are taken in, which uses these."""
+_uncleared = ffi.new_allocator(should_clear_after_alloc=False)
 
 
 def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[Any, Any, Any]) -> None:
@@ -42,7 +49,12 @@ def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[An
         return
     made = (SIZES.unpack(launch.sizes), SIZES.unpack(launch.engine_sizes)[6:], launch.dimensions, launch.has_local)
     lib.fpgart_let_launch_pass(
-        kernel.handle, queue.handle, launch.dimensions, *request, ffi.new("struct fpgart_nd_range *", made)
+        kernel.handle,
+        queue.handle,
+        launch.dimensions,
+        *request,
+        ffi.new("struct fpgart_nd_range *", made),
+        not queue.properties & cl.CL_QUEUE_PROFILING_ENABLE,
     )
 
 
@@ -101,10 +113,12 @@ class _Recorded:
     def __init__(self, queue: CommandQueue, launches: Any) -> None:
         self._queue = queue
         self._launches = launches
-        self._entries = ffi.new("struct fpgart_launched[]", KERNELS)
+        self._entries = _ENTRIES
         count = lib.fpgart_launched_kernels(launches, self._entries, KERNELS)
         self._kernels: list[Kernel] = [_object(entry.handle, entry.serial, Kernel) for entry in self._entries[0:count]]
-        self._changes = ffi.new("struct fpgart_change[]", CHANGES)
+        self._changes = _CHANGES
+        self._events = list(_NUMBERS[0 : lib.fpgart_launch_events(launches, _NUMBERS)])
+        """The launches whose events the host holds."""
         self._changed = lib.fpgart_launch_changes(launches, self._entries, count, self._changes, CHANGES)
 
     def enqueue(self) -> None:
@@ -118,7 +132,12 @@ class _Recorded:
 
     def _may_run_together(self) -> bool:
         queue, kernels = self._queue, self._kernels
-        if not kernels or None in kernels or self._changed > CHANGES:
+        if (
+            not kernels
+            or None in kernels
+            or self._changed > CHANGES
+            or self._launches.count < FEW * (1 + len(self._events))
+        ):
             return False
         program = kernels[0].program
         return (
@@ -145,23 +164,34 @@ class _Recorded:
         return uses if are_in_their_places(uses) else None
 
     def _enqueue_together(self, uses: Sequence[Use]) -> None:
-        device, count = self._queue.device, int(self._launches.count)
-        most = longest(self._kernels)
+        device, parts = self._queue.device, list(self._parts())
         try:
-            runs = [(begin, LaunchRun(device, self._kernels, uses)) for begin in range(0, count, most)]
+            runs = [LaunchRun(device, self._kernels, uses) for _ in parts]
         except CLError as error:
-            self._enqueue_failure(error)
+            self._enqueue_failure(error, self._events)
             return
-        _, run = runs[0]  # the places of all are the same, for all of them are reserved
-        images = self._images(run)
+        images = self._images(runs[0])  # the places of all are the same, for all of them are reserved
         places = ffi.new("struct fpgart_place[]", len(uses))
-        for place, ((_, buffer), (_, address)) in zip(places, zip(run.buffers, run.addresses()), strict=True):
+        for place, (_, buffer), (_, address) in zip(places, runs[0].buffers, runs[0].addresses(), strict=True):
             place.buffer, place.address = buffer.handle, address
             place.serial = lib.fpgart_handle_serial(buffer.handle)
-        for begin, run in runs:
-            those = min(most, count - begin)
-            run.lay_out(self._laid_out(begin, those, places, max(map(len, images))), those)
-            self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, run)
+        for (begin, end), run in zip(parts, runs, strict=True):
+            run.lay_out(self._laid_out(begin, end - begin, places, max(map(len, images))), end - begin)
+            self._enqueue(run, end - 1)
+
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """Begin and end of what is one command each: the host may wait for the end of one, and none takes long."""
+        most, begin = longest(self._kernels), 0
+        for end in (*(number + 1 for number in self._events), self._launches.count):
+            while begin < end:
+                yield begin, min(begin + most, end)
+                begin = min(begin + most, end)
+
+    def _enqueue(self, operation: Operation, number: int) -> None:
+        """Enqueue what ends with a launch, under the handle of its event if the host has one."""
+        event = self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
+        if number in self._events:
+            publish_as(event, self._launches.launches[number].event)
 
     def _images(self, run: LaunchRun) -> list[Any]:
         """The arguments of each kernel before its first launch; launches change them as they go."""
@@ -191,7 +221,7 @@ class _Recorded:
 
     def _enqueue_one_by_one(self) -> None:
         launches = self._launches
-        for launch in launches.launches[0 : launches.count]:
+        for number, launch in enumerate(launches.launches[0 : launches.count]):
             kernel = _object(launch.kernel, launch.serial, Kernel)
             if kernel is None:
                 continue
@@ -202,14 +232,15 @@ class _Recorded:
                 operation = kernel.launch_kept(
                     self._queue.device, nd_range.dimensions, tuple(nd_range.sizes), bool(nd_range.has_local)
                 )
-                self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
+                self._enqueue(operation, number)
             except CLError as error:
-                self._enqueue_failure(error)
+                self._enqueue_failure(error, [number])
 
-    def _enqueue_failure(self, error: CLError) -> None:
-        """The host's call has returned: a command fails in its stead."""
+    def _enqueue_failure(self, error: CLError, numbers: Sequence[int]) -> None:
+        """The host's calls for these launches have returned: commands fail in their stead."""
 
         def fail() -> None:
             raise error
 
-        self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, HostWork(self._queue.device, fail))
+        for number in numbers or (0,):
+            self._enqueue(HostWork(self._queue.device, fail), number)

@@ -211,8 +211,8 @@ static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
     return result;
 }
 
-uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *launches, uint32_t from,
-                       uint32_t to, uintptr_t *events, int64_t *result)
+uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *launches,
+                       uint32_t from, uint32_t to, uintptr_t *events, int64_t *result)
 {
     const struct submission *all = (const struct submission *)launches;
     uint32_t done = 0;
@@ -222,9 +222,9 @@ uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *la
         cl_event made = NULL;
         signals_kernel_begins();
         pthread_mutex_lock(&arguments_lock);
-        *result = enqueue(queue, kernels[launch->kernel], launch->arguments,
-                          launches + launch->image, launch->dimensions, (const char *)launch->sizes,
-                          (int)launch->has_local, &made);
+        *result =
+            enqueue(queue, kernels[launch->kernel], launch->arguments, launches + launch->image,
+                    launch->dimensions, (const char *)launch->sizes, (int)launch->has_local, &made);
         pthread_mutex_unlock(&arguments_lock);
         if (!succeeded(*result)) {
             signals_kernel_ends();

@@ -27,8 +27,8 @@ void driver_link_log(uintptr_t context, uintptr_t device, const char *options, u
  * the high half says where it arose: -1 the enqueue, -2 the wait, else the argument's index. */
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                       uint32_t dimensions, const char *sizes, int has_local);
-/* One of several launches: which of their kernels, where its arguments begin, counted from the first
- * launch, and the rest as for driver_launch. */
+/* One of several launches: which of their kernels, where its arguments begin, counted from the
+ * first launch, and the rest as for driver_launch. */
 struct submission {
     uint64_t kernel;
     uint64_t image;
@@ -39,8 +39,8 @@ struct submission {
 };
 /* As driver_launch for each of the launches `from` to before `to`, without a wait, up to the first
  * that fails: gives how many went well, their events, and the result of the last one tried. */
-uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *launches, uint32_t from,
-                       uint32_t to, uintptr_t *events, int64_t *result);
+uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *launches,
+                       uint32_t from, uint32_t to, uintptr_t *events, int64_t *result);
 /* Waits for the first of some kernels that follow each other in a queue. Gives how many of them
  * have ended, with their statuses; their events are released. */
 uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses);

@@ -57,8 +57,8 @@ class Elsewhere(Protocol):
     def tell(self, kernel: Kernel) -> None:
         """Tell the kernel of all that were set, by keep_buffer() and keep_value()."""
 
-    def withdraw_launches(self) -> None:
-        """The kernel's next launch may be unlike those before."""
+    def withdraw_launches(self, index: int) -> None:
+        """The kernel's next launch may be unlike those before: an argument is of another kind."""
 
 
 class Kernel:
@@ -141,9 +141,10 @@ class Kernel:
 
     def _set(self, index: int, argument: Argument) -> None:
         self.hear()  # what was set before must not come later
+        before = self.arguments[index]
         self.arguments[index] = argument
-        if self.elsewhere is not None:
-            self.elsewhere.withdraw_launches()
+        if self.elsewhere is not None and not (before is not None and before[0] == argument[0] == BUFFER):
+            self.elsewhere.withdraw_launches(index)
 
     def set_buffer(self, index: int, buffer: Buffer | None) -> None:
         """A buffer, or no buffer, for a pointer argument.

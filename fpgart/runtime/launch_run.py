@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that one host enqueued one behind the other in an in-order queue, run as one command.
 
-None of them has an event of the host's, and none decides anything that the one before did not: the same program, kernels
-that ran shortly, ND-ranges that were checked before. So they are claimed, handed to the engine and waited for together.
+The host has an event of the last one at most, and none decides anything that the one before did not: the same program,
+kernels that ran shortly, ND-ranges that were checked before. So they are claimed, handed to the engine and waited for
+together.
 """
 
 from __future__ import annotations
@@ -113,25 +114,33 @@ class LaunchRun(LaunchKernel):
             self.device.mmd.interrupt()
 
     def _hand_over(self, kernels: Sequence[EngineKernel]) -> int:
-        """Run all of them, also those behind one that fails; returns how many have run well."""
+        """Run all of them, also those behind one that fails; returns how many have run.
+
+        Raises the error of the last one, whose event the host may have.
+        """
         new_batch = kernels[0].new_batch
         assert new_batch is not None
         batch = new_batch(self._count)
-        done = submitted = 0
-        while done < self._count:
-            well, error = batch.submit_laid_out(kernels, self._launches, done, self._count)
-            done += well + (error is not None)
-            submitted += well
+        failed: dict[int, CLError] = {}
+        submitted: list[int] = []
+        next_one = 0
+        while next_one < self._count:
+            done, error = batch.submit_laid_out(kernels, self._launches, next_one, self._count)
+            submitted += range(next_one, next_one + done)
+            next_one += done
             if error is not None:
-                self._failed(error)
+                failed[next_one] = error
+                next_one += 1
         statuses: list[int] = []
-        while len(statuses) < submitted:
+        while len(statuses) < len(submitted):
             statuses += batch.wait()
-        for status in statuses:
+        for number, status in zip(submitted, statuses, strict=True):
             if status < COMPLETE:
-                self._failed(error_of(status, f"a launch of kernel '{self.kernel.name}' failed on the engine"))
-        return sum(status == COMPLETE for status in statuses)
-
-    def _failed(self, error: CLError) -> None:
-        log.error(error)
-        self.kernel.context.notify(error)
+                failed[number] = error_of(status, f"a launch of kernel '{self.kernel.name}' failed on the engine")
+        last = failed.pop(self._count - 1, None)
+        for error in failed.values():
+            log.error(error)
+            self.kernel.context.notify(error)
+        if last is not None:
+            raise last
+        return len(submitted)

@@ -1,0 +1,159 @@
+"""Launches that run as one command (fpgart/runtime/launch_run.py), and how C records them (icd/launches.c)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from weakref import ref
+
+import pytest
+from machine import Machine, PythonBatch
+
+from fpgart import opencl as cl
+from fpgart.engine.interface import POINTER, pack_arguments
+from fpgart.engine.opencl_engine import SUBMISSION
+from fpgart.errors import CLError, OutOfResources
+from fpgart.runtime.event import COMPLETE, Event
+from fpgart.runtime.kernel import SIZES, Kernel
+from fpgart.runtime.launch_run import RUN_NS, LaunchRun, Use, are_in_their_places, longest
+
+Boards = Callable[..., Machine]
+PROGRAM = Path(__file__).parent / "programs" / "launches.py"
+ONE = SIZES.pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
+
+
+class Host:
+    """Runs of a kernel with one buffer, which notes the buffer's address each time."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.seen: list[int] = []
+        self.batch = PythonBatch(at_once=100)
+        self.told: list[CLError] = []
+        machine.context._notify = self.told.append
+        self.buffer = machine.buffer(64)
+        self.kernel: Kernel = machine.kernel(self.seen.append, None)
+        self.kernel.set_buffer(0, self.buffer)
+        machine.run(self.kernel)  # the board is programmed
+        self.seen.clear()
+        engine_kernel: Any = self.kernel.engine_kernel
+        engine_kernel.new_batch = lambda most: self.batch
+
+    def run(self, count: int) -> Event:
+        run = LaunchRun(self.machine.device, [self.kernel], [Use(self.kernel, 0, ref(self.buffer))])
+        entries, images = b"", b""
+        for _ in range(count):
+            ((_, address),) = run.addresses()
+            image = pack_arguments([(POINTER, 8, address)])
+            entries += SUBMISSION.pack(0, SUBMISSION.size * count + len(images), ONE, 1, 1, 1)
+            images += image
+        run.lay_out(entries + images, count)
+        event = self.machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, run)
+        self.machine.scheduler.wait(event)
+        return event
+
+
+@pytest.fixture
+def host(boards: Boards) -> Host:
+    return Host(boards("hetero"))
+
+
+def test_all_launches_of_a_run_are_run_with_their_buffers(host: Host) -> None:
+    event = host.run(5)
+    assert event.status == COMPLETE
+    home = host.buffer.home
+    assert home is not None
+    assert host.seen == [home.pointer] * 5
+
+
+def test_each_launch_of_a_run_counts(host: Host) -> None:
+    before = host.machine.device.kernels_run
+    host.run(5)
+    assert host.machine.device.kernels_run == before + 5
+
+
+def test_nothing_stays_reserved_behind_a_run(host: Host) -> None:
+    host.run(3)
+    home = host.buffer.home
+    assert home is not None
+    assert (home.running, dict(home.users), host.machine.device.occupancy.launches) == (0, {}, 0)
+
+
+def test_launches_behind_one_that_the_engine_refuses_are_run(host: Host) -> None:
+    host.batch.refuse = {2, 4}
+    assert host.run(5).status == COMPLETE
+    assert len(host.seen) == 3
+    assert [error.status for error in host.told] == [OutOfResources.status] * 2
+
+
+def test_launches_behind_one_that_fails_are_run(host: Host) -> None:
+    host.batch.fail = {1}
+    assert host.run(3).status == COMPLETE
+    assert len(host.seen) == 2
+    assert [error.status for error in host.told] == [OutOfResources.status]
+
+
+@pytest.mark.parametrize("how", ["refuse", "fail"])
+def test_the_event_of_a_run_has_the_status_of_its_last_launch(host: Host, how: str) -> None:
+    setattr(host.batch, how, {3})
+    assert host.run(3).status == OutOfResources.status
+    assert len(host.seen) == 2
+    assert [error.status for error in host.told] == [OutOfResources.status]
+
+
+def test_a_run_migrates_its_buffer_to_where_it_is_needed_first(boards: Boards) -> None:
+    host = Host(boards("hetero"))
+    home = host.buffer.home
+    assert home is not None
+    away = host.machine.kernel(lambda *_: None, "DDR" if home.memory else "QDR", source="other")
+    away.set_buffer(0, host.buffer)
+    host.machine.run(away)
+    assert host.buffer.home is not home
+    host.run(2)
+    assert host.buffer.home is not None
+    assert host.buffer.home.memory == home.memory
+    assert host.seen == [host.buffer.home.pointer] * 2
+
+
+def test_buffers_that_are_gone_or_needed_in_two_memories_are_not_in_one_place(boards: Boards) -> None:
+    machine = boards("hetero")
+    kernel = machine.kernel(lambda *_: None, "DDR", "QDR", None)
+    buffer, other = machine.buffer(64), machine.buffer(64)
+    assert are_in_their_places([Use(kernel, 0, ref(buffer)), Use(kernel, 1, ref(other))])
+    assert not are_in_their_places([Use(kernel, 0, ref(buffer)), Use(kernel, 1, ref(buffer))])
+    gone = ref(other)
+    machine.destroy(other)
+    del other
+    assert not are_in_their_places([Use(kernel, 0, gone)])
+
+
+def test_a_run_of_long_kernels_is_short(host: Host) -> None:
+    engine_kernel: Any = host.kernel.engine_kernel
+    engine_kernel.last_ns = 0
+    assert longest([host.kernel]) == RUN_NS
+    engine_kernel.last_ns = RUN_NS // 4
+    assert longest([host.kernel]) == 4
+    engine_kernel.last_ns = RUN_NS * 4
+    assert longest([host.kernel]) == 1
+
+
+def output(*options: str) -> str:
+    """What the program prints. Where calls are traced, Python sees each of them."""
+    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(PROGRAM)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_launches_that_c_records_are_as_those_that_python_enqueues(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    by_python = output("--trace", str(trace))
+    assert output() == by_python
+    words = by_python.splitlines()
+    assert {line.split()[-1] for line in words if line.startswith("launch")} >= {"0", "-34", "-52", "-54"}
+    calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
+    assert calls.count("clEnqueueNDRangeKernel") == sum(line.startswith("launch") for line in words)
