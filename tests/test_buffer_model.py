@@ -12,9 +12,11 @@ from machine import Machine
 
 from fpgart import opencl as cl
 from fpgart.notices import NOTICES
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.transfers import CopyBuffer, FillBuffer, MapBuffer, MigrateToDevice, MigrateToHost, UnmapBuffer
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToDevice, MigrateToHost
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.programs.kernel import Kernel
 
 SIZE = 3000
 BOARDS = ("hetero", "a10_ref", "usm_s10")

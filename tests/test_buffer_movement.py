@@ -13,23 +13,14 @@ from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.errors import InvalidBinary, InvalidKernelArgs
-from fpgart.runtime.buffer import CHUNK
-from fpgart.runtime.event import Operation
-from fpgart.runtime.kernel import LaunchKernel
-from fpgart.runtime.occupancy import Claim, Direction
-from fpgart.runtime.transfers import (
-    Box,
-    CopyBuffer,
-    FillBuffer,
-    MapBuffer,
-    MigrateToDevice,
-    MigrateToHost,
-    Migration,
-    ReadBuffer,
-    UnmapBuffer,
-    WriteBuffer,
-    WriteRect,
-)
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToDevice, MigrateToHost, Migration
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import Box, CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer, WriteRect
+from fpgart.runtime.memory.block_copy import CHUNK
+from fpgart.runtime.scheduling.event import Operation
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 MIB = 1 << 20
 Boards = Callable[..., Machine]
@@ -503,7 +494,7 @@ class Busy:
         if kind == "migration":
             return Migration(device, [], "test")
         source = {"kernel": "loaded", "program": "other"}[kind]
-        return self.machine.kernel(increment, source=source).launch(device, 1, (0,) * 3 + (1,) * 6, True)
+        return new_launch(self.machine.kernel(increment, source=source), device, 1, (0,) * 3 + (1,) * 6, True)
 
 
 CONFLICTS = {
@@ -567,7 +558,7 @@ def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: B
     kernel = machine.kernel(increment, "")
     kernel.set_buffer(0, buffer)
     machine.run(kernel)
-    running = kernel.launch(machine.device, 1, (0,) * 3 + (1,) * 6, True)
+    running = new_launch(kernel, machine.device, 1, (0,) * 3 + (1,) * 6, True)
     moving = Migration(machine.device, [(buffer, buffer.reserve(machine.device, 1))], "test")
     assert running.claim() is Claim.TAKEN
     assert moving.claim() is Claim.YIELDS
@@ -580,7 +571,7 @@ def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: B
 
 def launch_of(machine: Machine, kernel: object) -> LaunchKernel:
     sizes = (5, 0, 0, 64, 6, 1, 16, 2, 1)
-    return kernel.launch(machine.device, 2, sizes, True)  # type: ignore[attr-defined, no-any-return]
+    return new_launch(kernel, machine.device, 2, sizes, True)  # type: ignore[attr-defined, no-any-return]
 
 
 def test_the_invocation_image_begins_with_72_bytes_of_sizes(boards: Boards) -> None:
@@ -600,7 +591,7 @@ def test_global_pointers_are_device_addresses_of_8_bytes(boards: Boards) -> None
     kernel.set_buffer(0, window)
     kernel.set_buffer(1, None)
     kernel.set_value(2, b"abcd")
-    launch = kernel.launch(machine.devices[1], 1, (0,) * 3 + (1,) * 6, True)
+    launch = new_launch(kernel, machine.devices[1], 1, (0,) * 3 + (1,) * 6, True)
     expected = (1 << 54 | 0x400 + 4096).to_bytes(8, "little") + bytes(8) + b"abcd"
     assert launch.invocation_image()[72:] == expected
 
@@ -641,7 +632,7 @@ def test_a_kernel_does_not_keep_its_buffers_but_a_launch_does(boards: Boards) ->
 
 
 def test_bytes_that_are_no_program_are_refused(boards: Boards) -> None:
-    from fpgart.runtime.program import Program
+    from fpgart.runtime.programs.program import Program
 
     machine = boards("usm_s10")
     with pytest.raises(InvalidBinary):

@@ -20,10 +20,14 @@ from fpgart import opencl as cl
 from fpgart.board.fault_rules import Action, Call, Ecc, FaultSyntaxError, Plan, Rule, parse
 from fpgart.board.faults import FAULTS
 from fpgart.errors import CLError, DeviceNotAvailable, MemObjectAllocationFailure, OutOfHostMemory, OutOfResources
-from fpgart.runtime import svm, usm
-from fpgart.runtime.buffer import CHUNK, Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.transfers import CopyBuffer, FillBuffer, MapBuffer, MigrateToDevice, MigrateToHost, UnmapBuffer
+from fpgart.runtime.commands import usm as usm_commands
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToDevice, MigrateToHost
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer
+from fpgart.runtime.memory import svm, usm
+from fpgart.runtime.memory.block_copy import CHUNK
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.context import Context
 
 ROOT = Path(__file__).resolve().parent.parent
 MIB = 1 << 20
@@ -343,8 +347,8 @@ def test_copies_of_unified_shared_memory_fail_as_transfers_do(bench: Callable[..
     away = ctypes.addressof(host)
 
     def move(to: int, source: int) -> int:
-        places = usm.Place(context, to, SIZE), usm.Place(context, source, SIZE)
-        operation = usm.UsmCopy(made.device, places, SIZE)
+        places = usm_commands.Place(context, to, SIZE), usm_commands.Place(context, source, SIZE)
+        operation = usm_commands.UsmCopy(made.device, places, SIZE)
         return made.status(lambda: made.run(cl.CL_COMMAND_MEMCPY_INTEL, operation))
 
     with fpgart.faults.injecting("write,copy,read:fail:every=2"):

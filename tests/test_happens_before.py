@@ -16,9 +16,9 @@ from fpgart.check.findings import Finding, Findings
 from fpgart.check.guarded import PAGE, GuardedMemories, GuardedRegion
 from fpgart.check.happens_before import Command, Order
 from fpgart.engine.opencl_c import Use, argument_uses
-from fpgart.runtime.event import QUEUED, SUBMITTED, Event
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import HostWork
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import QUEUED, SUBMITTED, Event
 
 Boards = Callable[..., Machine]
 

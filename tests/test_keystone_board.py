@@ -19,10 +19,12 @@ from fpgart.board.keystone.partition import KeystoneBoard, parse
 from fpgart.board.memory_system import Showing
 from fpgart.errors import InvalidOperation, MemObjectAllocationFailure, OutOfResources
 from fpgart.notices import NOTICES
-from fpgart.runtime import svm
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.kernel import SIZES, Kernel, LaunchKernel
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.memory import svm
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.watch import report
 from fpgart.watch.trace import Trace
 
@@ -54,7 +56,7 @@ def small_board() -> KeystoneBoard:
 def make(machine: Machine, kernel: Kernel, *buffers: Buffer, items: int = 1) -> LaunchKernel:
     for index, buffer in enumerate(buffers):
         kernel.set_buffer(index, buffer)
-    return kernel.launch(machine.device, 1, (0, 0, 0, items, 1, 1, 1, 1, 1), False)
+    return new_launch(kernel, machine.device, 1, (0, 0, 0, items, 1, 1, 1, 1, 1), False)
 
 
 def wait_until(fact: Callable[[], bool]) -> None:
@@ -362,7 +364,7 @@ def test_eight_tasks_run_at_once_and_no_more(boards: Boards) -> None:
     kernel = machine.kernel(task)
     queue = CommandQueue(machine.context, machine.device, cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
     for _ in range(16):
-        made = kernel.launch(machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+        made = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
         queue.enqueue(cl.CL_COMMAND_TASK, made)
     queue.finish()
     assert max(most) == 8

@@ -31,26 +31,20 @@ from fpgart.board.description import Timing
 from fpgart.board.timing import Access, Bank, Pace, memory_rate, nanoseconds, pcie_rate
 from fpgart.errors import ExecStatusErrorForEventsInWaitList, ProfilingInfoNotAvailable
 from fpgart.notices import NOTICES
-from fpgart.runtime.board_clock import BoardClocks
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.event import COMPLETE, SUBMITTED, Event
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.planning import Run, widths
-from fpgart.runtime.program import Program
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.timeline import MOST, Timeline
-from fpgart.runtime.transfers import (
-    CopyBuffer,
-    FillBuffer,
-    MapBuffer,
-    MapInPlace,
-    MigrateToDevice,
-    MigrateToHost,
-    ReadBuffer,
-    UnmapBuffer,
-    WriteBuffer,
-)
-from fpgart.runtime.usm import Place, UsmCopy, allocate_device, allocate_host
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MapInPlace, MigrateToDevice, MigrateToHost
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
+from fpgart.runtime.commands.usm import Place, UsmCopy
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.usm import allocate_device, allocate_host
+from fpgart.runtime.model.board_clock import BoardClocks
+from fpgart.runtime.model.planning import Run, widths
+from fpgart.runtime.model.timeline import MOST, Timeline
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 
 MIB = 1 << 20
 MS = 1_000_000
@@ -114,7 +108,7 @@ def copy(queue: CommandQueue, source: Buffer, target: Buffer, size: int, wait: t
 
 
 def launch(queue: CommandQueue, kernel: Kernel, work_items: int, wait: tuple[Event, ...] = ()) -> Event:
-    operation = kernel.launch(queue.device, 1, (0, 0, 0, work_items, 1, 1, 1, 1, 1), True)
+    operation = new_launch(kernel, queue.device, 1, (0, 0, 0, work_items, 1, 1, 1, 1, 1), True)
     return queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation, wait)
 
 

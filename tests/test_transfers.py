@@ -1,4 +1,4 @@
-"""What transfers and migrations keep busy, and which bytes they move (fpgart/runtime/transfers.py)."""
+"""What transfers and migrations keep busy, and which bytes they move (runtime/commands/transfers.py)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.event import COMPLETE, SUBMITTED
-from fpgart.runtime.occupancy import Claim, Direction
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import Box, CopyBuffer, MigrateToDevice, MigrateToHost, Migration, WriteBuffer, pieces
+from fpgart.runtime.commands.migration import MigrateToDevice, MigrateToHost, Migration
+from fpgart.runtime.commands.transfers import Box, CopyBuffer, WriteBuffer, pieces
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 Boards = Callable[..., Machine]
 

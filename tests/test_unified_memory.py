@@ -10,9 +10,11 @@ import pytest
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Block
-from fpgart.runtime.transfers import HostWork, MapInPlace, UnmapBuffer
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.mapping import UnmapBuffer
+from fpgart.runtime.commands.migration import MapInPlace
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block
 
 Boards = Callable[..., Machine]
 SIZE = 4096

@@ -20,11 +20,14 @@ from fpgart import opencl as cl
 from fpgart.board.device_address import DeviceAddress
 from fpgart.errors import InvalidOperation, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.notices import NOTICES
-from fpgart.runtime import usm
-from fpgart.runtime.device import Device
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.registry import AddressRegistry
-from fpgart.runtime.usm import Indirect, Kind, Place, UsmAllocation, UsmCopy, UsmFill
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.usm import Place, UsmCopy, UsmFill
+from fpgart.runtime.memory import usm
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.registry import AddressRegistry
+from fpgart.runtime.memory.usm import Kind, UsmAllocation
+from fpgart.runtime.memory.usm_use import Indirect
+from fpgart.runtime.programs.kernel import Kernel
 
 Boards = Callable[..., Machine]
 PAGE = 4096
@@ -132,7 +135,7 @@ def test_the_invocation_image_has_the_pointers_that_a_board_would_be_given(
     kernel = machine.kernel(increment, "", "", "")
     for index, pointer in enumerate((device.pointer + 8, host.pointer + 16, 0)):
         kernel.set_pointer(index, pointer)
-    image = kernel.launch(machine.devices[1], 1, (0,) * 3 + (1,) * 6, True).invocation_image()
+    image = new_launch(kernel, machine.devices[1], 1, (0,) * 3 + (1,) * 6, True).invocation_image()
     expected = 1 << 61 | 1 << 54 | (1 << 48) + 8, host.pointer + 16, 0
     assert image[72:] == b"".join(value.to_bytes(8, "little") for value in expected)
 

@@ -28,28 +28,24 @@ from fpgart.errors import (
     MisalignedSubBufferOffset,
 )
 from fpgart.notices import NOTICES
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.event import Operation
-from fpgart.runtime.pipe import Pipe
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import (
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MapInPlace, MigrateToDevice, MigrateToHost, Migration
+from fpgart.runtime.commands.transfers import (
     Box,
     CopyBuffer,
     FillBuffer,
-    HostWork,
-    MapBuffer,
-    MapInPlace,
-    MigrateToDevice,
-    MigrateToHost,
-    Migration,
     ReadBuffer,
     ReadRect,
-    UnmapBuffer,
     WriteBuffer,
     WriteRect,
     pieces,
 )
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.queue import CommandQueue, auto_queue
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.scheduling.event import Operation
 
 ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_WRITE_ONLY | cl.CL_MEM_READ_ONLY
 HOST_ACCESS = cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_NO_ACCESS
@@ -178,9 +174,8 @@ def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properti
         buffer.hint = ON_CHIP
     if flags & cl.CL_MEM_COPY_HOST_PTR:
         buffer.bind(context.devices[0])
-        context.auto_queue.run(
-            cl.CL_COMMAND_WRITE_BUFFER, WriteBuffer(context.devices[0], buffer, 0, size, host_ptr), blocking=True
-        )
+        operation = WriteBuffer(context.devices[0], buffer, 0, size, host_ptr)
+        auto_queue(context).run(cl.CL_COMMAND_WRITE_BUFFER, operation, blocking=True)
     return buffer
 
 

@@ -12,15 +12,16 @@ from fpgart.api.entry import Pointer, entry, string_at
 from fpgart.api.handles import HELD, find
 from fpgart.api.platform import the_platform
 from fpgart.errors import InvalidDevice, InvalidEvent, InvalidOperation, InvalidValue, OutOfResources
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import RUNNING, Event
-from fpgart.runtime.kernel import Kernel, LaunchKernel
-from fpgart.runtime.pipe import Pipe
-from fpgart.runtime.platform import Platform
-from fpgart.runtime.program import Program
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.platform import Platform
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import RUNNING, Event
 from fpgart.watch.profile import Profile
 
 TYPE_NAMES = {

@@ -23,10 +23,11 @@ from fpgart.errors import (
     InvalidProgram,
     InvalidValue,
 )
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.program import Program, link
-from fpgart.runtime.programming import program_device
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.programming import program_device
+from fpgart.runtime.programs.context import ProgramContext
+from fpgart.runtime.programs.program import Program, link
 
 
 def binary_sizes(program: Program) -> bytes:
@@ -76,7 +77,7 @@ def create_program_with_source(context: Context, count: int, strings: Any, lengt
     return Program(context, context.devices, source="".join(parts))
 
 
-def check_takes_il(context: Context) -> None:
+def check_takes_il(context: ProgramContext) -> None:
     """Raises InvalidOperation where no device of the context takes an intermediate language."""
     engine = context.platform.engine
     if not engine.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
@@ -123,7 +124,7 @@ def create_program_with_binary(
     if made.is_container and config.EAGER.value and context.compiler_mode != 5:
         for device in devices:
             if not device.loaded:
-                program_device(device, made.on(device))
+                program_device(context, device, made.on(device))
     return made
 
 
@@ -134,7 +135,7 @@ def create_program_with_binary_and_program_device(
     made = create_program_with_binary(context, num_devices, device_ids, lengths, binaries, binary_status)
     for device in made.devices:
         if made.on(device).identity not in device.loaded:
-            program_device(device, made.on(device))
+            program_device(context, device, made.on(device))
     return made
 
 

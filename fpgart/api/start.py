@@ -22,8 +22,8 @@ from fpgart.board.catalogue import chosen_boards, chosen_personality
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine import models
 from fpgart.notices import NOTICES
-from fpgart.runtime.platform import Board, Platform
-from fpgart.runtime.scheduler import Scheduler
+from fpgart.runtime.objects.platform import Board, Platform
+from fpgart.runtime.scheduling.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from fpgart.board.faults import Faults
@@ -134,7 +134,7 @@ def ask_models(function: str, request: bytes) -> bytes | None:
 def make_scheduler() -> Scheduler:
     """The one that FPGART_TIME asks for."""
     if config.TIME.value == "model":
-        from fpgart.runtime.simulated_clock import ModelScheduler
+        from fpgart.runtime.model.simulated_clock import ModelScheduler
 
         return ModelScheduler()
     return Scheduler()

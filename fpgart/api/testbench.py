@@ -12,9 +12,9 @@ from fpgart.api.handles import HELD, KEPT, find, reap
 from fpgart.api.platform import the_platform
 from fpgart.board.faults import FAULTS
 from fpgart.notices import NOTICES
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
 from fpgart.watch.trace import Trace, TracedMmd
 from fpgart.watch.words import in_words
 

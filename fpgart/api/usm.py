@@ -19,12 +19,14 @@ from fpgart.errors import (
     InvalidValue,
     MemCopyOverlap,
 )
-from fpgart.runtime import usm
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import HostWork
-from fpgart.runtime.usm import Kind, Place, UsmAllocation, UsmCopy, UsmFill
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.usm import Place, UsmCopy, UsmFill, UsmTransfer
+from fpgart.runtime.memory import usm
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.usm import Kind, UsmAllocation
+from fpgart.runtime.objects.blocking_free import blocking_free
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.queue import CommandQueue
 
 LARGEST_ALIGNMENT = 128  # long16 and double16
 PLACEMENT = cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL | cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL
@@ -144,7 +146,7 @@ def mem_free(context: Context, ptr: int) -> None:
 @entry("clMemBlockingFreeINTEL")
 def mem_blocking_free(context: Context, ptr: int) -> None:
     if ptr:
-        usm.blocking_free(context, ptr)
+        blocking_free(context, ptr)
 
 
 @entry("clGetMemAllocInfoINTEL")
@@ -171,7 +173,7 @@ class HostUsm(HostWork):
 
     __slots__ = ("transfer",)
 
-    def __init__(self, device: Device, transfer: usm.UsmTransfer) -> None:
+    def __init__(self, device: Device, transfer: UsmTransfer) -> None:
         super().__init__(device, transfer.run)
         self.transfer = transfer
 

@@ -12,21 +12,22 @@ from fpgart import opencl as cl
 from fpgart.check.words import allocation_maker, allocation_name, buffer_maker, buffer_name
 from fpgart.engine.interface import POINTER, ArgumentInterface
 from fpgart.engine.opencl_c import Use, argument_uses
-from fpgart.runtime.buffer import HOST_WRITES, Buffer
-from fpgart.runtime.event import Operation
-from fpgart.runtime.kernel import Kernel, LaunchKernel
-from fpgart.runtime.transfers import (
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.transfers import (
     CopyBuffer,
     FillBuffer,
-    MapBuffer,
     ReadBuffer,
     ReadRect,
-    UnmapBuffer,
     WriteBuffer,
     WriteRect,
     pieces,
 )
-from fpgart.runtime.usm import UsmAllocation, UsmFill, UsmTransfer
+from fpgart.runtime.commands.usm import UsmFill, UsmTransfer
+from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.scheduling.event import Operation
 
 Interval = tuple[int, int]
 """Begin and end (one past the last) of a range of bytes."""

@@ -15,12 +15,13 @@ from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command
 from fpgart.engine.interface import POINTER
 from fpgart.engine.opencl_c import kernel_attributes
-from fpgart.runtime.buffer import HOST_WRITES, Buffer
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import SIZES, LaunchKernel
-from fpgart.runtime.library import CompilerMode
-from fpgart.runtime.program import Program
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.programs.kernel import SIZES
+from fpgart.runtime.programs.library import CompilerMode
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Event, Operation
 from fpgart.watch.words import in_words
 
 ALIGNMENT = 1024

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from fpgart.runtime.event import COMPLETE, Event
-from fpgart.runtime.order import QueueOrder
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.readiness import role_of
+from fpgart.runtime.scheduling.event import COMPLETE, Event, EventQueue
+from fpgart.runtime.scheduling.order import QueueOrder
+from fpgart.runtime.scheduling.readiness import role_of
 
 Clock = dict[int, int]
 
@@ -60,7 +59,7 @@ class Order:
         self.host: Clock = {}
         self._ends: Clock = {}
         self._commands: WeakKeyDictionary[Event, Command] = WeakKeyDictionary()
-        self._orders: WeakKeyDictionary[CommandQueue, QueueOrder[Command]] = WeakKeyDictionary()
+        self._orders: WeakKeyDictionary[EventQueue, QueueOrder[Command]] = WeakKeyDictionary()
 
     def find(self, event: Event) -> Command | None:
         return self._commands.get(event)
@@ -142,7 +141,7 @@ class Order:
         if command is not None and command.clock is not None:
             join(self.host, command.clock)
 
-    def drained(self, queue: CommandQueue) -> None:
+    def drained(self, queue: EventQueue) -> None:
         """The host knows that all commands of a queue have ended."""
         order = self._orders.get(queue)
         for command in list(order.open) if order is not None else ():

@@ -15,14 +15,16 @@ from weakref import WeakKeyDictionary
 from fpgart import opencl as cl
 from fpgart._native import lib
 from fpgart.check.accesses import Interval, host_ranges
+from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_name, command
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Block
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.transfers import FillBuffer, MapBuffer, ReadBuffer, ReadRect, WriteBuffer
-from fpgart.runtime.usm import UsmFill, UsmTransfer
+from fpgart.runtime.commands.mapping import MapBuffer
+from fpgart.runtime.commands.transfers import FillBuffer, ReadBuffer, ReadRect, WriteBuffer
+from fpgart.runtime.commands.usm import UsmFill, UsmTransfer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.scheduling.event import Event, Operation
 from fpgart.watch.words import in_words
 
 SVM_WRITES = (cl.CL_COMMAND_SVM_MEMCPY, cl.CL_COMMAND_SVM_MEMFILL)
@@ -126,7 +128,7 @@ def _sum(ranges: tuple[Interval, ...]) -> int:
 
 def _lent_by(event: Event, operation: Operation) -> _Lent | None:
     """What a command uses of the host's plain memory."""
-    context, user = event.context, command(event)
+    context, user = context_of(event), command(event)
     if context.unified_memory:
         return None
     if isinstance(operation, WriteBuffer) and not isinstance(operation, (FillBuffer, MapBuffer)):

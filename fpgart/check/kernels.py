@@ -12,10 +12,10 @@ from fpgart.board.mmd import Around, Mmd
 from fpgart.check.findings import Finding, Findings
 from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Access, Fault, Misuse
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Block
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
+from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.scheduling.event import Event, Operation
 
 CHECK = "kernels"
 LOW = 1 << 16

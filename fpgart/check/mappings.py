@@ -12,12 +12,13 @@ from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
 from fpgart.check.accesses import Mode, accesses
+from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command, span
-from fpgart.runtime.buffer import HOST_WRITES, Buffer
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
-from fpgart.runtime.transfers import MapBuffer
+from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.commands.mapping import MapBuffer
+from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.scheduling.event import Event, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class Mappings:
             if not regions or not access.mode & (Mode.WRITE | Mode.MAYBE_WRITE):
                 continue
             if isinstance(operation, LaunchKernel):
-                in_place = event.context.unified_memory  # the host may be writing to the same bytes
+                in_place = context_of(event).unified_memory  # the host may be writing to the same bytes
                 threatened = [region for region in regions if not (in_place and region.for_writing)]
                 self._threatened.setdefault(event, []).extend(threatened)
             else:

@@ -19,10 +19,11 @@ from fpgart.board.first_fit import round_up
 from fpgart.check import guarded
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
-from fpgart.runtime.device import Block
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
-from fpgart.runtime.usm import UsmAllocation, UsmTransfer
+from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.commands.usm import UsmTransfer
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.scheduling.event import Event, Operation
 from fpgart.watch.words import in_words
 
 MARK = 0xB5

@@ -20,10 +20,10 @@ from fpgart.check.accesses import HOST, Access, Key, Mode, Part, accesses, part_
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.happens_before import Command, Order
 from fpgart.check.words import command, span
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.usm import UsmAllocation
+from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import Event, Operation
 
 MOST_KEPT = 256
 """Accesses to one thing that later ones are compared with."""

@@ -13,14 +13,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakSet, ref
 
+from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
 from fpgart.engine.interface import POINTER
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import COMPLETE, Event, Operation
-from fpgart.runtime.kernel import Kernel, LaunchKernel
-from fpgart.runtime.transfers import FillBuffer, MapBuffer, ReadBuffer, WriteBuffer
-from fpgart.runtime.usm import Kind, UsmAllocation, UsmTransfer, supports, uses
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.mapping import MapBuffer
+from fpgart.runtime.commands.transfers import FillBuffer, ReadBuffer, WriteBuffer
+from fpgart.runtime.commands.usm import UsmTransfer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.usm import Kind, UsmAllocation, supports
+from fpgart.runtime.objects.blocking_free import uses
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.scheduling.event import COMPLETE, Event, Operation
 
 MOST_FREED = 4096
 NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL before the context goes"
@@ -136,7 +141,7 @@ class Usm:
                 self._check_host_pointer(event, operation)
 
     def _check_alive(self, event: Event, pointer: int) -> None:
-        if event.context.usm.find(pointer) is not None:
+        if context_of(event).usm.find(pointer) is not None:
             return
         with self._lock:
             freed = self._graves.find(pointer)
@@ -155,7 +160,7 @@ class Usm:
             )
 
     def _check_host_pointer(self, event: Event, operation: WriteBuffer) -> None:
-        allocation = event.context.usm.find(operation.host)
+        allocation = context_of(event).usm.find(operation.host)
         if allocation is not None and allocation.kind is Kind.DEVICE:
             user = command(event)
             side = "destination" if isinstance(operation, ReadBuffer) else "source"
@@ -168,7 +173,7 @@ class Usm:
             )
 
     def _check_launch(self, event: Event, launch: LaunchKernel) -> None:
-        context, kernel = event.context, launch.kernel
+        context, kernel = context_of(event), launch.kernel
         on_host = {index for index, _ in launch.buffers} | set(_buffers_on_host(kernel))
         given = launch.usm.allocations if launch.usm is not None else []
         for index, (kind, _, value) in enumerate(launch.arguments):

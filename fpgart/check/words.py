@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from fpgart import opencl as cl
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, MigrateForLaunch
-from fpgart.runtime.programming import PROGRAM_COMMAND
-from fpgart.runtime.usm import UsmAllocation
+from fpgart.runtime.commands.launch import LaunchKernel, MigrateForLaunch
+from fpgart.runtime.commands.programming import PROGRAM_COMMAND
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.scheduling.event import Event, Operation
 from fpgart.watch.trace import ALLOCATORS
 from fpgart.watch.words import in_words
 

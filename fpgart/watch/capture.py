@@ -17,10 +17,10 @@ from fpgart._native import ffi
 from fpgart.config import Launches
 from fpgart.engine.interface import BYTES, LOCAL, NULL
 from fpgart.errors import CLError
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
-from fpgart.runtime.program import Program
+from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Event, Operation
 from fpgart.watch.callers import working_directory
 from fpgart.watch.captured import (
     ArgumentKind,

@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic_ns
 
-from fpgart.runtime.event import COMPLETE, Event, Operation
-from fpgart.runtime.kernel import LaunchKernel
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.scheduling.event import COMPLETE, Event, Operation
 
 FILE = Path("profile.mon")
 SHARED_CONTROL = -1  # the original's value for "not asked for"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from time import monotonic_ns
 
 from fpgart.board.faults import FAULTS
-from fpgart.runtime.device import Block, Device
-from fpgart.runtime.platform import Platform
+from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.objects.platform import Platform
 from fpgart.watch.words import banks_in_words, in_words
 
 MOST_BLOCKS = 64

@@ -44,19 +44,24 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import Showing
 from fpgart.board.mmd import Around, Mmd
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Block, Device
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
-from fpgart.runtime.program import Program
-from fpgart.runtime.programming import ProgramDevice
-from fpgart.runtime.transfers import CopyBuffer, MapBuffer, MigrateToHost, Migration, Transfer
-from fpgart.runtime.usm import Indirect, Kind, UsmAllocation, UsmTransfer
+from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.commands.mapping import MapBuffer
+from fpgart.runtime.commands.migration import MigrateToHost, Migration
+from fpgart.runtime.commands.operation import DeviceOperation
+from fpgart.runtime.commands.programming import ProgramDevice
+from fpgart.runtime.commands.transfers import CopyBuffer, Transfer
+from fpgart.runtime.commands.usm import UsmTransfer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.memory.usm import Kind, UsmAllocation
+from fpgart.runtime.memory.usm_use import Indirect
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Event, Operation
 from fpgart.watch.words import COMMANDS, banks_in_words
 
 if TYPE_CHECKING:
-    from fpgart.runtime.board_clock import StepTime
-    from fpgart.runtime.simulated_clock import Command
+    from fpgart.runtime.model.board_clock import StepTime
+    from fpgart.runtime.model.simulated_clock import Command
 
 HOST = 1
 FIRST_DEVICE = 2
@@ -399,7 +404,7 @@ class Trace:
     def operation_began(self, event: Event, operation: Operation) -> None:
         self._operation.set((next(OPERATIONS), self._queue(event)))
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         number, queue = self._operation.get()
         self._operation.set(NO_OPERATION)
         if isinstance(operation, (Migration, MigrateToHost)) and status == 0:

@@ -7,8 +7,8 @@ import os
 
 from fpgart import log
 from fpgart.notices import NOTICES
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.scheduling.event import Event, Operation
 
 
 class Use:

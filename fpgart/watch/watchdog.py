@@ -11,9 +11,9 @@ from typing import Any
 from weakref import ref
 
 from fpgart import log
-from fpgart.runtime.event import COMPLETE, RUNNING, Event, Operation
-from fpgart.runtime.kernel import LaunchKernel
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event, EventQueue, Operation
 from fpgart.watch.callers import Callers, Site
 from fpgart.watch.debug_info import DebugInfo
 from fpgart.watch.words import COMMANDS, times
@@ -95,7 +95,7 @@ class Watchdog:
     def report(self) -> str:
         """Who waits for whom now; empty if nobody does."""
         alive = self._alive()
-        queues = {event.queue: None for event in alive if event.queue is not None}
+        queues = {event.queue: None for event in alive if isinstance(event.queue, CommandQueue)}
         lines = [line for queue in queues for line in self._queue_lines(queue, alive)]
         for event in alive:
             waiters, dependants = len(event.waiters or ()), len(event.dependants or ())
@@ -141,7 +141,7 @@ class Watchdog:
         ]
         return "waits for its turn on the board" + (f", which is busy with {', '.join(busy)}" if busy else "")
 
-    def _queue_words(self, queue: CommandQueue | None) -> str:
+    def _queue_words(self, queue: EventQueue | None) -> str:
         assert queue is not None
         if not queue.handle:
             return "the driver's own queue"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from fpgart import opencl as cl
-from fpgart.runtime.programming import PROGRAM_COMMAND
+from fpgart.runtime.commands.programming import PROGRAM_COMMAND
 
 COMMANDS = {
     value: name.removeprefix("CL_COMMAND_")
