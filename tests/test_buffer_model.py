@@ -13,7 +13,7 @@ from machine import Machine
 from fpgart import opencl as cl
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
-from fpgart.runtime.commands.migration import MigrateToDevice, MigrateToHost
+from fpgart.runtime.commands.migration import MigrateToHost, migrate_to_device
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.programs.kernel import Kernel
@@ -152,7 +152,7 @@ class BufferMachine(RuleBasedStateMachine):
         model, device = self.model(pick), self.device(where)
         if not self.machine.devices[device].knows_memories:
             return
-        operation = MigrateToDevice(self.machine.devices[device], [model.buffer], keep)
+        operation = migrate_to_device(self.machine.devices[device], [model.buffer], keep)
         self.run(device, cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation)
         if not keep:
             model.contents = [None] * SIZE

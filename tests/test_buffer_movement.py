@@ -13,11 +13,12 @@ from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.errors import InvalidBinary, InvalidKernelArgs
+from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
-from fpgart.runtime.commands.migration import MigrateToDevice, MigrateToHost, Migration
+from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch
-from fpgart.runtime.commands.transfers import Box, CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer, WriteRect
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer, WriteRect
 from fpgart.runtime.memory.block_copy import CHUNK
 from fpgart.runtime.scheduling.event import Operation
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
@@ -223,7 +224,7 @@ def test_a_copy_between_devices_yields_to_the_boards_until_it_has_ended(boards: 
             return yield_now()
 
         device.mmd.yield_now = watched  # type: ignore[method-assign]
-    operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+    operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
     machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
     assert set(yields) == {0, 1}
     assert machine.read(buffer, 4096) == DATA
@@ -246,7 +247,7 @@ def test_a_copy_between_devices_that_fails_ends_when_nothing_is_under_way_any_mo
         ended.append("write")
 
     source.read, target.write = failing_read, slow_write  # type: ignore[method-assign]
-    operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+    operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
     event = machine.queues[1].enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation)
     machine.queues[1].finish()
     assert event.status == cl.CL_OUT_OF_RESOURCES
@@ -417,7 +418,7 @@ def test_migrating_to_a_device_brings_contents_once(boards: Boards) -> None:
     buffer = machine.buffer(4096)
     machine.write(buffer, DATA)
     for _ in range(2):
-        operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+        operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
         machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
     assert machine.calls(1) == {"write": (1, 4096)}
     assert machine.read(buffer) == DATA
@@ -428,7 +429,7 @@ def test_migrating_undefined_contents_moves_no_byte(boards: Boards) -> None:
     machine = boards("a10_ref", "usm_s10")
     buffer = machine.buffer(4096)
     machine.write(buffer, DATA)
-    operation = MigrateToDevice(machine.devices[1], [buffer], keep=False)
+    operation = migrate_to_device(machine.devices[1], [buffer], keep=False)
     machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
     assert machine.calls(1) == {}
     assert buffer.device_of_contents(machine.device) is machine.devices[1]

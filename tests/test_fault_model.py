@@ -24,7 +24,7 @@ from fpgart import opencl as cl
 from fpgart.board.faults import FAULTS
 from fpgart.errors import MemObjectAllocationFailure
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
-from fpgart.runtime.commands.migration import MigrateToDevice, MigrateToHost
+from fpgart.runtime.commands.migration import MigrateToHost, migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import Buffer
@@ -173,7 +173,7 @@ class Player:
 
     def migrate(self) -> None:
         index, queue = self.pick()
-        self.works(queue, lambda: MigrateToDevice(queue.device, [self.buffers[index]], True))
+        self.works(queue, lambda: migrate_to_device(queue.device, [self.buffers[index]], True))
 
     def to_host(self) -> None:
         index, queue = self.pick()

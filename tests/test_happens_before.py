@@ -10,7 +10,8 @@ import pytest
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.board.description import BoardDescription, GlobalMemory
+from fpgart.board.description import BoardDescription
+from fpgart.board.global_memory import GlobalMemory
 from fpgart.check.accesses import Access, Mode, Thing
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.guarded import PAGE, GuardedMemories, GuardedRegion

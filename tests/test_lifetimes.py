@@ -19,13 +19,14 @@ from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError
 from fpgart.errors import CLError, OutOfResources
 from fpgart.runtime.commands import usm as usm_commands
+from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
-from fpgart.runtime.commands.migration import MapInPlace, MigrateToDevice, MigrateToHost
+from fpgart.runtime.commands.migration import MigrateToHost, map_in_place, migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.packets import MovePacket, MoveVariable
 from fpgart.runtime.commands.programming import ProgramDevice
-from fpgart.runtime.commands.transfers import Box, CopyBuffer, FillBuffer, ReadBuffer, ReadRect, WriteBuffer, WriteRect
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, ReadRect, WriteBuffer, WriteRect
 from fpgart.runtime.memory import usm
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
@@ -87,12 +88,12 @@ def unmap_buffer(setting: Setting) -> Operation:
     return UnmapBuffer(setting.target, setting.written, pointer, setting.written.unmap(pointer))
 
 
-def usm_places(setting: Setting) -> tuple[usm_commands.Place, usm_commands.Place]:
+def usm_places(setting: Setting) -> tuple[usm_commands.UsmPointer, usm_commands.UsmPointer]:
     context = setting.machine.context
     for allocation in context.usm.all():
         usm.free(context, allocation.pointer)
     made = usm.allocate_device(context, setting.target, SIZE)
-    return usm_commands.Place(context, made.pointer, SIZE), usm_commands.Place(context, ADDRESS, SIZE)
+    return usm_commands.UsmPointer(context, made.pointer, SIZE), usm_commands.UsmPointer(context, ADDRESS, SIZE)
 
 
 OPERATIONS: dict[str, Callable[[Setting], Operation]] = {
@@ -104,13 +105,13 @@ OPERATIONS: dict[str, Callable[[Setting], Operation]] = {
     "fill": lambda s: FillBuffer(s.target, s.bound(s.empty), 0, SIZE, b"x"),
     "map": map_buffer,
     "unmap": unmap_buffer,
-    "migration to a device": lambda s: MigrateToDevice(s.target, [s.written, s.empty], keep=True),
-    "migration of nothing": lambda s: MigrateToDevice(s.target, [s.written, s.empty], keep=False),
+    "migration to a device": lambda s: migrate_to_device(s.target, [s.written, s.empty], keep=True),
+    "migration of nothing": lambda s: migrate_to_device(s.target, [s.written, s.empty], keep=False),
     "migration to the host": lambda s: MigrateToHost(s.target, [s.written], keep=True),
     "launch": launch,
     "program": lambda s: ProgramDevice(s.target, s.kernel.program),
     "work on the host": lambda s: HostWork(s.target, lambda: None),
-    "copy of USM": lambda s: usm_commands.UsmCopy(s.target, usm_places(s), SIZE),
+    "copy of USM": lambda s: usm_commands.UsmCopy(s.target, *usm_places(s), SIZE),
     "fill of USM": lambda s: usm_commands.UsmFill(s.target, usm_places(s)[0], b"x", SIZE),
     "packet": lambda s: MovePacket(s.target, "channel", ADDRESS, 4, writing=True, blocking=False),
     "variable": lambda s: MoveVariable(s.target, "variable", ADDRESS, 4, 0, writing=True),
@@ -290,7 +291,7 @@ def test_a_mapping_in_place_is_given_back_however_its_commands_end(
         buffer.unmap(pointer)
         ending(setting)(HostWork(device, leave, instead=leave))
     else:
-        ending(setting)(MapInPlace(device, buffer, block, keep=True))
+        ending(setting)(map_in_place(device, buffer, block, keep=True))
         assert block.mapped == 1  # the host has the pointer, until it unmaps
         buffer.unmap(pointer)
         leave()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fpgart.board.catalogue import describe
-from fpgart.board.description import AllocationType, BoardDescription, GlobalMemory
+from fpgart.board.description import BoardDescription
+from fpgart.board.global_memory import AllocationType, GlobalMemory
 from fpgart.board.memory_system import GlobalMemories, MemorySystem, Region, Showing
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.runtime.commands.migration import MigrateToDevice, MigrateToHost, Migration
-from fpgart.runtime.commands.transfers import Box, CopyBuffer, WriteBuffer, pieces
+from fpgart.runtime.commands.boxes import Box, pieces
+from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
+from fpgart.runtime.commands.transfers import CopyBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED
@@ -92,10 +93,10 @@ def test_a_migration_of_what_a_kernel_works_on_begins_when_that_has_ended(machin
     machine.queue.flush()
     assert begun.wait(30)
     device = machine.devices[1]
-    moving = MigrateToHost(device, [buffer], True) if to_host else MigrateToDevice(device, [buffer], True)
+    moving = MigrateToHost(device, [buffer], True) if to_host else migrate_to_device(device, [buffer], True)
     event = machine.queues[1].enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, moving)
     machine.queues[1].flush()
-    passes = MigrateToDevice(device, [machine.keep(machine.buffer(64))], False)
+    passes = migrate_to_device(device, [machine.keep(machine.buffer(64))], False)
     CommandQueue(machine.context, device).run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, passes, True)
     status = event.status
     go_on.set()

@@ -28,19 +28,11 @@ from fpgart.errors import (
     MisalignedSubBufferOffset,
 )
 from fpgart.notices import NOTICES
+from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
-from fpgart.runtime.commands.migration import MapInPlace, MigrateToDevice, MigrateToHost, Migration
-from fpgart.runtime.commands.transfers import (
-    Box,
-    CopyBuffer,
-    FillBuffer,
-    ReadBuffer,
-    ReadRect,
-    WriteBuffer,
-    WriteRect,
-    pieces,
-)
+from fpgart.runtime.commands.migration import MigrateToHost, Migration, map_in_place, migrate_to_device
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, ReadRect, WriteBuffer, WriteRect
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue, auto_queue
@@ -551,7 +543,7 @@ def enqueue_map_buffer(
     pointer = buffer.map(offset, size, map_flags, block)
     operation: Operation
     if block is not None:
-        operation = MapInPlace(device, buffer, block, keep=not invalidates or size < buffer.owner.size)
+        operation = map_in_place(device, buffer, block, keep=not invalidates or size < buffer.owner.size)
     else:
         operation = MapBuffer(device, buffer, pointer, (offset, size, map_flags))
     try:
@@ -598,5 +590,5 @@ def enqueue_migrate_mem_objects(
     if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST or not device.knows_memories:
         operation = MigrateToHost(device, buffers, keep)
     else:
-        operation = MigrateToDevice(device, buffers, keep)
+        operation = migrate_to_device(device, buffers, keep)
     return command_queue.enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, wait_list)

@@ -12,7 +12,7 @@ from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
-from fpgart.board.description import AllocationType, GlobalMemory
+from fpgart.board.global_memory import AllocationType, GlobalMemory
 from fpgart.board.mmd import Capability, Info, OfflineInfo
 from fpgart.engine.features import FEATURES_NOT_OFFERED
 from fpgart.errors import (

@@ -16,7 +16,7 @@ from fpgart.api import info
 from fpgart.api.arguments import let_buffer_pass, let_value_pass
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
-from fpgart.board.description import AllocationType
+from fpgart.board.global_memory import AllocationType
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import (
     CLError,

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import FirstFit
+from fpgart.board.global_memory import GlobalMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,20 @@ class MemorySystem(Protocol):
         """The memory that `size` bytes go to by themselves; None where that depends on what is free."""
 
 
+class BoardMemories(Protocol):
+    """The memories of a board; with `lowest_first`, buffers go to the one with the lowest addresses first."""
+
+    @property
+    def memories(self) -> tuple[GlobalMemory, ...]: ...
+
+    @property
+    def lowest_first(self) -> bool: ...
+
+
 class GlobalMemories:
     """The global memories of an FPGA board: first fit in each, from its begin or from a bank's."""
 
-    def __init__(self, board: BoardDescription) -> None:
+    def __init__(self, board: BoardMemories) -> None:
         self._board = board
         self._lock = threading.Lock()
         self._heaps = [FirstFit(m.usable_begin, m.begin + m.room) for m in board.memories]

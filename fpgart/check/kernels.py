@@ -12,10 +12,11 @@ from fpgart.board.mmd import Around, Mmd
 from fpgart.check.findings import Finding, Findings
 from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Access, Fault, Misuse
-from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
-from fpgart.runtime.scheduling.event import Event, Operation
+from fpgart.runtime.scheduling.event import Event
 
 CHECK = "kernels"
 LOW = 1 << 16
@@ -57,10 +58,11 @@ class KernelCheck:
     def block_freed(self, block: Block) -> None:
         self.contents.wrote(block.pointer, block.region.size)
 
-    def operation_began(self, event: Event, operation: Operation) -> None:
-        if isinstance(operation, LaunchKernel) and operation.stage is Stage.RUN:
-            self._warn_of_indirect(operation)
-            self._current.launch = operation, LAUNCHES.get(event.command_type, "the launch")
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
+        launch = running_kernel(operation)
+        if launch is not None:
+            self._warn_of_indirect(launch)
+            self._current.launch = launch, LAUNCHES.get(event.command_type, "the launch")
 
     def _warn_of_indirect(self, launch: LaunchKernel) -> None:
         """Say once that kernels may need what the engine cannot give them."""

@@ -20,10 +20,10 @@ from fpgart.check.accesses import HOST, Access, Key, Mode, Part, accesses, part_
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.happens_before import Command, Order
 from fpgart.check.words import command, span
-from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.scheduling.event import Event, Operation
+from fpgart.runtime.scheduling.event import Event
 
 MOST_KEPT = 256
 """Accesses to one thing that later ones are compared with."""
@@ -66,9 +66,9 @@ class Races:
     # What happens
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
-        operation = event.operation
+        operation = operation_of(event)
         touched = accesses(operation)
-        part = part_of(operation) if isinstance(operation, LaunchKernel) else None
+        part = part_of(operation.launch) if operation is not None and operation.launch is not None else None
         found: list[Finding] = []
         with self._lock:
             made, settled = self._order.enqueue(event, wait_list, command(event))
@@ -101,15 +101,17 @@ class Races:
     def usm_freed(self, allocation: UsmAllocation) -> None:
         self._done.pop(("allocation", allocation.number), None)
 
-    def operation_began(self, event: Event, operation: Operation) -> None:
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         pending = self._pending.get(event)
-        if pending is not None and isinstance(operation, LaunchKernel) and operation.stage is Stage.RUN:
-            for access in pending.accesses:
-                if access.mode & Mode.MAYBE_WRITE:
-                    address, size = _where(operation, access.argument)
-                    pending.sums[access.argument] = address, size, int(lib.checksum(0, address, size))
+        if pending is None or running_kernel(operation) is None:
+            return
+        doubtful = {access.argument for access in pending.accesses if access.mode & Mode.MAYBE_WRITE}
+        for access in operation.accesses():
+            if access.argument in doubtful:
+                begin, end = access.in_process()
+                pending.sums[access.argument] = begin, end - begin, int(lib.checksum(0, begin, end - begin))
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         pending = self._pending.get(event)
         if pending is None or not pending.sums:
             return
@@ -152,17 +154,6 @@ class Races:
     def _report(self, found: list[Finding]) -> None:
         for finding in found:
             self._findings.report(finding)
-
-
-def _where(launch: LaunchKernel, argument: int) -> tuple[int, int]:
-    """Address in this process and bytes of what an argument points to."""
-    for (index, buffer), block in zip(launch.buffers, launch.places, strict=True):
-        if index == argument:
-            return block.pointer + buffer.origin, buffer.size
-    value = launch.arguments[argument][2]
-    given = launch.usm.allocations if launch.usm is not None else []
-    allocation = next(a for a in given if isinstance(value, int) and a.address <= value < a.address + a.size)
-    return allocation.address, allocation.size
 
 
 def _replaces(new: _Done, old: _Done) -> bool:

@@ -44,18 +44,12 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import Showing
 from fpgart.board.mmd import Around, Mmd
-from fpgart.runtime.commands.launch import LaunchKernel, Stage
-from fpgart.runtime.commands.mapping import MapBuffer
-from fpgart.runtime.commands.migration import MigrateToHost, Migration
+from fpgart.runtime.commands.invocation import describe_regions
+from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation
-from fpgart.runtime.commands.programming import ProgramDevice
-from fpgart.runtime.commands.transfers import CopyBuffer, Transfer
-from fpgart.runtime.commands.usm import UsmTransfer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.usm import Kind, UsmAllocation
-from fpgart.runtime.memory.usm_use import Indirect
-from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Event, Operation
 from fpgart.watch.words import COMMANDS, banks_in_words
 
@@ -66,7 +60,6 @@ if TYPE_CHECKING:
 HOST = 1
 FIRST_DEVICE = 2
 FIRST_CLOCK = 1000
-MAP_FLAGS = {cl.CL_MAP_READ: "READ", cl.CL_MAP_WRITE: "WRITE", cl.CL_MAP_WRITE_INVALIDATE_REGION: "INVALIDATE"}
 ALLOCATORS = {
     Kind.HOST: "clHostMemAllocINTEL",
     Kind.DEVICE: "clDeviceMemAllocINTEL",
@@ -407,12 +400,10 @@ class Trace:
     def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         number, queue = self._operation.get()
         self._operation.set(NO_OPERATION)
-        if isinstance(operation, (Migration, MigrateToHost)) and status == 0:
+        if operation.name == "migration" and status == 0:
             return  # told buffer by buffer
-        if isinstance(operation, LaunchKernel) and operation.stage is Stage.MIGRATE:
-            return  # comes next
         args = self._place(event, operation.device, number)
-        args |= _described(operation)
+        args |= operation.describe()
         if status < 0:
             args["error"] = cl.NAMES_OF_STATUS.get(status, str(status))
         self.emit("device", operation.name, begin, monotonic_ns() - begin, args, queue)
@@ -438,7 +429,7 @@ class Trace:
     def _mapping(self, name: str, launch: LaunchKernel, showing: Showing) -> None:
         operation, queue = self._operation.get()
         args = {"device": launch.device.id, "operation": operation, "kernel": launch.kernel.name}
-        self.emit("mapping", name, monotonic_ns(), None, args | {"regions": _regions(showing)}, queue)
+        self.emit("mapping", name, monotonic_ns(), None, args | {"regions": describe_regions(showing)}, queue)
 
     # The simulated clock
 
@@ -490,72 +481,6 @@ def _where(block: Block | None) -> str:
     if block is None:
         return "host"
     return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.device_address:#x}"
-
-
-def _regions(showing: Showing) -> list[dict[str, Any]]:
-    """What a kernel is shown where."""
-    return [
-        {"physical": f"{region.physical:#x}", "kernel": f"{region.kernel:#x}", "size": region.size}
-        for region in showing.regions
-    ]
-
-
-def _on_host(*buffers: Buffer) -> dict[str, Any]:
-    """Said of a command that no board had anything to do with: its buffers are in the host's memory."""
-    return {"on_host": True} if all(buffer.owner.on_host for buffer in buffers) else {}
-
-
-def _programming(program: Program) -> dict[str, Any]:
-    return {"program": program.identity, "size": len(program.image())}
-
-
-def _described(operation: Operation) -> dict[str, Any]:
-    """What is particular to a kind of operation."""
-    if isinstance(operation, ProgramDevice):
-        return _programming(operation.program)
-    if isinstance(operation, LaunchKernel):
-        if operation.stage is Stage.PROGRAM:
-            return _programming(operation.program) | {"kernel": operation.kernel.name}
-        offset, whole, local = operation.nd_range()
-        facts: dict[str, Any] = {"kernel": operation.kernel.name, "global": whole, "offset": offset}
-        if local:
-            facts["local"] = local
-        facts["buffers"] = [buffer.owner.number for _, buffer in operation.buffers]
-        if len(operation.places) == len(operation.buffers):
-            facts["image"] = operation.invocation_image().hex()
-        if operation.usm is not None:
-            facts["allocations"] = [allocation.number for allocation in operation.usm.allocations]
-            facts["indirect"] = [kind.name.lower() for kind in Kind if operation.usm.indirect & Indirect.of(kind)]
-        if operation.showing is not None:
-            facts["shown"] = [
-                {"buffer": buffer.owner.number, "size": buffer.size, "at": f"{address:#x}"}
-                for (_, buffer), address in zip(operation.buffers, operation.showing.addresses, strict=True)
-            ]
-            facts["regions"] = _regions(operation.showing)
-        return facts
-    if isinstance(operation, UsmTransfer):
-        facts = {"size": operation.size}
-        for key, place in zip(("", "source_"), operation.places, strict=False):
-            if place.allocation is not None:
-                facts[key.rstrip("_") or "allocation"] = place.allocation.number
-                facts[f"{key}offset"] = place.pointer - place.allocation.pointer
-        return facts
-    if isinstance(operation, CopyBuffer):
-        facts = {
-            "source": operation.source.owner.number,
-            "buffer": operation.buffer.owner.number,
-            "size": operation.size,
-        }
-        return facts | _on_host(operation.source, operation.buffer)
-    if isinstance(operation, Transfer) and isinstance(buffer := getattr(operation, "buffer", None), Buffer):
-        facts = {"buffer": buffer.owner.number, "size": getattr(operation, "size", 0)}
-        if isinstance(origin := getattr(operation, "offset", None), int):
-            facts["offset"] = buffer.origin + origin
-        facts |= _on_host(buffer)
-        if isinstance(operation, MapBuffer):
-            facts["flags"] = "|".join(word for flag, word in MAP_FLAGS.items() if operation.flags & flag)
-        return facts
-    return {}
 
 
 class TracedMmd(Around):

@@ -11,7 +11,7 @@ from typing import Any
 from weakref import ref
 
 from fpgart import log
-from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.operation import operation_of
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event, EventQueue, Operation
 from fpgart.watch.callers import Callers, Site
@@ -166,5 +166,6 @@ def command_words(event: Event) -> str:
     if event.queue is None:
         return "a user event that nobody has set"
     name = COMMANDS.get(event.command_type, hex(event.command_type))
-    operation = getattr(event.operation, "launch", event.operation)
-    return f"{name} '{operation.kernel.name}'" if isinstance(operation, LaunchKernel) else name
+    operation = operation_of(event)
+    launch = operation.launch if operation is not None else None
+    return f"{name} '{launch.kernel.name}'" if launch is not None else name

@@ -5,11 +5,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from typing import Protocol
 
 from fpgart.board.first_fit import GRANULARITY, FirstFit
-from fpgart.board.keystone.addresses import Block, DspAddress, Extent, PhysicalAddress, power_of_two_from, round_up
+from fpgart.board.keystone.addresses import (
+    MSMC,
+    Block,
+    DspAddress,
+    Extent,
+    PhysicalAddress,
+    dsp_at_boot,
+    power_of_two_from,
+    round_up,
+)
 from fpgart.board.keystone.mpax import Need, Plan, largest_region, plan
-from fpgart.board.keystone.partition import MSMC, Partition, dsp_at_boot
 from fpgart.board.memory_system import Region, Showing, ShownRegion, Window
 
 SMALL = 16 << 10
@@ -17,6 +26,22 @@ SMALL = 16 << 10
 MEDIUM = 16 << 20
 """Buffers up to this size are in a fixed heap while it has `SPARE` bytes or more free."""
 SPARE = 64 << 20
+
+
+class HeapPartition(Protocol):
+    """Which of a board's memory is OpenCL's: heaps that the DSP always sees, and heaps that have to be mapped."""
+
+    @property
+    def memory_names(self) -> list[str]: ...
+
+    @property
+    def fixed_heaps(self) -> tuple[Extent, ...]: ...
+
+    @property
+    def mapped_heaps(self) -> tuple[Extent, ...]: ...
+
+    @property
+    def destinations(self) -> tuple[Block, ...]: ...
 
 
 class KeystoneHeaps:
@@ -32,8 +57,8 @@ class KeystoneHeaps:
     largest region), so that one region can show it. Any thread may call.
     """
 
-    def __init__(self, partition: Partition) -> None:
-        self._names = [memory.name for memory in partition.description().memories]
+    def __init__(self, partition: HeapPartition) -> None:
+        self._names = partition.memory_names
         self._lock = threading.Lock()
         fixed, mapped = partition.fixed_heaps, partition.mapped_heaps
         extents: list[Extent | Block] = [*fixed, *mapped, MSMC]

@@ -6,21 +6,18 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from time import monotonic_ns
-from weakref import ref
 
-from fpgart import opencl as cl
-from fpgart.board.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
-from fpgart.board.memory_system import NotVisible, Showing, Window
-from fpgart.engine.interface import LOCAL, NOWHERE, POINTER, Batch, EngineKernel, Reach, pack_arguments
+from fpgart.board.memory_system import NotVisible, Window
+from fpgart.engine.interface import POINTER, Batch, EngineKernel, pack_arguments
 from fpgart.errors import OutOfResources
 from fpgart.notices import NOTICES
-from fpgart.runtime.commands.migration import Migration
-from fpgart.runtime.commands.programming import load_onto
+from fpgart.runtime.commands.invocation import Invocation
+from fpgart.runtime.commands.migration import MoveToBlocks
+from fpgart.runtime.commands.programming import describe_program, load_onto
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.reservation import NOTHING, Reservation
 from fpgart.runtime.memory.usm import UsmAllocation
-from fpgart.runtime.memory.usm_use import UsmUse
 from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
@@ -28,7 +25,6 @@ from fpgart.runtime.scheduling.occupancy import TAKEN, WAITS, Claim, Direction
 
 SPLIT_KERNELS = 5
 """The compiler mode that programs the board for every launch."""
-KERNEL_ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
 
 
 class Stage(enum.Enum):
@@ -44,35 +40,14 @@ SHORT_NS = 200_000
 """A kernel that ran no longer than that is short: ten times what it costs to wait for an end."""
 
 
-class LaunchKernel:
+class LaunchKernel(Invocation):
     """Run a kernel: program the board if it holds another binary, bring the buffers there, run.
 
     From its first stage on the launch counts among the device's `launches`, which keeps other binaries
     away until it has ended. Kernels are taken in their order, and then run beside each other.
     """
 
-    __slots__ = (
-        "arguments",
-        "buffers",
-        "committed",
-        "cores",
-        "device",
-        "dimensions",
-        "engine_sizes",
-        "has_local",
-        "kernel",
-        "moved",
-        "on_host",
-        "pipes",
-        "places",
-        "program",
-        "reserved",
-        "showing",
-        "sizes",
-        "stage",
-        "usm",
-        "watched",
-    )
+    __slots__ = ("committed", "cores", "engine_sizes", "moved", "pipes", "reserved", "stage", "watched")
 
     def __init__(
         self,
@@ -90,25 +65,24 @@ class LaunchKernel:
         self.program = kernel.program.on(device)
         self.arguments = arguments
         self.buffers = buffers
-        self.on_host: list[tuple[int, Buffer]] = []
-        """Arguments whose buffers are used where they are in the host's memory."""
+        self.on_host = []
+        self.places = []
+        self.dimensions = dimensions
+        self.sizes = sizes
+        self.has_local = has_local
+        self.usm = None
+        self.showing = None
         self.pipes: list[Pipe] = []
         """Those that it has the addresses of: the host may release them as soon as the launch is enqueued."""
-        self.places: list[Block] = []
         self.moved: tuple[int, ...] = ()
         """The arguments whose buffers had to be migrated for it."""
         self.watched: Sequence[UsmAllocation] = ()
         """Shared memory whose touches by the host are told, while the kernel runs."""
         self.reserved = NOTHING
-        self.dimensions = dimensions
-        self.sizes = sizes
         self.engine_sizes = sizes
-        """The same with work-groups that the engine takes."""
-        self.has_local = has_local
+        """The sizes with work-groups that the engine takes."""
         self.committed = False
         self.stage = Stage.RUN
-        self.usm: UsmUse | None = None
-        self.showing: Showing | None = None
         self.cores = self._cores() if device.cores else 0
         """How many of the board's cores it keeps busy; 0 where that is not limited."""
 
@@ -121,6 +95,11 @@ class LaunchKernel:
     @property
     def name(self) -> str:
         return self.stage.value
+
+    @property
+    def launch(self) -> LaunchKernel:
+        """Itself, for those who ask any operation for the launch that it belongs to."""
+        return self
 
     @property
     def short_launch(self) -> LaunchKernel | None:
@@ -286,6 +265,11 @@ class LaunchKernel:
         self._run()
         return None
 
+    def describe(self) -> dict[str, object]:
+        if self.stage is Stage.PROGRAM:
+            return describe_program(self.program) | {"kernel": self.kernel.name}
+        return super().describe()
+
     def batch(self, most: int) -> Batch:
         new_batch = self._engine_kernel().new_batch
         assert new_batch is not None
@@ -317,52 +301,6 @@ class LaunchKernel:
                 continue
             for listener in NOTICES.migrated:
                 listener(buffer.owner, block, block, now, self.reason(index))
-
-    def reason(self, index: int) -> str:
-        """Why the buffer of an argument is wanted where it is."""
-        return self.kernel.describe_briefly(index)
-
-    def nd_range(self) -> tuple[list[int], list[int], list[int]]:
-        """Offset, global and local size, a number per dimension each; an empty local size if none was given."""
-        sizes = SIZES.unpack(self.sizes)
-        count = self.dimensions
-        local = list(sizes[6 : 6 + count]) if self.has_local else []
-        return list(sizes[:count]), list(sizes[3 : 3 + count]), local
-
-    def invocation_image(self) -> bytes:
-        """What a board would be given: the ND-range, then the arguments one after another.
-
-        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4; a device
-        allocation's has bit 61, and pointers to memory of the host are the host's. The buffers must have their places.
-        """
-        buffers = dict(self.buffers)
-        places = dict(zip(buffers, self.kernel_addresses(), strict=True))
-        local = LocalPlaces()
-        parts = [fixed_part(self.dimensions, SIZES.unpack(self.sizes))]
-        for index, (kind, size, value) in enumerate(self.arguments):
-            if kind == LOCAL:
-                parts.append(LOCAL_POINTER.pack(local.place(size)))
-            elif isinstance(value, bytes):
-                parts.append(value)
-            elif isinstance(value, ref):
-                parts.append(GLOBAL_POINTER.pack(places[index]))
-            elif self.kernel.interface.arguments[index].pipe is None and isinstance(value, int):
-                parts.append(GLOBAL_POINTER.pack(self._given_pointer(value)))
-        return b"".join(parts)
-
-    def _given_pointer(self, address: int) -> int:
-        """What a board would be given for a pointer argument, by where it points in this process."""
-        for allocation in self.usm.allocations if self.usm is not None else ():
-            if allocation.address <= address < allocation.address + allocation.size:
-                return allocation.address_for_board(address)
-        return address
-
-    def kernel_addresses(self) -> tuple[int, ...]:
-        """Where the kernel sees each buffer argument: its device address, or where it is mapped for the launch."""
-        if self.showing is not None:
-            return self.showing.addresses
-        pairs = zip(self.buffers, self.places, strict=True)
-        return tuple(block.device_address + buffer.origin for (_, buffer), block in pairs)
 
     def _prepare(self) -> bytes:
         """All is where the kernel needs it; returns its arguments for the engine. Raises BoardError."""
@@ -406,35 +344,16 @@ class LaunchKernel:
         for allocation in watched:
             allocation.left_by_kernel()
 
-    def reaches(self) -> tuple[Reach, ...]:
-        """By argument, the buffer or allocation that it is a pointer into."""
-        found = [self._allocation(argument) for argument in self.arguments]
-        for index, buffer in self.on_host:
-            found[index] = Reach(buffer.host_address(), buffer.size, buffer.flags & KERNEL_ACCESS)
-        for (index, buffer), block in zip(self.buffers, self.places, strict=True):
-            found[index] = Reach(block.pointer + buffer.origin, buffer.size, buffer.flags & KERNEL_ACCESS)
-        return tuple(found)
 
-    def _allocation(self, argument: Argument) -> Reach:
-        kind, _, value = argument
-        if kind != POINTER or not isinstance(value, int):
-            return NOWHERE
-        for given in self.usm.allocations if self.usm is not None else ():
-            if given.address <= value < given.address + given.size:
-                return Reach(given.address, given.size)
-        shared = self.kernel.context.svm.find(value)
-        return Reach(shared.pointer, shared.size) if shared is not None else NOWHERE
-
-
-class MigrateForLaunch(Migration):
+class MigrateForLaunch(MoveToBlocks):
     """The migrations in front of a launch: one per buffer argument that is elsewhere."""
 
     __slots__ = ("launch", "needs_thread")
 
     def __init__(self, launch: LaunchKernel) -> None:
         moves = [(buffer, block) for (_, buffer), block in zip(launch.buffers, launch.places, strict=True)]
-        super().__init__(launch.device, moves, "")
-        self.launch = launch
+        super().__init__(launch.device, moves)
+        self.launch: LaunchKernel = launch  # type: ignore[assignment]
         self.needs_thread = launch.needs_thread
 
     def run(self) -> Operation | None:

@@ -3,28 +3,30 @@
 
 from __future__ import annotations
 
+from fpgart.runtime.commands.access import Accesses, Mode, whole
 from fpgart.runtime.commands.transfers import Transfer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
-from fpgart.runtime.memory.reservation import Reservation
+from fpgart.runtime.memory.reservation import NOTHING, Reservation
 from fpgart.runtime.scheduling.event import Operation
 from fpgart.runtime.scheduling.occupancy import Claim
 
+Move = tuple[Buffer, Block]
+"""A buffer, and the block that is to have its contents."""
 
-class Migration(Transfer):
-    """Buffers to blocks on a device; `reason` is told to watchers.
+
+class MoveToBlocks(Transfer):
+    """Buffers to blocks on a device.
 
     It waits while a running kernel uses a block that it would move contents from or to.
     """
 
-    __slots__ = ("keep", "moves", "reason")
+    __slots__ = ("moves",)
     name = "migration"
 
-    def __init__(self, device: Device, moves: list[tuple[Buffer, Block]], reason: str, *, keep: bool = True) -> None:
+    def __init__(self, device: Device, moves: list[Move]) -> None:
         super().__init__(device)
         self.moves = moves
-        self.reason = reason
-        self.keep = keep
 
     def devices(self) -> tuple[Device, ...]:
         found = {self.device: None}
@@ -41,49 +43,57 @@ class Migration(Transfer):
                 return Claim.YIELDS
         return super().claim()
 
-    def run(self) -> Operation | None:
-        for buffer, target in self.moves:
-            buffer.migrate(target, self.reason, keep=self.keep)
-        return None
+    def accesses(self) -> Accesses:
+        return tuple(whole(Mode.MOVE, buffer.owner) for buffer, _ in self.moves)
 
 
-class MapInPlace(Migration):
-    """A buffer to the block in which the host has mapped it; nothing moves if it is there already."""
+class Migration(MoveToBlocks):
+    """Buffers to blocks because the host wants them there; `reason` is told to watchers."""
 
-    __slots__ = ()
+    __slots__ = ("keep", "reason", "reserved")
 
-    def __init__(self, device: Device, buffer: Buffer, block: Block, *, keep: bool) -> None:
-        super().__init__(device, [(buffer, block)], "clEnqueueMapBuffer", keep=keep)
+    def __init__(
+        self, device: Device, moves: list[Move], reason: str, *, keep: bool = True, reserved: Reservation = NOTHING
+    ) -> None:
+        """`reserved` keeps the blocks until it has ended."""
+        super().__init__(device, moves)
+        self.reason = reason
+        self.keep = keep
+        self.reserved = reserved
 
-
-class MigrateToDevice(Migration):
-    """Buffers to a device because the host says so (OpenCL 3.0, 5.7); room is reserved at once."""
-
-    __slots__ = ("_reserved",)
-
-    def __init__(self, device: Device, buffers: list[Buffer], keep: bool) -> None:
-        """Raises MemObjectAllocationFailure; nothing stays reserved then."""
-        self._reserved = Reservation()
+    def run(self) -> None:
         try:
-            moves = [(buffer, self._reserved.take(buffer, device)) for buffer in buffers]
-        except BaseException:
-            self.abandon()
-            raise
-        super().__init__(device, moves, "clEnqueueMigrateMemObjects", keep=keep)
-
-    def run(self) -> Operation | None:
-        try:
-            return super().run()
+            for buffer, target in self.moves:
+                buffer.migrate(target, self.reason, keep=self.keep)
         except BaseException:
             self.abandon()
             raise
 
     def release(self, following: Operation | None) -> None:
         super().release(following)
-        self._reserved.leave()
+        self.reserved.leave()
 
     def abandon(self) -> None:
-        self._reserved.give_back()
+        self.reserved.give_back()
+
+
+def map_in_place(device: Device, buffer: Buffer, block: Block, *, keep: bool) -> Migration:
+    """A buffer to the block in which the host has mapped it; nothing moves if it is there already."""
+    return Migration(device, [(buffer, block)], "clEnqueueMapBuffer", keep=keep)
+
+
+def migrate_to_device(device: Device, buffers: list[Buffer], keep: bool) -> Migration:
+    """Buffers to a device because the host says so (OpenCL 3.0, 5.7); room is reserved at once.
+
+    Raises MemObjectAllocationFailure; nothing stays reserved then.
+    """
+    reserved = Reservation()
+    try:
+        moves = [(buffer, reserved.take(buffer, device)) for buffer in buffers]
+    except BaseException:
+        reserved.give_back()
+        raise
+    return Migration(device, moves, "clEnqueueMigrateMemObjects", keep=keep, reserved=reserved)
 
 
 class MigrateToHost(Transfer):
@@ -110,3 +120,6 @@ class MigrateToHost(Transfer):
     def run(self) -> None:
         for buffer in self.buffers:
             buffer.migrate_to_host(self.reason, keep=self.keep)
+
+    def accesses(self) -> Accesses:
+        return tuple(whole(Mode.MOVE, buffer.owner) for buffer in self.buffers)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 
 from fpgart.errors import InvalidArgValue, InvalidValue, OutOfResources
+from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.commands.transfers import Transfer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
@@ -26,6 +27,7 @@ class MovePacket:
     __slots__ = ("address", "blocking", "channel", "device", "size", "writing")
     name = "host"
     short_launch: Launch | None = None
+    launch: None = None
     direction = Direction.NONE
 
     def __init__(self, device: Device, channel: str, address: int, size: int, *, writing: bool, blocking: bool) -> None:
@@ -66,6 +68,13 @@ class MovePacket:
     def abandon(self) -> None:
         """Nothing was reserved."""
 
+    def accesses(self) -> Accesses:
+        """Packets go through a channel, which is no memory that hosts know."""
+        return ()
+
+    def describe(self) -> dict[str, object]:
+        return {}
+
 
 class MoveVariable(Transfer):
     """Bytes between the host and a program-scope variable of the program that the board is programmed with."""
@@ -91,3 +100,6 @@ class MoveVariable(Transfer):
             raise InvalidValue(f"'{self.variable}' has {size} bytes, {self.size} at {self.offset} are beyond its end")
         here, there = self.address, begin + self.offset
         ctypes.memmove(*((there, here) if self.writing else (here, there)), self.size)
+
+    def accesses(self) -> Accesses:
+        return ()

@@ -8,6 +8,7 @@ from functools import partial
 
 from fpgart.board.mmd import BoardError
 from fpgart.errors import OutOfResources
+from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import OWNERS, Block, Device, DeviceProgram
 from fpgart.runtime.memory.host_store import HostStore
 from fpgart.runtime.programs.program import Program
@@ -109,6 +110,7 @@ class ProgramDevice:
     name = "program"
     needs_thread = False
     short_launch: Launch | None = None
+    launch: None = None
     direction = Direction.BOTH
 
     def __init__(self, device: Device, program: Program) -> None:
@@ -130,3 +132,15 @@ class ProgramDevice:
 
     def abandon(self) -> None:
         """It reserves nothing before it runs."""
+
+    def accesses(self) -> Accesses:
+        """What lies in the board's memory keeps its contents."""
+        return ()
+
+    def describe(self) -> dict[str, object]:
+        return describe_program(self.program)
+
+
+def describe_program(program: Program) -> dict[str, object]:
+    """What traces say of a programming."""
+    return {"program": program.identity, "size": len(program.image())}

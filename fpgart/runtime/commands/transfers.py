@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fpgart._native import ffi, lib
+from fpgart.runtime.commands.access import Access, Accesses, Mode, Range, joined
+from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.host_store import HostStore
@@ -27,6 +28,7 @@ class Transfer:
     name = "transfer"
     needs_thread = False
     short_launch: Launch | None = None
+    launch: None = None
     way = Direction.BOTH
 
     def __init__(self, device: Device) -> None:
@@ -67,29 +69,73 @@ class Transfer:
     def abandon(self) -> None:
         """Nothing was reserved but the buffer's home, which stays the buffer's."""
 
+    def accesses(self) -> Accesses:
+        """What it does with memory; computed for those who ask."""
+        raise NotImplementedError
 
-class WriteBuffer(Transfer):
-    """Host memory to a buffer; one contiguous region, one MMD call."""
+    def describe(self) -> dict[str, object]:
+        """What is particular to it, in numbers and names, for traces."""
+        return {}
 
-    __slots__ = ("buffer", "host", "offset", "size")
-    way = Direction.IN
+
+class BufferTransfer(Transfer):
+    """A transfer to or from one buffer: bytes from `offset` on, as far as `size` says."""
+
+    __slots__ = ("buffer", "offset", "size")
+
+    def __init__(self, device: Device, buffer: Buffer, offset: int, size: int) -> None:
+        """`device`: the one that is busy while the buffer has no place."""
+        self.device = buffer.device_of_contents(device)
+        self.busy = ()
+        self.buffer = buffer
+        self.offset = offset
+        self.size = size
+
+    def devices(self) -> tuple[Device, ...]:
+        return (self.buffer.device_of_contents(self.device),)
+
+    def describe(self) -> dict[str, object]:
+        facts: dict[str, object] = {"buffer": self.buffer.owner.number, "size": self.size}
+        return facts | {"offset": self.buffer.origin + self.offset} | on_host(self.buffer)
+
+    def span(self) -> Range:
+        """The bytes of the buffer, from the first to the last."""
+        return self.offset, self.offset + self.size
+
+
+class LinearTransfer(BufferTransfer):
+    """A contiguous region of a buffer, and one of host memory from `host` on: one MMD call."""
+
+    __slots__ = ("host",)
 
     def __init__(self, device: Device, buffer: Buffer, offset: int, size: int, host: int) -> None:
-        self.device = buffer.device_of_contents(device)
+        self.device = buffer.device_of_contents(device)  # as the other constructors do: a call less
         self.busy = ()
         self.buffer = buffer
         self.offset = offset
         self.size = size
         self.host = host
 
-    def devices(self) -> tuple[Device, ...]:
-        return (self.buffer.device_of_contents(self.device),)
+    def accesses_as(self, buffer: Mode, host: Mode) -> Accesses:
+        """What it does with both sides."""
+        given = Access(host, ((self.host, self.host + self.size),))
+        return Access(buffer, (self.span(),), buffer=self.buffer), given
+
+
+class WriteBuffer(LinearTransfer):
+    """Host memory to a buffer."""
+
+    __slots__ = ()
+    way = Direction.IN
 
     def run(self) -> None:
         self.buffer.write_from(self.host, self.offset, self.size)
 
+    def accesses(self) -> Accesses:
+        return self.accesses_as(Mode.WRITE, Mode.READ)
 
-class ReadBuffer(WriteBuffer):
+
+class ReadBuffer(LinearTransfer):
     """A buffer to host memory."""
 
     __slots__ = ()
@@ -98,68 +144,82 @@ class ReadBuffer(WriteBuffer):
     def run(self) -> None:
         self.buffer.read_into(self.host, self.offset, self.size)
 
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A region of up to three dimensions in a linear range: origin and pitches in bytes."""
-
-    origin: tuple[int, int, int]
-    row_pitch: int
-    slice_pitch: int
-
-    @property
-    def begin(self) -> int:
-        return self.origin[0] + self.origin[1] * self.row_pitch + self.origin[2] * self.slice_pitch
-
-    def end(self, region: tuple[int, int, int]) -> int:
-        """One past the last byte that `region` touches."""
-        return self.begin + (region[2] - 1) * self.slice_pitch + (region[1] - 1) * self.row_pitch + region[0]
+    def accesses(self) -> Accesses:
+        return self.accesses_as(Mode.READ, Mode.WRITE)
 
 
-def pieces(region: tuple[int, int, int], first: Box, second: Box) -> Iterator[tuple[int, int, int]]:
-    """Contiguous parts of two boxes: offset in each, size. One where all lines up, else one per row."""
-    width, height, depth = region
-    rows_join = height == 1 or width == first.row_pitch == second.row_pitch
-    if rows_join:
-        width, height = width * height, 1
-        if depth == 1 or width == first.slice_pitch == second.slice_pitch:
-            width, depth = width * depth, 1
-    for z in range(depth):
-        for y in range(height):
-            yield (
-                first.begin + z * first.slice_pitch + y * first.row_pitch,
-                second.begin + z * second.slice_pitch + y * second.row_pitch,
-                width,
-            )
+class RectTransfer(BufferTransfer):
+    """A box of a buffer and one of host memory: one MMD call per contiguous piece."""
 
-
-class WriteRect(WriteBuffer):
-    """A box of host memory to a box of a buffer: one MMD call per contiguous piece."""
-
-    __slots__ = ("box", "host_box", "region")
+    __slots__ = ("box", "host", "host_box", "region")
 
     def __init__(
         self, device: Device, buffer: Buffer, box: Box, host: int, host_box: Box, region: tuple[int, int, int]
     ) -> None:
-        super().__init__(device, buffer, box.begin, region[0] * region[1] * region[2], host)
+        super().__init__(device, buffer, box.begin, region[0] * region[1] * region[2])
         self.box = box
+        self.host = host
         self.host_box = host_box
         self.region = region
 
-    def run(self) -> None:
+    def pieces(self) -> Iterator[tuple[int, int, int]]:
+        """Offset in the buffer, address in the host's memory, bytes."""
         for offset, host_offset, size in pieces(self.region, self.box, self.host_box):
-            self.buffer.write_from(self.host + host_offset, offset, size)
+            yield offset, self.host + host_offset, size
+
+    def accesses_as(self, buffer: Mode, host: Mode) -> Accesses:
+        """What it does with the rows of both sides."""
+        parts = list(self.pieces())
+        rows = tuple(joined((offset, offset + size) for offset, _, size in parts))
+        host_rows = tuple(joined((address, address + size) for _, address, size in parts))
+        return Access(buffer, rows, buffer=self.buffer), Access(host, host_rows)
 
 
-class ReadRect(WriteRect):
+class WriteRect(RectTransfer):
+    """A box of host memory to a box of a buffer."""
+
+    __slots__ = ()
+    way = Direction.IN
+
+    def run(self) -> None:
+        for offset, address, size in self.pieces():
+            self.buffer.write_from(address, offset, size)
+
+    def accesses(self) -> Accesses:
+        return self.accesses_as(Mode.WRITE, Mode.READ)
+
+
+class ReadRect(RectTransfer):
     """A box of a buffer to a box of host memory."""
 
     __slots__ = ()
     way = Direction.OUT
 
     def run(self) -> None:
-        for offset, host_offset, size in pieces(self.region, self.box, self.host_box):
-            self.buffer.read_into(self.host + host_offset, offset, size)
+        for offset, address, size in self.pieces():
+            self.buffer.read_into(address, offset, size)
+
+    def accesses(self) -> Accesses:
+        return self.accesses_as(Mode.READ, Mode.WRITE)
+
+
+class FillBuffer(BufferTransfer):
+    """A repeated pattern written from the host, at most 1 MiB at a time."""
+
+    __slots__ = ("pattern",)
+    way = Direction.IN
+
+    def __init__(self, device: Device, buffer: Buffer, offset: int, size: int, pattern: bytes) -> None:
+        super().__init__(device, buffer, offset, size)
+        self.pattern = pattern
+
+    def run(self) -> None:
+        filled = Filling(self.pattern, self.size)
+        for done, size in filled.pieces():
+            self.buffer.write_from(filled.address, self.offset + done, size)
+
+    def accesses(self) -> Accesses:
+        return (Access(Mode.WRITE, (self.span(),), buffer=self.buffer),)
 
 
 class CopyBuffer(Transfer):
@@ -174,14 +234,6 @@ class CopyBuffer(Transfer):
         self.destination = destination
         self.parts = parts
 
-    @property
-    def buffer(self) -> Buffer:
-        return self.destination
-
-    @property
-    def size(self) -> int:
-        return sum(part[2] for part in self.parts)
-
     def devices(self) -> tuple[Device, ...]:
         source = self.source.device_of_contents(self.device)
         target = self.destination.device_of_contents(self.device)
@@ -191,22 +243,37 @@ class CopyBuffer(Transfer):
         for offset, other_offset, size in self.parts:
             self.source.copy_to(self.destination, offset, other_offset, size)
 
+    def accesses(self) -> Accesses:
+        source = tuple(joined((offset, offset + size) for offset, _, size in self.parts))
+        target = tuple(joined((offset, offset + size) for _, offset, size in self.parts))
+        return (
+            Access(Mode.READ, source, buffer=self.source),
+            Access(Mode.WRITE, target, buffer=self.destination),
+        )
 
-class FillBuffer(WriteBuffer):
-    """A repeated pattern written from the host, at most 1 MiB at a time."""
+    def describe(self) -> dict[str, object]:
+        facts: dict[str, object] = {"source": self.source.owner.number, "buffer": self.destination.owner.number}
+        return facts | {"size": sum(part[2] for part in self.parts)} | on_host(self.source, self.destination)
 
-    __slots__ = ("pattern",)
 
-    def __init__(self, device: Device, buffer: Buffer, offset: int, size: int, pattern: bytes) -> None:
-        super().__init__(device, buffer, offset, size, 0)
-        self.pattern = pattern
+class Filling:
+    """A pattern in the host's memory, repeated as far as one write of it goes; `address` is where."""
 
-    def run(self) -> None:
-        step = min(self.size, FILL_CHUNK)
-        source = HostStore(step)
-        lib.fill_bytes(source.address, ffi.from_buffer(self.pattern), len(self.pattern), step)
-        done = 0
-        while done < self.size:
-            size = min(step, self.size - done)
-            self.buffer.write_from(source.address, self.offset + done, size)
-            done += size
+    __slots__ = ("_size", "_step", "_store", "address")
+
+    def __init__(self, pattern: bytes, size: int) -> None:
+        self._size = size
+        self._step = min(size, FILL_CHUNK)
+        self._store = HostStore(self._step)
+        self.address = self._store.address
+        lib.fill_bytes(self.address, ffi.from_buffer(pattern), len(pattern), self._step)
+
+    def pieces(self) -> Iterator[tuple[int, int]]:
+        """Where each write begins, and its bytes."""
+        for done in range(0, self._size, self._step):
+            yield done, min(self._step, self._size - done)
+
+
+def on_host(*buffers: Buffer) -> dict[str, object]:
+    """Said of a command that no board has anything to do with: its buffers are in the host's memory."""
+    return {"on_host": True} if all(buffer.owner.on_host for buffer in buffers) else {}

@@ -12,7 +12,7 @@ from functools import singledispatchmethod
 from weakref import WeakKeyDictionary
 
 from fpgart import opencl as cl
-from fpgart.board.description import AllocationType
+from fpgart.board.global_memory import AllocationType
 from fpgart.board.timing import Access
 from fpgart.runtime.commands.launch import SPLIT_KERNELS, LaunchKernel
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
@@ -24,11 +24,11 @@ from fpgart.runtime.commands.transfers import (
     FillBuffer,
     ReadBuffer,
     ReadRect,
+    RectTransfer,
     WriteBuffer,
     WriteRect,
-    pieces,
 )
-from fpgart.runtime.commands.usm import Place, UsmCopy, UsmFill
+from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.usm import UsmAllocation
@@ -154,9 +154,9 @@ class Planner:
         return self._out(operation.buffer, operation.offset, *self._rows(operation))
 
     @staticmethod
-    def _rows(operation: WriteRect) -> tuple[int, int]:
+    def _rows(operation: RectTransfer) -> tuple[int, int]:
         """Bytes of a contiguous piece, and how many there are."""
-        parts = list(pieces(operation.region, operation.box, operation.host_box))
+        parts = list(operation.pieces())
         return parts[0][2], len(parts)
 
     @steps.register
@@ -200,9 +200,8 @@ class Planner:
 
     @steps.register
     def _migrate(self, operation: Migration) -> list[Step]:
-        return [
-            step for buffer, target in operation.moves for step in self._move(buffer, Spot.of(target), operation.keep)
-        ]
+        moves = [(buffer, Spot.of(target)) for buffer, target in operation.moves]
+        return [step for buffer, spot in moves for step in self._move(buffer, spot, operation.keep)]
 
     @steps.register
     def _migrate_to_host(self, operation: MigrateToHost) -> list[Step]:
@@ -218,12 +217,11 @@ class Planner:
 
     @steps.register
     def _usm_copy(self, operation: UsmCopy) -> list[Step]:
-        target, source = operation.places
-        return _between(_spot_of_place(source), _spot_of_place(target), operation.size)
+        return _between(_spot_of_pointer(operation.source), _spot_of_pointer(operation.target), operation.size)
 
     @steps.register
     def _usm_fill(self, operation: UsmFill) -> list[Step]:
-        spot = _spot_of_place(operation.places[0])
+        spot = _spot_of_pointer(operation.target)
         return [
             step
             for offset, size, count in _chunks(operation.size)
@@ -324,9 +322,9 @@ def _between(source: Spot | None, target: Spot | None, size: int, count: int = 1
     return [] if source is None and target is None else [Movement(source, target, size, count)]
 
 
-def _spot_of_place(place: Place) -> Spot | None:
-    block = place.block
-    return None if block is None else Spot(block.device, block.memory, place.board_address)
+def _spot_of_pointer(pointer: UsmPointer) -> Spot | None:
+    block = pointer.block
+    return None if block is None else Spot(block.device, block.memory, pointer.board_address)
 
 
 def _access_of(allocation: UsmAllocation, device: Device) -> Access:

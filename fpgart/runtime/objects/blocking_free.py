@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 from fpgart.notices import NOTICES
-from fpgart.runtime.commands.usm import UsmTransfer
+from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.memory.usm import UsmAllocation, free
-from fpgart.runtime.memory.usm_use import UsmUse
 from fpgart.runtime.objects.context import Context
 
 
-def uses(operation: object, allocation: UsmAllocation) -> bool:
+def uses(operation: DeviceOperation | None, allocation: UsmAllocation) -> bool:
     """Whether a command that has not ended may touch an allocation."""
-    transfer = getattr(operation, "transfer", operation)
-    if isinstance(transfer, UsmTransfer):
-        return allocation in transfer.allocations
-    use = getattr(getattr(operation, "launch", operation), "usm", None)
-    return isinstance(use, UsmUse) and use.may_touch(allocation)
+    if operation is None:
+        return False
+    if operation.launch is not None:
+        return operation.launch.usm is not None and operation.launch.usm.may_touch(allocation)
+    return any(access.allocation is allocation for access in operation.accesses())
 
 
 def blocking_free(context: Context, pointer: int) -> None:
@@ -24,7 +23,7 @@ def blocking_free(context: Context, pointer: int) -> None:
     allocation = context.usm.at(pointer)
     if allocation is not None:
         for event in context.scheduler.unfinished(context.all_queues()):
-            if uses(event.operation, allocation):
+            if uses(operation_of(event), allocation):
                 context.scheduler.wait(event)
                 for listener in NOTICES.end_observed:
                     listener(event)

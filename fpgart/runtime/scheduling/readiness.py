@@ -370,6 +370,7 @@ class Unclaimable:
     name = "host"
     needs_thread = False
     short_launch: Launch | None = None
+    launch = None
     direction = Direction.NONE
 
     def __init__(self, operation: Operation, error: BaseException) -> None:
@@ -393,3 +394,10 @@ class Unclaimable:
 
     def abandon(self) -> None:
         self._operation.abandon()
+
+    def accesses(self) -> tuple[()]:
+        """Nothing, which is also what it does."""
+        return ()
+
+    def describe(self) -> dict[str, object]:
+        return {}
