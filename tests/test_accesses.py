@@ -8,7 +8,8 @@ import pytest
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.runtime.commands.access import Access, Accesses, Mode, joined, whole
+from fpgart.runtime.commands.access import Accesses, AccessMode, joined, whole
+from fpgart.runtime.commands.access import MemoryAccess as Access
 from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
@@ -22,7 +23,7 @@ from fpgart.runtime.objects.blocking_free import uses
 Boards = Callable[..., Machine]
 SIZE = 4096
 HOST = 1 << 40
-READ, WRITE, MOVE, REACH = Mode
+READ, WRITE, MOVE, REACH = AccessMode
 BOX = Box((8, 1, 0), 64, 64 * 4)
 HOST_BOX = Box((0, 0, 0), 16, 32)
 ROWS = ((72, 88), (136, 152))
@@ -33,7 +34,7 @@ def nothing(*addresses: int) -> None:
     """A kernel."""
 
 
-def to_host(mode: Mode, begin: int = HOST, end: int = HOST + 8) -> Access:
+def to_host(mode: AccessMode, begin: int = HOST, end: int = HOST + 8) -> Access:
     return Access(mode, ((begin, end),))
 
 
@@ -57,7 +58,10 @@ def test_a_copy_reads_one_buffer_and_writes_the_other_piece_by_piece(boards: Boa
     machine = boards("a10_ref")
     source, target = machine.buffer(SIZE), machine.buffer(SIZE)
     copy = CopyBuffer(machine.device, source, target, [(0, 32, 8), (8, 64, 8)])
-    assert copy.accesses() == (Access(READ, ((0, 16),), source), Access(WRITE, ((32, 40), (64, 72)), target))
+    assert copy.accesses() == (
+        Access(READ, ((0, 16),), source),
+        Access(WRITE, ((32, 40), (64, 72)), target),
+    )
 
 
 def test_a_fill_touches_no_memory_that_the_host_gave(boards: Boards) -> None:
@@ -75,13 +79,13 @@ def test_a_fill_touches_no_memory_that_the_host_gave(boards: Boards) -> None:
     ],
 )
 def test_mappings_touch_what_they_move(
-    boards: Boards, flags: int, map_modes: tuple[Mode, ...], unmap_modes: tuple[Mode, ...]
+    boards: Boards, flags: int, map_modes: tuple[AccessMode, ...], unmap_modes: tuple[AccessMode, ...]
 ) -> None:
     machine = boards("a10_ref")
     buffer = machine.buffer(SIZE)
     mapped, unmapped = (kind(machine.device, buffer, HOST, (8, 16, flags)) for kind in (MapBuffer, UnmapBuffer))
 
-    def both(modes: tuple[Mode, ...]) -> Accesses:
+    def both(modes: tuple[AccessMode, ...]) -> Accesses:
         sides = Access(READ, ((8, 24),), buffer), Access(READ, ((HOST, HOST + 16),), mapped=True)
         return tuple(
             Access(mode, side.ranges, side.buffer, mapped=side.mapped) for mode, side in zip(modes, sides, strict=False)

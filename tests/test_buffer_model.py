@@ -207,7 +207,7 @@ class BufferMachine(RuleBasedStateMachine):
         watcher = self.machine.watcher
         live = set(map(id, watcher.reserved)) - set(map(id, watcher.freed))
         taken = sorted(
-            (block.device.id, block.address, block.region.size) for block in watcher.reserved if id(block) in live
+            (block.device.id, block.address, block.range.size) for block in watcher.reserved if id(block) in live
         )
         for (device, address, size), (next_device, next_address, _) in itertools.pairwise(taken):
             assert device != next_device or address + size <= next_address

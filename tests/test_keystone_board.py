@@ -262,7 +262,7 @@ def test_a_program_is_a_reserved_block_until_nobody_has_it(boards: Boards) -> No
     kernel = machine.kernel(nothing, source="a" * KIB)
     identity = kernel.program.identity
     machine.run(kernel)
-    assert [(block.program, block.memory, block.region.size) for block in machine.watcher.reserved] == [
+    assert [(block.program, block.memory, block.range.size) for block in machine.watcher.reserved] == [
         (identity, FIXED, KIB)
     ]
     del kernel

@@ -144,7 +144,7 @@ def test_an_operation_whose_wait_list_failed_is_abandoned_once_and_without_the_l
 
 def test_a_claim_is_never_taken_by_a_broken_operation(machine: Machine) -> None:
     """What stands in for it keeps nothing busy."""
-    from fpgart.runtime.scheduling.readiness import Unclaimable
+    from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
     stand_in = Unclaimable(HostWork(machine.device, lambda: None), MemoryError())
     assert stand_in.claim() is Claim.TAKEN

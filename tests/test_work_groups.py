@@ -14,7 +14,8 @@ from fpgart.engine.call_graph import names_used
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
 from fpgart.runtime.programs.kernel import Kernel
-from fpgart.runtime.programs.program import Program, link
+from fpgart.runtime.programs.linking import link
+from fpgart.runtime.programs.program import Program
 from fpgart.runtime.programs.work_groups import bound_to_groups, largest_group, smaller_group
 
 FREE = {

@@ -29,7 +29,7 @@ from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
-from fpgart.runtime.programs.work_groups import fits_engine, largest_group
+from fpgart.runtime.programs.work_groups import fits_engine, largest_group, takes_uneven_groups
 
 SIZE_MAX = (1 << 64) - 1
 ONES, ZEROS = (1, 1, 1), (0, 0, 0)
@@ -55,7 +55,7 @@ def check_local(device: Device, kernel: Kernel, sizes: tuple[int, ...], local: t
     for index, size in enumerate(local):
         if not size:
             raise InvalidWorkGroupSize(f"the local size in dimension {index} is 0")
-        if sizes[index] % size and not (admits_uneven_groups(device) and kernel.program.admits_uneven_groups(device)):
+        if sizes[index] % size and not (admits_uneven_groups(device) and takes_uneven_groups(kernel.program, device)):
             raise InvalidWorkGroupSize(
                 f"global size {sizes[index]} is no multiple of local size {size} in dimension {index}"
             )

@@ -11,7 +11,7 @@ from fpgart import opencl as cl
 from fpgart.check.words import allocation_maker, allocation_name, buffer_maker, buffer_name
 from fpgart.engine.interface import ArgumentInterface
 from fpgart.engine.opencl_c import Use, argument_uses
-from fpgart.runtime.commands import access as commands
+from fpgart.runtime.commands.access import AccessMode, MemoryAccess
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation
 from fpgart.runtime.memory.buffer import Buffer
@@ -99,10 +99,10 @@ def accesses(operation: DeviceOperation | None) -> list[Access]:
     return [access for access in found if access is not None]
 
 
-def _conflicting(operation: DeviceOperation, access: commands.Access) -> Access | None:
+def _conflicting(operation: DeviceOperation, access: MemoryAccess) -> Access | None:
     """None for what cannot conflict: what is moved, mappings, what a kernel reaches in memory of the host."""
     is_argument = access.argument >= 0
-    mode = Mode(int(access.mode & (commands.Mode.READ | commands.Mode.WRITE)))
+    mode = Mode(int(access.mode & (AccessMode.READ | AccessMode.WRITE)))
     if is_argument and operation.launch is not None:
         mode = _mode(operation.launch.kernel, access.argument, access.buffer.flags if access.buffer is not None else 0)
     if not mode:

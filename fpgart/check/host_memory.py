@@ -18,7 +18,7 @@ from fpgart.check.accesses import Interval
 from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_name, command
-from fpgart.runtime.commands.access import Access, Mode
+from fpgart.runtime.commands.access import AccessMode, MemoryAccess
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
@@ -135,11 +135,11 @@ def _lent_by(event: Event, operation: DeviceOperation) -> _Lent | None:
     partner = next((each for each in touched if not each.on_host), None)
     for access in touched:
         if access.is_given and partner is not None and _is_plain(context, access.ranges[0][0]):
-            return _Lent(access.ranges, 0, bool(access.mode & Mode.READ), command(event), _name_of(partner))
+            return _Lent(access.ranges, 0, bool(access.mode & AccessMode.READ), command(event), _name_of(partner))
     return None
 
 
-def _name_of(access: Access) -> str:
+def _name_of(access: MemoryAccess) -> str:
     if access.buffer is not None:
         return buffer_name(access.buffer)
     assert access.allocation is not None
@@ -153,7 +153,7 @@ def _is_plain(context: Context, pointer: int) -> bool:
 def _written_by(operation: DeviceOperation) -> Iterator[Interval]:
     """The host memory that a transfer has written to."""
     for access in operation.accesses() if operation.launch is None else ():
-        if not access.mode & Mode.WRITE:
+        if not access.mode & AccessMode.WRITE:
             continue
         begin = 0
         if access.buffer is not None:

@@ -53,10 +53,10 @@ class KernelCheck:
 
     def block_reserved(self, block: Block) -> None:
         if not block.device.board.unified_memory:  # there hosts write without the MMD
-            self.contents.reserved(block.pointer, block.region.size)
+            self.contents.reserved(block.pointer, block.range.size)
 
     def block_freed(self, block: Block) -> None:
-        self.contents.wrote(block.pointer, block.region.size)
+        self.contents.wrote(block.pointer, block.range.size)
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         launch = running_kernel(operation)
@@ -93,7 +93,7 @@ def _is_elsewhere(misuse: Misuse) -> bool:
 def _allocation_at(launch: LaunchKernel, address: int) -> bool:
     """Whether there is an allocation of the host, or memory of a board that is taken."""
     context = launch.kernel.context
-    places = [(block.pointer, block.region.size) for device in context.devices for block in device.blocks()]
+    places = [(block.pointer, block.range.size) for device in context.devices for block in device.blocks()]
     places += [(allocation.address, allocation.size) for allocation in context.usm.all()]
     places += [(shared.pointer, shared.size) for shared in context.svm.all()]
     return any(begin <= address < begin + size for begin, size in places)

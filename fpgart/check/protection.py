@@ -67,14 +67,14 @@ class Protection:
     # The table
 
     def block_reserved(self, block: Block) -> None:
-        if not isinstance(block.region, guarded.GuardedRegion):
+        if not isinstance(block.range, guarded.GuardedRange):
             first = block.pointer // guarded.PAGE * guarded.PAGE
-            last = round_up(block.pointer + block.region.size, guarded.PAGE)
+            last = round_up(block.pointer + block.range.size, guarded.PAGE)
             lib.faults_open(first, last)
             return
-        begin, end = block.pointer, block.pointer + block.region.size
+        begin, end = block.pointer, block.pointer + block.range.size
         first, last = begin // guarded.PAGE * guarded.PAGE, round_up(end, guarded.PAGE)
-        name = f"buffer {block.owner} of {in_words(block.region.size)}"
+        name = f"buffer {block.owner} of {in_words(block.range.size)}"
         watched = _Watched(-1, first, begin, end, last, guarded.BUFFERS, name, "clCreateBuffer")
         with self._lock:
             self._forget_gone(first, last)

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from fpgart._native import lib
 from fpgart.check.accesses import HOST, Access, Key, Mode, Part, accesses, part_of
 from fpgart.check.findings import Finding, Findings
-from fpgart.check.happens_before import Command, Order
+from fpgart.check.happens_before import ClockedCommand, Order
 from fpgart.check.words import command, span
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
 from fpgart.runtime.memory.usm import UsmAllocation
@@ -34,7 +34,7 @@ ANY_WRITE = Mode.WRITE | Mode.MAYBE_WRITE
 class _Done:
     """An access of a command that has its place in the order."""
 
-    command: Command
+    command: ClockedCommand
     access: Access
     part: Part | None
 
@@ -43,7 +43,7 @@ class _Done:
 class _Pending:
     """What is known of a command until it has ended: what it touches, and sums of what it may write."""
 
-    command: Command
+    command: ClockedCommand
     accesses: list[Access]
     part: Part | None
     sums: dict[int, tuple[int, int, int]]
@@ -57,7 +57,7 @@ class Races:
         self._order = Order()
         self._lock = threading.RLock()  # a collection under it may run destructors of the host that call in
         self._pending: WeakKeyDictionary[Event, _Pending] = WeakKeyDictionary()
-        self._of_command: WeakKeyDictionary[Command, _Pending] = WeakKeyDictionary()
+        self._of_command: WeakKeyDictionary[ClockedCommand, _Pending] = WeakKeyDictionary()
         self._done: dict[Key, list[_Done]] = {}
 
     def finish(self) -> None:
@@ -127,7 +127,7 @@ class Races:
 
     # Comparing, with the lock held
 
-    def _compare_all(self, settled: list[Command], found: list[Finding]) -> None:
+    def _compare_all(self, settled: list[ClockedCommand], found: list[Finding]) -> None:
         for made in settled:
             pending = self._of_command.pop(made, None)
             for access in pending.accesses if pending is not None else ():

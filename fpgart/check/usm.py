@@ -15,7 +15,7 @@ from weakref import WeakSet
 from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
-from fpgart.runtime.commands.access import Access, Mode
+from fpgart.runtime.commands.access import AccessMode, MemoryAccess
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import operation_of
 from fpgart.runtime.memory.device import Device
@@ -159,11 +159,11 @@ class Usm:
                 )
             )
 
-    def _check_host_pointer(self, event: Event, access: Access) -> None:
+    def _check_host_pointer(self, event: Event, access: MemoryAccess) -> None:
         allocation = context_of(event).usm.find(access.ranges[0][0])
         if allocation is not None and allocation.kind is Kind.DEVICE:
             user = command(event)
-            side = "destination" if access.mode & Mode.WRITE else "source"
+            side = "destination" if access.mode & AccessMode.WRITE else "source"
             self._report(
                 "device memory as host memory",
                 allocation,
@@ -172,7 +172,7 @@ class Usm:
                 "use clEnqueueMemcpyINTEL for device allocations, or give a pointer to host memory",
             )
 
-    def _check_argument(self, event: Event, launch: LaunchKernel, access: Access) -> None:
+    def _check_argument(self, event: Event, launch: LaunchKernel, access: MemoryAccess) -> None:
         pointer = access.ranges[0][0]
         if context_of(event).svm.find(pointer) is None and self._graves.find(pointer) is None:
             user = command(event)

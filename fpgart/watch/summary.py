@@ -39,7 +39,7 @@ class Summary:
         device = block.device
         place = f"{device.memories.name_of(block.memory)}, {banks_in_words(*block.banks)}"
         life = _Life(
-            device, f"buffer {block.owner} of {in_words(block.region.size)} at {block.device_address:#x} ({place})"
+            device, f"buffer {block.owner} of {in_words(block.range.size)} at {block.device_address:#x} ({place})"
         )
         self._lives.append(life)
         self._live[id(block)] = life

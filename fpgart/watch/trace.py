@@ -55,7 +55,7 @@ from fpgart.watch.words import COMMANDS, banks_in_words
 
 if TYPE_CHECKING:
     from fpgart.runtime.model.board_clock import StepTime
-    from fpgart.runtime.model.simulated_clock import Command
+    from fpgart.runtime.model.simulated_clock import ModelledCommand
 
 HOST = 1
 FIRST_DEVICE = 2
@@ -96,7 +96,7 @@ class Blocks:
             if index < 0:
                 return 0
             block = self._blocks[self._begins[index]]
-        return block.owner if address < block.address + block.region.size else 0
+        return block.owner if address < block.address + block.range.size else 0
 
 
 def open_unshared(path: str, run: str) -> tuple[int, str]:
@@ -330,7 +330,7 @@ class Trace:
             "bank": first,
             "address": hex(block.device_address),
             "board_address": hex(block.address),
-            "size": block.region.size,
+            "size": block.range.size,
             "buffer": block.owner,
         }
         return (
@@ -433,7 +433,7 @@ class Trace:
 
     # The simulated clock
 
-    def modelled(self, event: Event, command: Command, steps: list[StepTime]) -> None:
+    def modelled(self, event: Event, command: ModelledCommand, steps: list[StepTime]) -> None:
         for step in steps:
             args = self._place(event, step.device, 0)
             del args["operation"]

@@ -19,7 +19,7 @@ from fpgart.board.keystone.addresses import (
     round_up,
 )
 from fpgart.board.keystone.mpax import Need, Plan, largest_region, plan
-from fpgart.board.memory_system import Region, Showing, ShownRegion, Window
+from fpgart.board.memory_system import MemoryRange, Showing, ShownRegion, Window
 
 SMALL = 16 << 10
 """Buffers up to this size are in a fixed heap while they fit."""
@@ -69,11 +69,11 @@ class KeystoneHeaps:
         self.mapped = range(len(fixed), len(fixed) + len(mapped))
         self._most_aligned = max(GRANULARITY, largest_region(partition.destinations))
 
-    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         with self._lock:
             return self._first([memory] if memory is not None else self._heaps_for(size), size)
 
-    def allocate_program(self, size: int) -> Region | None:
+    def allocate_program(self, size: int) -> MemoryRange | None:
         """Claim memory for a program's code, which has to stay where it is; None when there is no room."""
         with self._lock:
             return self._first(self.fixed, size)
@@ -98,7 +98,7 @@ class KeystoneHeaps:
     def _at_boot(address: int) -> DspAddress:
         return DspAddress(address) if MSMC.begin <= address < MSMC.end else dsp_at_boot(address)
 
-    def free(self, region: Region) -> None:
+    def free(self, region: MemoryRange) -> None:
         with self._lock:
             self._heaps[region.memory].free(region.address, region.size)
 
@@ -113,7 +113,7 @@ class KeystoneHeaps:
     def name_of(self, memory: int) -> str:
         return self._names[memory]
 
-    def banks_of(self, region: Region) -> tuple[int, int]:
+    def banks_of(self, region: MemoryRange) -> tuple[int, int]:
         return 1, 1
 
     def default_memory(self, size: int) -> int | None:
@@ -164,11 +164,11 @@ class KeystoneHeaps:
             return [*self.fixed, *self.mapped]
         return [*self.mapped]
 
-    def _first(self, heaps: range | list[int], size: int) -> Region | None:
+    def _first(self, heaps: range | list[int], size: int) -> MemoryRange | None:
         for index in heaps:
             address = self._heaps[index].allocate_aligned(size, self._alignment(index, size))
             if address is not None:
-                return Region(index, address, size)
+                return MemoryRange(index, address, size)
         return None
 
     def _alignment(self, memory: int, size: int) -> int:

@@ -15,7 +15,7 @@ Range = tuple[int, int]
 """Begin and end (one past the last byte)."""
 
 
-class Mode(enum.IntFlag):
+class AccessMode(enum.IntFlag):
     """What is done with the bytes. For a kernel it is what it may do: its source can say more."""
 
     READ = 1
@@ -27,7 +27,7 @@ class Mode(enum.IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class MemoryAccess:
     """What an operation does with a buffer, with an allocation of unified shared memory, or with memory of the host.
 
     One of `buffer` and `allocation` is set, or neither for memory of the host. `ranges` are in order and apart; they
@@ -36,7 +36,7 @@ class Access:
     far as that is known before. `mapped`: memory of the host in which it sees a region of a buffer that it has mapped.
     """
 
-    mode: Mode
+    mode: AccessMode
     ranges: tuple[Range, ...]
     buffer: Buffer | None = None
     allocation: UsmAllocation | None = None
@@ -64,12 +64,12 @@ class Access:
         return begin, begin + self.buffer.size
 
 
-Accesses = tuple[Access, ...]
+Accesses = tuple[MemoryAccess, ...]
 
 
-def whole(mode: Mode, buffer: Buffer) -> Access:
+def whole(mode: AccessMode, buffer: Buffer) -> MemoryAccess:
     """An access to all of a buffer."""
-    return Access(mode, ((0, buffer.size),), buffer=buffer)
+    return MemoryAccess(mode, ((0, buffer.size),), buffer=buffer)
 
 
 def joined(ranges: Iterable[Range]) -> Iterator[Range]:

@@ -9,7 +9,7 @@ from fpgart import opencl as cl
 from fpgart.board.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
 from fpgart.board.memory_system import Showing
 from fpgart.engine.interface import LOCAL, NOWHERE, POINTER, Reach
-from fpgart.runtime.commands.access import Access, Accesses, Mode
+from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.usm import Kind, UsmAllocation
@@ -18,7 +18,7 @@ from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
 from fpgart.runtime.programs.program import Program
 
 KERNEL_ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
-READ_WRITE = Mode.READ | Mode.WRITE
+READ_WRITE = AccessMode.READ | AccessMode.WRITE
 
 
 class Invocation:
@@ -124,21 +124,21 @@ class Invocation:
         """What the kernel may do with its arguments, and where it may get by pointers in memory."""
         buffers, on_host = dict(self.buffers), dict(self.on_host)
         blocks: dict[int, Block] = dict(zip(buffers, self.places, strict=False))
-        found: list[Access] = []
+        found: list[MemoryAccess] = []
         given: set[int] = set()
         for index, (kind, _, value) in enumerate(self.arguments):
             buffer = buffers.get(index) or on_host.get(index)
             if buffer is not None:
-                found.append(Access(READ_WRITE, ((0, buffer.size),), buffer, None, index, blocks.get(index)))
+                found.append(MemoryAccess(READ_WRITE, ((0, buffer.size),), buffer, None, index, blocks.get(index)))
             elif kind == POINTER and isinstance(value, int) and self.kernel.interface.arguments[index].pipe is None:
                 allocation = self._given_allocation(value)
                 if allocation is None:
-                    found.append(Access(READ_WRITE, ((value, value + 1),), argument=index))
+                    found.append(MemoryAccess(READ_WRITE, ((value, value + 1),), argument=index))
                 else:
                     given.add(allocation.number)
                     found.append(_to_allocation(READ_WRITE, allocation, index))
         allocations = self.usm.allocations if self.usm is not None else ()
-        return *found, *(_to_allocation(Mode.REACH, each) for each in allocations if each.number not in given)
+        return *found, *(_to_allocation(AccessMode.REACH, each) for each in allocations if each.number not in given)
 
     def _given_allocation(self, address: int) -> UsmAllocation | None:
         """The allocation that an argument points into."""
@@ -166,8 +166,8 @@ class Invocation:
         return facts
 
 
-def _to_allocation(mode: Mode, allocation: UsmAllocation, argument: int = -1) -> Access:
-    return Access(mode, ((0, allocation.size),), None, allocation, argument, allocation.block)
+def _to_allocation(mode: AccessMode, allocation: UsmAllocation, argument: int = -1) -> MemoryAccess:
+    return MemoryAccess(mode, ((0, allocation.size),), None, allocation, argument, allocation.block)
 
 
 def describe_regions(showing: Showing) -> list[dict[str, object]]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from fpgart import opencl as cl
-from fpgart.runtime.commands.access import Access, Accesses, Mode
+from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
 from fpgart.runtime.commands.transfers import BufferTransfer
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.memory.device import Device
@@ -24,10 +24,10 @@ class MappingTransfer(BufferTransfer):
         self.pointer = pointer
         self.flags = region[2]
 
-    def accesses_as(self, buffer: Mode, host: Mode) -> Accesses:
+    def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
         """What it does with both sides, where it moves bytes."""
-        mapping = Access(host, ((self.pointer, self.pointer + self.size),), mapped=True)
-        return Access(buffer, (self.span(),), buffer=self.buffer), mapping
+        mapping = MemoryAccess(host, ((self.pointer, self.pointer + self.size),), mapped=True)
+        return MemoryAccess(buffer, (self.span(),), buffer=self.buffer), mapping
 
     def describe(self) -> dict[str, object]:
         return super().describe() | {"flags": "|".join(word for flag, word in FLAGS.items() if self.flags & flag)}
@@ -51,7 +51,11 @@ class MapBuffer(MappingTransfer):
         self.buffer.void_mapping(self.pointer, (self.offset, self.size, self.flags))
 
     def accesses(self) -> Accesses:
-        return () if self.flags & cl.CL_MAP_WRITE_INVALIDATE_REGION else self.accesses_as(Mode.READ, Mode.WRITE)
+        return (
+            ()
+            if self.flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
+            else self.accesses_as(AccessMode.READ, AccessMode.WRITE)
+        )
 
 
 class UnmapBuffer(MappingTransfer):
@@ -64,4 +68,4 @@ class UnmapBuffer(MappingTransfer):
         self.buffer.map_out(self.pointer, (self.offset, self.size, self.flags))
 
     def accesses(self) -> Accesses:
-        return self.accesses_as(Mode.WRITE, Mode.READ) if self.flags & HOST_WRITES else ()
+        return self.accesses_as(AccessMode.WRITE, AccessMode.READ) if self.flags & HOST_WRITES else ()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fpgart.runtime.commands.access import Accesses, Mode, whole
+from fpgart.runtime.commands.access import Accesses, AccessMode, whole
 from fpgart.runtime.commands.transfers import Transfer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
@@ -44,7 +44,7 @@ class MoveToBlocks(Transfer):
         return super().claim()
 
     def accesses(self) -> Accesses:
-        return tuple(whole(Mode.MOVE, buffer.owner) for buffer, _ in self.moves)
+        return tuple(whole(AccessMode.MOVE, buffer.owner) for buffer, _ in self.moves)
 
 
 class Migration(MoveToBlocks):
@@ -122,4 +122,4 @@ class MigrateToHost(Transfer):
             buffer.migrate_to_host(self.reason, keep=self.keep)
 
     def accesses(self) -> Accesses:
-        return tuple(whole(Mode.MOVE, buffer.owner) for buffer in self.buffers)
+        return tuple(whole(AccessMode.MOVE, buffer.owner) for buffer in self.buffers)

@@ -85,8 +85,8 @@ def save(device: Device) -> list[tuple[Block, HostStore]]:
     """A copy of every block of the device, in the host's memory. Raises OutOfHostMemory, BoardError."""
     saved = []
     for block in device.blocks():
-        store = HostStore(block.region.size)
-        device.mmd.read(block.address, store.address, block.region.size)
+        store = HostStore(block.range.size)
+        device.mmd.read(block.address, store.address, block.range.size)
         saved.append((block, store))
     return saved
 
@@ -96,7 +96,7 @@ def restore(saved: list[tuple[Block, HostStore]]) -> None:
     words = ""
     for block, store in saved:
         try:
-            block.device.mmd.write(store.address, block.address, block.region.size)
+            block.device.mmd.write(store.address, block.address, block.range.size)
         except BoardError as error:
             words = words or str(error)
     if words:

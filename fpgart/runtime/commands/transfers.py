@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fpgart._native import ffi, lib
-from fpgart.runtime.commands.access import Access, Accesses, Mode, Range, joined
+from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess, Range, joined
 from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
@@ -116,10 +116,10 @@ class LinearTransfer(BufferTransfer):
         self.size = size
         self.host = host
 
-    def accesses_as(self, buffer: Mode, host: Mode) -> Accesses:
+    def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
         """What it does with both sides."""
-        given = Access(host, ((self.host, self.host + self.size),))
-        return Access(buffer, (self.span(),), buffer=self.buffer), given
+        given = MemoryAccess(host, ((self.host, self.host + self.size),))
+        return MemoryAccess(buffer, (self.span(),), buffer=self.buffer), given
 
 
 class WriteBuffer(LinearTransfer):
@@ -132,7 +132,7 @@ class WriteBuffer(LinearTransfer):
         self.buffer.write_from(self.host, self.offset, self.size)
 
     def accesses(self) -> Accesses:
-        return self.accesses_as(Mode.WRITE, Mode.READ)
+        return self.accesses_as(AccessMode.WRITE, AccessMode.READ)
 
 
 class ReadBuffer(LinearTransfer):
@@ -145,7 +145,7 @@ class ReadBuffer(LinearTransfer):
         self.buffer.read_into(self.host, self.offset, self.size)
 
     def accesses(self) -> Accesses:
-        return self.accesses_as(Mode.READ, Mode.WRITE)
+        return self.accesses_as(AccessMode.READ, AccessMode.WRITE)
 
 
 class RectTransfer(BufferTransfer):
@@ -167,12 +167,12 @@ class RectTransfer(BufferTransfer):
         for offset, host_offset, size in pieces(self.region, self.box, self.host_box):
             yield offset, self.host + host_offset, size
 
-    def accesses_as(self, buffer: Mode, host: Mode) -> Accesses:
+    def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
         """What it does with the rows of both sides."""
         parts = list(self.pieces())
         rows = tuple(joined((offset, offset + size) for offset, _, size in parts))
         host_rows = tuple(joined((address, address + size) for _, address, size in parts))
-        return Access(buffer, rows, buffer=self.buffer), Access(host, host_rows)
+        return MemoryAccess(buffer, rows, buffer=self.buffer), MemoryAccess(host, host_rows)
 
 
 class WriteRect(RectTransfer):
@@ -186,7 +186,7 @@ class WriteRect(RectTransfer):
             self.buffer.write_from(address, offset, size)
 
     def accesses(self) -> Accesses:
-        return self.accesses_as(Mode.WRITE, Mode.READ)
+        return self.accesses_as(AccessMode.WRITE, AccessMode.READ)
 
 
 class ReadRect(RectTransfer):
@@ -200,7 +200,7 @@ class ReadRect(RectTransfer):
             self.buffer.read_into(address, offset, size)
 
     def accesses(self) -> Accesses:
-        return self.accesses_as(Mode.READ, Mode.WRITE)
+        return self.accesses_as(AccessMode.READ, AccessMode.WRITE)
 
 
 class FillBuffer(BufferTransfer):
@@ -219,7 +219,7 @@ class FillBuffer(BufferTransfer):
             self.buffer.write_from(filled.address, self.offset + done, size)
 
     def accesses(self) -> Accesses:
-        return (Access(Mode.WRITE, (self.span(),), buffer=self.buffer),)
+        return (MemoryAccess(AccessMode.WRITE, (self.span(),), buffer=self.buffer),)
 
 
 class CopyBuffer(Transfer):
@@ -247,8 +247,8 @@ class CopyBuffer(Transfer):
         source = tuple(joined((offset, offset + size) for offset, _, size in self.parts))
         target = tuple(joined((offset, offset + size) for _, offset, size in self.parts))
         return (
-            Access(Mode.READ, source, buffer=self.source),
-            Access(Mode.WRITE, target, buffer=self.destination),
+            MemoryAccess(AccessMode.READ, source, buffer=self.source),
+            MemoryAccess(AccessMode.WRITE, target, buffer=self.destination),
         )
 
     def describe(self) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fpgart._native import ffi, lib
 from fpgart.errors import InvalidValue
-from fpgart.runtime.commands.access import Access, Accesses, Mode
+from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.transfers import Filling, Transfer
 from fpgart.runtime.memory.block_copy import copy_block
@@ -38,12 +38,12 @@ class UsmPointer:
         assert self.allocation is not None
         return self.allocation.board_address(self.address)
 
-    def access(self, mode: Mode, size: int) -> Access:
+    def access(self, mode: AccessMode, size: int) -> MemoryAccess:
         """What a command does with `size` bytes from here on."""
         if self.allocation is None:
-            return Access(mode, ((self.address, self.address + size),))
+            return MemoryAccess(mode, ((self.address, self.address + size),))
         offset = self.address - self.allocation.pointer
-        return Access(mode, ((offset, offset + size),), allocation=self.allocation, block=self.block)
+        return MemoryAccess(mode, ((offset, offset + size),), allocation=self.allocation, block=self.block)
 
     def settle_on_host(self, size: int, reason: str) -> None:
         """Who copies or fills shared memory is the host, or the board's DMA in the host's memory."""
@@ -93,7 +93,7 @@ class UsmCopy(Transfer):
             lib.copy_bytes(target.address, source.address, size)
 
     def accesses(self) -> Accesses:
-        return self.target.access(Mode.WRITE, self.size), self.source.access(Mode.READ, self.size)
+        return self.target.access(AccessMode.WRITE, self.size), self.source.access(AccessMode.READ, self.size)
 
     def describe(self) -> dict[str, object]:
         facts: dict[str, object] = {"size": self.size}
@@ -127,7 +127,7 @@ class UsmFill(Transfer):
             block.device.mmd.write(filled.address, target.board_address + done, size)
 
     def accesses(self) -> Accesses:
-        return (self.target.access(Mode.WRITE, self.size),)
+        return (self.target.access(AccessMode.WRITE, self.size),)
 
     def describe(self) -> dict[str, object]:
         facts: dict[str, object] = {"size": self.size}

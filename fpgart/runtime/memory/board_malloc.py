@@ -47,4 +47,4 @@ class BoardMalloc:
         if not self._blocks:
             return False
         with self._lock:
-            return any(begin <= address < begin + block.region.size for begin, block in self._blocks.items())
+            return any(begin <= address < begin + block.range.size for begin, block in self._blocks.items())

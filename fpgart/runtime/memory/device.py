@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
-from fpgart.board.memory_system import MemorySystem, Region
+from fpgart.board.memory_system import MemoryRange, MemorySystem
 from fpgart.board.mmd import SHARED_VIRTUAL_MEMORY, BoardError, Capability, Info, Mmd, OfflineInfo
 from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
@@ -78,12 +78,12 @@ class Block:
     `mapped` counts the host's mappings of it, where the board's memory is the host's own.
     """
 
-    __slots__ = ("device", "mapped", "owner", "pointer", "program", "region", "running", "users")
+    __slots__ = ("device", "mapped", "owner", "pointer", "program", "range", "running", "users")
 
-    def __init__(self, device: Device, region: Region, owner: int) -> None:
+    def __init__(self, device: Device, range: MemoryRange, owner: int) -> None:
         self.device = device
-        self.region = region
-        self.pointer = device.mmd.aperture(region.address)
+        self.range = range
+        self.pointer = device.mmd.aperture(range.address)
         """Where the board's memory at the block's begin appears in this process."""
         self.owner = owner
         self.program = ""
@@ -95,20 +95,20 @@ class Block:
     @property
     def address(self) -> int:
         """Where it begins in the board's memory map."""
-        return self.region.address
+        return self.range.address
 
     @property
     def memory(self) -> int:
-        return self.region.memory
+        return self.range.memory
 
     @property
     def device_address(self) -> DeviceAddress:
-        return DeviceAddress.of(self.device.id, self.region.address)
+        return DeviceAddress.of(self.device.id, self.range.address)
 
     @property
     def banks(self) -> tuple[int, int]:
         """The numbers of the banks, from 1, where it begins and ends; twice the first where they are interleaved."""
-        first, last = self.device.memories.banks_of(self.region)
+        first, last = self.device.memories.banks_of(self.range)
         return first, first if self.device.interleaving[self.memory] else last
 
     def release(self) -> None:
@@ -239,7 +239,7 @@ class Device:
         if self.network is not None:
             self.network.stop()
             self.network = None
-        self.mmd.renew([block.region.whole() for block in self.blocks()])
+        self.mmd.renew([block.range.whole() for block in self.blocks()])
         for identity in list(self.loaded):
             self.unload(identity)
         self.knows_memories = not self._simulator
@@ -266,24 +266,24 @@ class Device:
 
     def bytes_in_use(self) -> int:
         """Bytes of the board's memory that blocks have."""
-        return sum(block.region.size for block in self.blocks())
+        return sum(block.range.size for block in self.blocks())
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """A block in a memory (None: the default one for this size); None when nothing is free there."""
-        region = self.memories.allocate(size, memory, bank)
-        if region is None:
+        found = self.memories.allocate(size, memory, bank)
+        if found is None:
             for listener in NOTICES.block_refused:
                 listener(self, size, owner)
             return None
-        self.mmd.in_use(region.address, size)
-        return self._taken(Block(self, region, owner))
+        self.mmd.in_use(found.address, size)
+        return self._taken(Block(self, found, owner))
 
     def allocate_program(self, size: int, identity: str, owner: int) -> Block | None:
         """A block for a program's code, where programs are kept in memory; None when there is no room."""
-        region = self.memories.allocate_program(size)
-        if region is None:
+        found = self.memories.allocate_program(size)
+        if found is None:
             return None
-        block = Block(self, region, owner)
+        block = Block(self, found, owner)
         block.program = identity
         return self._taken(block)
 
@@ -331,6 +331,6 @@ class Device:
         for listener in NOTICES.block_freed:
             listener(block)
         with self._taking:
-            self._live.pop(block.region.address, None)
-        self.mmd.unused(block.region.address, block.region.size)  # before it can be somebody else's
-        self.memories.free(block.region)
+            self._live.pop(block.range.address, None)
+        self.mmd.unused(block.range.address, block.range.size)  # before it can be somebody else's
+        self.memories.free(block.range)

@@ -30,7 +30,7 @@ MOST_THREADS = 4096
 """Of so many threads the times are kept, those last used."""
 
 
-class Command:
+class ModelledCommand:
     """A command, or a user event, in the simulated clock: times in nanoseconds, known once it is `settled`.
 
     `failed` is that of an event that failed by the host's will, or of one that has such a one in its wait list.
@@ -56,12 +56,12 @@ class Command:
         """That of a command, until it is settled."""
         self.queued = self.submit = self.start = self.end = queued
         self.missing = 0
-        self.awaited: tuple[Command, ...] = ()
-        self.dependants: list[Command] = []
+        self.awaited: tuple[ModelledCommand, ...] = ()
+        self.dependants: list[ModelledCommand] = []
         self.settled = self.failed = False
 
 
-class Row:
+class ModelledQueue:
     """A command queue in the simulated clock."""
 
     __slots__ = ("end", "order", "queued")
@@ -70,7 +70,7 @@ class Row:
         self.queued = queued
         self.end = 0
         """When all that is settled has ended."""
-        self.order: QueueOrder[Command] = QueueOrder(in_order)
+        self.order: QueueOrder[ModelledCommand] = QueueOrder(in_order)
         """What later commands have to wait for; open are those that are not settled."""
 
 
@@ -81,10 +81,10 @@ class SimulatedClock:
         self._planner = Planner()
         self._boards = BoardClocks()
         self._numbers = count(1)
-        self._commands: WeakKeyDictionary[Event, Command] = WeakKeyDictionary()
-        self._rows: WeakKeyDictionary[EventQueue, Row] = WeakKeyDictionary()
+        self._commands: WeakKeyDictionary[Event, ModelledCommand] = WeakKeyDictionary()
+        self._queues: WeakKeyDictionary[EventQueue, ModelledQueue] = WeakKeyDictionary()
         self._threads: dict[int, int] = {}
-        self.untold: list[tuple[Event, Command, list[StepTime]]] = []
+        self.untold: list[tuple[Event, ModelledCommand, list[StepTime]]] = []
         """What was settled and not told to watchers yet."""
 
     # The host's time
@@ -114,30 +114,30 @@ class SimulatedClock:
 
     # Queues and commands
 
-    def row(self, queue: EventQueue) -> Row:
-        row = self._rows.get(queue)
-        if row is None:
-            row = self._rows[queue] = Row(self.now(), in_order=queue.in_order)
-        return row
+    def queue(self, queue: EventQueue) -> ModelledQueue:
+        modelled = self._queues.get(queue)
+        if modelled is None:
+            modelled = self._queues[queue] = ModelledQueue(self.now(), in_order=queue.in_order)
+        return modelled
 
-    def command(self, event: Event) -> Command:
+    def command(self, event: Event) -> ModelledCommand:
         """Of a command that was enqueued, or of a user event."""
         command = self._commands.get(event)
         if command is None:
-            command = self._commands[event] = Command(next(self._numbers), None, self.now())
+            command = self._commands[event] = ModelledCommand(next(self._numbers), None, self.now())
         return command
 
     def enqueue(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
         """A command at the end of its queue."""
-        row = self.row(queue)
-        queued = row.queued = max(self.now(), row.queued)
+        modelled = self.queue(queue)
+        queued = modelled.queued = max(self.now(), modelled.queued)
         self.turn(queued + HOST_NS)
-        command = self._commands[event] = Command(next(self._numbers), event, queued)
+        command = self._commands[event] = ModelledCommand(next(self._numbers), event, queued)
         command.awaited = tuple(self.command(other) for other in wait_list)
         role = role_of(event)
         if role is not Role.WORK and not wait_list and not queue.in_order:
-            command.submit = max(command.submit, row.end)
-        before = row.order.follow(command, role, waits=bool(wait_list))
+            command.submit = max(command.submit, modelled.end)
+        before = modelled.order.follow(command, role, waits=bool(wait_list))
         for other in dict.fromkeys((*command.awaited, *before)):
             if other.settled:
                 command.submit = max(command.submit, other.end)
@@ -155,7 +155,7 @@ class SimulatedClock:
             command.failed = status < COMPLETE
             self._settle(self._finish(command))
 
-    def _settle(self, commands: Iterable[Command]) -> None:
+    def _settle(self, commands: Iterable[ModelledCommand]) -> None:
         """Give some commands their times, and those that waited for them alone; the first enqueued first."""
         ready = [(command.number, command) for command in commands]
         heapify(ready)
@@ -168,13 +168,13 @@ class SimulatedClock:
             steps = [] if command.failed else self._place(command, event)
             if NOTICES.modelled:
                 self.untold.append((event, command, steps))
-            row = self.row(event.queue)
-            row.end = max(row.end, command.end)
-            row.order.ended(command)
+            modelled = self.queue(event.queue)
+            modelled.end = max(modelled.end, command.end)
+            modelled.order.ended(command)
             for other in self._finish(command):
                 heappush(ready, (other.number, other))
 
-    def _place(self, command: Command, event: Event) -> list[StepTime]:
+    def _place(self, command: ModelledCommand, event: Event) -> list[StepTime]:
         """Start and end of a command, from its steps: a launch starts when its kernel does."""
         command.start = command.end = command.submit
         found: list[StepTime] = []
@@ -186,7 +186,7 @@ class SimulatedClock:
         return found
 
     @staticmethod
-    def _finish(command: Command) -> list[Command]:
+    def _finish(command: ModelledCommand) -> list[ModelledCommand]:
         """The command's times are known; returns those that waited for nothing else."""
         command.settled = True
         command.event = None
@@ -248,7 +248,7 @@ class ModelScheduler(Scheduler):
 
     def queue_made(self, queue: EventQueue) -> None:
         with self._lock:
-            self.clock.row(queue)
+            self.clock.queue(queue)
 
     def saw_end(self, event: Event) -> None:
         with self._lock:
@@ -272,7 +272,7 @@ class ModelScheduler(Scheduler):
     def _saw_ends(self, queues: Sequence[EventQueue]) -> None:
         with self._lock:
             for queue in queues:
-                self.clock.reach(self.clock.row(queue).end)
+                self.clock.reach(self.clock.queue(queue).end)
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
         """A callback is in a thread of its own that begins when the event reaches the status."""

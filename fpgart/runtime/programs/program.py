@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha1
 from itertools import count
 from typing import Protocol
@@ -26,7 +25,6 @@ from fpgart.engine.opencl_c import buffer_locations
 from fpgart.errors import (
     BuildProgramFailure,
     CLError,
-    CompilerNotAvailable,
     InvalidBinary,
     InvalidKernelName,
     InvalidOperation,
@@ -36,6 +34,7 @@ from fpgart.errors import (
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import Living
+from fpgart.runtime.programs.build import Build, first_error
 from fpgart.runtime.programs.context import ProgramContext
 
 NUMBERS = count(1)
@@ -46,16 +45,6 @@ class ProgramKernel(Protocol):
 
     @property
     def name(self) -> str: ...
-
-
-@dataclass(slots=True)
-class Build:
-    """What became of a program for one device."""
-
-    status: int = cl.CL_BUILD_NONE
-    options: str = ""
-    log: str = ""
-    kind: int = cl.CL_PROGRAM_BINARY_TYPE_NONE
 
 
 class Program:
@@ -99,19 +88,6 @@ class Program:
         for device in devices:
             if device.memories.keeps_programs:
                 device.programs.add(self)
-
-    @staticmethod
-    def check_binary(device: Device, data: bytes) -> None:
-        """Raises InvalidBinary for bytes that are no binary, or not one for this device."""
-        if not data.startswith(MAGIC):
-            ProgramBinary.decode(data)
-            return
-        from fpgart.aocx.checks import check  # only who has an .aocx needs it
-
-        try:
-            check(Container.decode(data), device.board)
-        except AocxError as error:
-            raise InvalidBinary(str(error)) from None
 
     @classmethod
     def from_binary(cls, context: ProgramContext, devices: list[Device], data: bytes) -> Program:
@@ -221,13 +197,6 @@ class Program:
     def build_of(self, device: Device) -> Build:
         return self.builds[device]
 
-    def admits_uneven_groups(self, device: Device) -> bool:
-        """Whether work-groups may differ in size: the language has to be OpenCL C 2.0 or newer, or SPIR-V."""
-        options = self.builds[device].options.split()
-        if "-cl-uniform-work-group-size" in options:
-            return False
-        return bool(self.il) or any(option in ("-cl-std=CL2.0", "-cl-std=CL3.0") for option in options)
-
     def specialize(self, id: int, value: bytes) -> None:
         """Set a specialisation constant for the builds from now on; raises the engine's error."""
         self._program().specialize(id, value)
@@ -257,14 +226,6 @@ class Program:
             lambda made: made.compile(devices[0].board.build_options(options), built),
             cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
         )
-
-    def check_compiler(self) -> None:
-        """Raises CompilerNotAvailable for source in a context that takes compiled programs only."""
-        mode = self.context.compiler_mode
-        if mode in (0, 3) and not self._container and (self.source is not None or self.il):
-            raise CompilerNotAvailable(
-                f"the context is in compiler mode {mode}: it takes what `aoc` compiled (clCreateProgramWithBinary)"
-            )
 
     def _compile(self, made: BuiltProgram, devices: list[Device], options: str) -> str:
         """Build as the context's compiler mode says; returns the log. Raises BuildFailed."""
@@ -303,7 +264,7 @@ class Program:
             log = work(self._program(fresh=True))
         except BuildFailed as failed:
             status, log = cl.CL_BUILD_ERROR, failed.log
-            failure = error_of(failed.status, f"the program does not build: {_first_error(failed.log)}")
+            failure = error_of(failed.status, f"the program does not build: {first_error(failed.log)}")
         except CLError as error:
             status, log, failure = cl.CL_BUILD_ERROR, str(error), error
         except BaseException:
@@ -438,30 +399,3 @@ class Program:
         return ProgramBinary(
             made_with, build.kind, build.options, kernels, self._program().binary(), self.listing
         ).encode()
-
-
-def link(
-    context: ProgramContext, devices: list[Device], options: str, programs: list[Program]
-) -> tuple[Program, CLError | None]:
-    """Link compiled programs into an executable or a library (OpenCL 3.0, 5.8.3.2).
-
-    What does not link is a program, too, which has the log; the error is beside it. Raises the error of a link that
-    cannot even begin.
-    """
-    engine = context.platform.engine
-    try:
-        made, log = engine.link(options, [program.made for program in programs])
-    except BuildFailed as failed:
-        program = Program(context, devices)
-        program.adopt_failure(options, failed.log)
-        return program, error_of(failed.status, f"the programs do not link: {_first_error(failed.log)}")
-    library = "-create-library" in options.split()
-    program = Program(context, devices, made=made)
-    kind = cl.CL_PROGRAM_BINARY_TYPE_LIBRARY if library else cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
-    program.adopt(made, options, log, kind, programs)
-    return program, None
-
-
-def _first_error(log: str) -> str:
-    lines = [line for line in log.splitlines() if "error" in line.lower()]
-    return (lines or log.splitlines() or ["the compiler gave no reason"])[0]

@@ -17,6 +17,7 @@ from fpgart.engine.call_graph import names_used
 from fpgart.engine.interface import Engine
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.program import Program
 
 COUNT, SIZES3, SIZES9 = Struct("Q"), Struct("3Q"), Struct("9Q")
 NO_LIMIT = (1 << 31) - 1
@@ -44,6 +45,14 @@ def largest_group(kernel: Kernel, device: Device) -> tuple[int, str]:
     return (
         (most, f"{reason}, and the kernel's groups cannot be split: {bound}") if bound else (board, "so has the board")
     )
+
+
+def takes_uneven_groups(program: Program, device: Device) -> bool:
+    """Whether work-groups may differ in size: the language has to be OpenCL C 2.0 or newer, or SPIR-V."""
+    options = program.builds[device].options.split()
+    if "-cl-uniform-work-group-size" in options:
+        return False
+    return bool(program.il) or any(option in ("-cl-std=CL2.0", "-cl-std=CL3.0") for option in options)
 
 
 def engine_limit(kernel: Kernel) -> int:

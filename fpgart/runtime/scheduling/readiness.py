@@ -27,8 +27,9 @@ from fpgart.runtime.scheduling.event import (
     Operation,
     ReadyList,
 )
-from fpgart.runtime.scheduling.occupancy import BOTH, TAKEN, Claim, Direction
+from fpgart.runtime.scheduling.occupancy import BOTH, TAKEN, Claim
 from fpgart.runtime.scheduling.order import Role
+from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
 WALK = 64  # how far a waiting thread looks for something that it can run
 BATCH = 128  # how many launches are handed over at once, at most
@@ -361,43 +362,3 @@ def collect(event: Event, status: int, after: Aftermath) -> None:
         event.callbacks = [entry for entry in event.callbacks or () if entry[0] < status]
         due.sort(key=lambda entry: -entry[0])
         after.extend(partial(callback, event, status if status < 0 else wanted) for wanted, callback in due)
-
-
-class Unclaimable:
-    """In place of an operation whose claim() raised: it runs into that error, which ends its command and no other."""
-
-    __slots__ = ("_error", "_operation", "device")
-    name = "host"
-    needs_thread = False
-    short_launch: Launch | None = None
-    launch = None
-    direction = Direction.NONE
-
-    def __init__(self, operation: Operation, error: BaseException) -> None:
-        self._operation = operation
-        self._error = error
-        self.device = operation.device
-
-    @property
-    def ready_list(self) -> ReadyList:
-        return self._operation.ready_list
-
-    def claim(self) -> Claim:
-        return Claim.TAKEN
-
-    def release(self, following: Operation | None) -> None:
-        """It keeps nothing busy."""
-
-    def run(self) -> Operation | None:
-        self._operation.abandon()
-        raise self._error
-
-    def abandon(self) -> None:
-        self._operation.abandon()
-
-    def accesses(self) -> tuple[()]:
-        """Nothing, which is also what it does."""
-        return ()
-
-    def describe(self) -> dict[str, object]:
-        return {}

@@ -15,11 +15,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from fpgart import log
-from fpgart.board.mmd import BoardError
 from fpgart.engine.network import host_waits
-from fpgart.errors import CLError, OutOfResources, error_of
+from fpgart.errors import OutOfResources, error_of
 from fpgart.notices import NOTICES
+from fpgart.runtime.scheduling.attempt import attempt, tell_failure
 from fpgart.runtime.scheduling.batch import LaunchBatch
 from fpgart.runtime.scheduling.event import (
     COMPLETE,
@@ -286,7 +285,7 @@ class Scheduler:
             self._run(event, awaited)
         elif not self._threads.start(partial(self._run_apart, [event])):
             self._ended_stage(event, OutOfResources.status, None)
-            _tell(event, OutOfResources("the system has no thread for a command that may wait for others"))
+            tell_failure(event, OutOfResources("the system has no thread for a command that may wait for others"))
 
     def _run_apart(self, only: list[Event]) -> None:
         """Run a command on a thread that has nothing else to do, and forget it."""
@@ -345,7 +344,7 @@ class Scheduler:
         if len(commands) == 1:
             return False
         batch = LaunchBatch(commands, self._now)
-        batch.hand_over(_attempt)
+        batch.hand_over(attempt)
         self._end_batch(batch)
         return True
 
@@ -386,26 +385,7 @@ class Scheduler:
             begin = self._now()
             for listener in NOTICES.operation_began:
                 listener(event, operation)
-        status, following = _attempt(event, operation.run)
+        status, following = attempt(event, operation.run)
         for listener in NOTICES.operation_ended:
             listener(event, operation, begin, status)
         return status, following
-
-
-def _attempt(event: Event, act: Callable[[], T]) -> tuple[int, T | None]:
-    """Do something for a command: CL_COMPLETE and what it returns, or the status of the error that it raises."""
-    try:
-        return COMPLETE, act()
-    except CLError as error:
-        _tell(event, error)
-        return error.status, None
-    except BoardError as error:
-        _tell(event, OutOfResources(str(error)))
-    except BaseException:
-        log.bug("a command failed")
-    return OutOfResources.status, None
-
-
-def _tell(event: Event, error: CLError) -> None:
-    log.error(error)
-    event.context.notify(error)
