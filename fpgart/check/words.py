@@ -9,7 +9,7 @@ from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel, MigrateForLaunch
 from fpgart.runtime.programming import PROGRAM_COMMAND
 from fpgart.runtime.usm import UsmAllocation
-from fpgart.watch.trace import ALLOCATORS
+from fpgart.watch.names import ALLOCATORS
 from fpgart.watch.words import in_words
 
 CALLS = {
