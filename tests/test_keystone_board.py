@@ -26,7 +26,7 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.watch import report
-from fpgart.watch.trace import Trace
+from fpgart.watch.trace.recorder import Trace
 
 Boards = Callable[..., Machine]
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -394,16 +394,14 @@ def test_the_largest_buffer_is_that_of_the_largest_heap(boards: Boards) -> None:
 def traced(
     boards: Boards, tmp_path: Path, board: KeystoneBoard | str, work: Callable[[Machine], None]
 ) -> report.Report:
-    from fpgart.notices import NOTICES
-
     machine = boards(board)
     trace = Trace(str(tmp_path / "trace.json"))
-    trace.introduce(0, machine.device.board)
-    NOTICES.listen(trace)
+    trace.timeline.introduce(0, machine.device.board)
+    trace.listen()
     try:
         work(machine)
     finally:
-        NOTICES.silence(trace)
+        trace.silence()
         trace.close()
     return report.read(tmp_path / "trace.json")
 

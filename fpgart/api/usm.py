@@ -7,7 +7,7 @@ from typing import Any
 
 from fpgart import opencl as cl
 from fpgart.api import info
-from fpgart.api.buffer import LARGEST_PATTERN
+from fpgart.api.buffer.transfers import LARGEST_PATTERN
 from fpgart.api.context import property_pairs
 from fpgart.api.entry import Address, Command, WaitList, bytes_at, entry
 from fpgart.api.handles import find

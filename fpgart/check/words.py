@@ -9,7 +9,7 @@ from fpgart.runtime.commands.programming import PROGRAM_COMMAND
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.scheduling.event import Event
-from fpgart.watch.trace import ALLOCATORS
+from fpgart.watch.names import ALLOCATORS
 from fpgart.watch.words import in_words
 
 CALLS = {

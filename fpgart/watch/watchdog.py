@@ -16,7 +16,8 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event, EventQueue, Operation
 from fpgart.watch.callers import Callers, Site
 from fpgart.watch.debug_info import DebugInfo
-from fpgart.watch.words import COMMANDS, times
+from fpgart.watch.names import COMMANDS
+from fpgart.watch.words import times
 
 MOST_COMMANDS = 8
 """Commands that are told of each queue."""

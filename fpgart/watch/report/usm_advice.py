@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of unified shared memory that another order of calls would have saved.
+"""Advice on copies of unified shared memory that another order of calls saves.
 
-Only copies between the host and a board, or on a board, are counted: those that cost something. A kernel that may
-follow pointers (SYCL's may always) counts as one that uses and changes every allocation of that kind, so nothing is
-found that a kernel in between could excuse.
+Only copies to, from or on a board count: the others cost no transfer. A kernel with indirect access (each kernel of
+SYCL) counts as a use and a change of every allocation of that kind, so that the adviser blames no copy that such a
+kernel may need.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-Args = dict[str, Any]
+from fpgart.watch.report.trace_events import Args
+
 Range = tuple[int, int]
 THE_ALLOCATION = "{allocation}"
 
@@ -23,17 +23,17 @@ STAGED = f"copy from the host straight to where {THE_ALLOCATION} was only copied
 
 @dataclass(slots=True)
 class Contents:
-    """What is known of a device allocation, by offset and size in bytes."""
+    """What happened to the contents of a device allocation, by offset and size in bytes."""
 
     size: int
     written: set[Range] = field(default_factory=set)
-    """From the host, and not used since."""
+    """Ranges that the host wrote and nothing has used since."""
     read: set[Range] = field(default_factory=set)
-    """To the host, and not changed since."""
+    """Ranges that the host read and nothing has changed since."""
     passed_on: int = 0
-    """Bytes that came from the host and went on to another allocation of the board, once."""
+    """Bytes that the host wrote and then copied to another allocation of the board, once."""
     used: bool = False
-    """In another way than that."""
+    """Whether anything else used the contents."""
 
     def overwritten(self) -> None:
         self.read.clear()
@@ -46,7 +46,7 @@ class Contents:
 
 
 class UsmAdviser:
-    """Takes the events of a trace in the order of time; tells of copies by `add` (words, bytes, allocation)."""
+    """Takes the events of a trace in the order of time; reports each copy to `add` (words, bytes, allocation)."""
 
     def __init__(self, add: Callable[[str, int, int], None]) -> None:
         self._add = add

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host could do better with heaps whose buffers are shown to kernels in regions (66AK2x).
+"""Advice on heaps whose buffers kernels see through regions (66AK2x).
 
-A region is a power of two in size and aligned to it. So a buffer of another size leaves part of its region to nobody
-else, and a small buffer in front of a large one leaves a hole. The manufacturer's advice is to make large buffers
-powers of two and to allocate them in decreasing order; this finds which buffers did not, and what it cost.
+The size of a region is a power of two, and its address a multiple of that. So a buffer of another size wastes part of
+its region, and a small buffer in front of a large one causes a hole. The manufacturer recommends powers of two for
+large buffers, allocated in decreasing order. The adviser finds buffers that deviate, and the bytes that this wastes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from fpgart.board.first_fit import GRANULARITY, FirstFit
 from fpgart.board.keystone.addresses import power_of_two_from
+from fpgart.watch.report.model import Finding
+from fpgart.watch.report.trace_events import Args
 from fpgart.watch.words import in_words, on_board
 
-Args = dict[str, Any]
 MOST_NAMED = 8
 
 
@@ -30,22 +30,13 @@ class Heap:
         return self.begin + self.size
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What to do, and the bytes that it is about."""
-
-    words: str
-    bytes: int
-    buffer: int
-
-
 @dataclass(slots=True)
 class HeapAdviser:
     """Takes the events of a trace in the order of time."""
 
     _heaps: dict[tuple[int, str], Heap] = field(default_factory=dict)
     _live: dict[tuple[int, str], dict[int, tuple[int, int]]] = field(default_factory=dict)
-    """By heap: buffers' addresses, with size and number."""
+    """By heap and address, the size and number of the buffer there."""
     findings: list[Finding] = field(default_factory=list)
 
     def take(self, event: Args) -> None:
@@ -91,7 +82,7 @@ class HeapAdviser:
         live[address] = size, buffer
 
     def _refused(self, device: int, size: int, buffer: int) -> None:
-        """A buffer found no room: say the order in which it would have, if there is one."""
+        """Find an order of allocation in which a buffer that found no room would have found it."""
         heaps = [heap for (where, _), heap in self._heaps.items() if where == device]
         wanted = [(s, n) for (where, _), live in self._live.items() if where == device for s, n in live.values()]
         order = fitting_order([*wanted, (size, buffer)], heaps)
