@@ -23,7 +23,7 @@ help:
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
 	@echo "              hosts whose threads meet in many ways, RUNS=100 times each"
 	@echo "make coverage which lines the tests in tests/ reach"
-	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/order board/mmd\" for a part"
+	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
 	@echo "make help     this"
 

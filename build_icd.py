@@ -189,7 +189,7 @@ def build_native(into: Path, work: Path) -> Path:
         "engine/signals.c",
         "engine/stacks.c",
     )
-    inner = ("engine/io_file.c",)  # which C alone calls
+    inner = ("check/code.c", "check/fault_table.c", "check/fault_words.c", "engine/io_file.c")  # which C alone calls
     interfaces = [ROOT / "fpgart" / part for part in parts]
     sources = [*interfaces, *(ROOT / "fpgart" / part for part in inner)]
     ffi = FFI()
@@ -198,7 +198,7 @@ def build_native(into: Path, work: Path) -> Path:
     ffi.set_source(
         "_native",
         "".join(f'#include "{source.with_suffix(".h").name}"\n' for source in interfaces),
-        sources=[*map(str, sources), str(ROOT / "fpgart/check/code.c")],
+        sources=[*map(str, sources)],
         include_dirs=[str(INCLUDE), *(str(source.parent) for source in sources)],
         define_macros=OPENCL_3,
         extra_compile_args=WARNINGS,

@@ -11,8 +11,8 @@ import sys
 from time import perf_counter
 from typing import Any
 
-from fpgart.runtime.registry import AddressRegistry
-from fpgart.runtime.usm import Kind, UsmAllocation
+from fpgart.runtime.memory.registry import AddressRegistry
+from fpgart.runtime.memory.usm import Kind, UsmAllocation
 
 STEP, SIZE = 4096, 3000
 ROUNDS = 200_000

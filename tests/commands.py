@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from fpgart import opencl as cl
-from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Event
-from fpgart.runtime.occupancy import Claim, Direction
-from fpgart.runtime.order import QueueOrder
-from fpgart.runtime.readiness import Aftermath, Readiness, ReadyList
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event, ReadyList
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
+from fpgart.runtime.scheduling.order import QueueOrder
+from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
 
 
 @dataclass(eq=False)

@@ -1,6 +1,6 @@
 """Threads whose every switch is chosen: all schedules of a small program, or random ones that a seed repeats.
 
-`Explored` stands in for the system's threads (fpgart/runtime/threads.py). Its threads are greenlets. They switch only
+`Explored` stands in for the system's threads (threads.py). Its threads are greenlets. They switch only
 where real ones matter: when a lock is taken, when a bell is waited for, and where a program says `pause()`. A run in
 which nobody can go on although something is left to do is a `Stuck`, with the choices that lead there.
 """

@@ -21,17 +21,18 @@ from fpgart.engine.opencl_engine import SUBMISSION
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.personality import Personality
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Block, Device
-from fpgart.runtime.event import Event
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.platform import Board, Platform
-from fpgart.runtime.program import Program
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.scheduler import Scheduler
-from fpgart.runtime.simulated_clock import ModelScheduler
-from fpgart.runtime.transfers import ReadBuffer, WriteBuffer
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import ReadBuffer, WriteBuffer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.model.simulated_clock import ModelScheduler
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.platform import Board, Platform
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Event
+from fpgart.runtime.scheduling.scheduler import Scheduler
 
 KERNEL_NAME = "k"
 Function = Callable[..., None]
@@ -254,7 +255,7 @@ class Machine:
         return Kernel(program, KERNEL_NAME)
 
     def enqueue(self, kernel: Kernel, device: int = 0) -> Event:
-        launch = kernel.launch(self.devices[device], 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+        launch = new_launch(kernel, self.devices[device], 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
         return self.queues[device].enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch)
 
     def run(self, kernel: Kernel, device: int = 0) -> None:

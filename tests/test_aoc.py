@@ -20,7 +20,7 @@ from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.cli.aoc_options import Last, UsageError, changes_nothing, read_command_line
 from fpgart.engine.interface import Engine
-from fpgart.runtime.program import Program
+from fpgart.runtime.programs.program import Program
 
 ADD = "kernel void add(global int *x, int n) { for (int i = 0; i < n; i++) x[i] += ONE; }\n"
 OF_HARDWARE_BUILDS = """

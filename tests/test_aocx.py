@@ -24,9 +24,9 @@ from fpgart.board.catalogue import describe
 from fpgart.engine.interface import Engine
 from fpgart.engine.opencl_c import kernel_attributes
 from fpgart.errors import InvalidBinary
-from fpgart.runtime.context import Context
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.program import Program
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.program import Program
 
 EXAMPLE = """
 23 28 0123456789abcdef0123456789abcdef01234567 simk10 0  1 14 DDR 2 2 24 1 2 0 2147483648 2147483648 4294967296 0 - 0 -
@@ -322,7 +322,7 @@ def test_a_binary_that_interleaves_otherwise_has_the_buffers_saved_and_written_b
     from machine import Machine
 
     from fpgart.board.catalogue import with_separate_banks
-    from fpgart.runtime.programming import program_device
+    from fpgart.runtime.objects.programming import program_device
 
     board = describe("hetero")
     source = "kernel void k(global int *x) {}"

@@ -1,4 +1,4 @@
-"""Which launches are handed to the engine together, and what the host sees of it (fpgart/runtime/batch.py)."""
+"""Which launches are handed to the engine together, and what the host sees of it (runtime/scheduling/batch.py)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from machine import Machine, PythonBatch
 from fpgart import opencl as cl
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
-from fpgart.runtime import readiness
-from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Event
-from fpgart.runtime.kernel import SHORT_NS, Kernel
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.commands.launch import SHORT_NS
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.scheduling import readiness
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event
 
 Boards = Callable[..., Machine]
 SIZES = (0, 0, 0, 1, 1, 1, 1, 1, 1)
@@ -56,7 +58,7 @@ class Host:
 
     def enqueue(self, kernel: Kernel, *waits: Event) -> Event:
         queue = self.machine.queue
-        return queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, kernel.launch(queue.device, 1, SIZES, True), waits)
+        return queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, new_launch(kernel, queue.device, 1, SIZES, True), waits)
 
     def finish(self) -> None:
         self.machine.queue.finish()
@@ -70,8 +72,8 @@ def host(boards: Boards) -> Host:
 @pytest.fixture(autouse=True)
 def every_look_at_the_clock_takes_a_nanosecond(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count(1)
-    monkeypatch.setattr("fpgart.runtime.kernel.monotonic_ns", lambda: next(ticks))
-    monkeypatch.setattr("fpgart.runtime.threads.SystemThreads.now", lambda _: next(ticks))
+    monkeypatch.setattr("fpgart.runtime.commands.launch.monotonic_ns", lambda: next(ticks))
+    monkeypatch.setattr("fpgart.runtime.scheduling.threads.SystemThreads.now", lambda _: next(ticks))
 
 
 def test_short_launches_are_handed_over_together_and_run_in_their_order(host: Host) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from fpgart.board import board_spec, catalogue
 from fpgart.board.board_spec import BoardSpecError
-from fpgart.board.description import AllocationType, BoardDescription, GlobalMemory, Interface, Timing
+from fpgart.board.description import BoardDescription, Timing
+from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
 
 GIB = 1 << 30
 INTERFACE = '<interface name="board" port="p" address="0x0" size="0x40000000" latency="240" width="512"/>'

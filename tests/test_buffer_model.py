@@ -12,9 +12,11 @@ from machine import Machine
 
 from fpgart import opencl as cl
 from fpgart.notices import NOTICES
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.transfers import CopyBuffer, FillBuffer, MapBuffer, MigrateToDevice, MigrateToHost, UnmapBuffer
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToHost, migrate_to_device
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.programs.kernel import Kernel
 
 SIZE = 3000
 BOARDS = ("hetero", "a10_ref", "usm_s10")
@@ -150,7 +152,7 @@ class BufferMachine(RuleBasedStateMachine):
         model, device = self.model(pick), self.device(where)
         if not self.machine.devices[device].knows_memories:
             return
-        operation = MigrateToDevice(self.machine.devices[device], [model.buffer], keep)
+        operation = migrate_to_device(self.machine.devices[device], [model.buffer], keep)
         self.run(device, cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation)
         if not keep:
             model.contents = [None] * SIZE
@@ -205,7 +207,7 @@ class BufferMachine(RuleBasedStateMachine):
         watcher = self.machine.watcher
         live = set(map(id, watcher.reserved)) - set(map(id, watcher.freed))
         taken = sorted(
-            (block.device.id, block.address, block.region.size) for block in watcher.reserved if id(block) in live
+            (block.device.id, block.address, block.range.size) for block in watcher.reserved if id(block) in live
         )
         for (device, address, size), (next_device, next_address, _) in itertools.pairwise(taken):
             assert device != next_device or address + size <= next_address

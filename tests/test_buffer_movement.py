@@ -13,23 +13,15 @@ from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.errors import InvalidBinary, InvalidKernelArgs
-from fpgart.runtime.buffer import CHUNK
-from fpgart.runtime.event import Operation
-from fpgart.runtime.kernel import LaunchKernel
-from fpgart.runtime.occupancy import Claim, Direction
-from fpgart.runtime.transfers import (
-    Box,
-    CopyBuffer,
-    FillBuffer,
-    MapBuffer,
-    MigrateToDevice,
-    MigrateToHost,
-    Migration,
-    ReadBuffer,
-    UnmapBuffer,
-    WriteBuffer,
-    WriteRect,
-)
+from fpgart.runtime.commands.boxes import Box
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer, WriteRect
+from fpgart.runtime.memory.block_copy import CHUNK
+from fpgart.runtime.scheduling.event import Operation
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 MIB = 1 << 20
 Boards = Callable[..., Machine]
@@ -232,7 +224,7 @@ def test_a_copy_between_devices_yields_to_the_boards_until_it_has_ended(boards: 
             return yield_now()
 
         device.mmd.yield_now = watched  # type: ignore[method-assign]
-    operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+    operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
     machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
     assert set(yields) == {0, 1}
     assert machine.read(buffer, 4096) == DATA
@@ -255,7 +247,7 @@ def test_a_copy_between_devices_that_fails_ends_when_nothing_is_under_way_any_mo
         ended.append("write")
 
     source.read, target.write = failing_read, slow_write  # type: ignore[method-assign]
-    operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+    operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
     event = machine.queues[1].enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation)
     machine.queues[1].finish()
     assert event.status == cl.CL_OUT_OF_RESOURCES
@@ -426,7 +418,7 @@ def test_migrating_to_a_device_brings_contents_once(boards: Boards) -> None:
     buffer = machine.buffer(4096)
     machine.write(buffer, DATA)
     for _ in range(2):
-        operation = MigrateToDevice(machine.devices[1], [buffer], keep=True)
+        operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
         machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
     assert machine.calls(1) == {"write": (1, 4096)}
     assert machine.read(buffer) == DATA
@@ -437,7 +429,7 @@ def test_migrating_undefined_contents_moves_no_byte(boards: Boards) -> None:
     machine = boards("a10_ref", "usm_s10")
     buffer = machine.buffer(4096)
     machine.write(buffer, DATA)
-    operation = MigrateToDevice(machine.devices[1], [buffer], keep=False)
+    operation = migrate_to_device(machine.devices[1], [buffer], keep=False)
     machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
     assert machine.calls(1) == {}
     assert buffer.device_of_contents(machine.device) is machine.devices[1]
@@ -503,7 +495,7 @@ class Busy:
         if kind == "migration":
             return Migration(device, [], "test")
         source = {"kernel": "loaded", "program": "other"}[kind]
-        return self.machine.kernel(increment, source=source).launch(device, 1, (0,) * 3 + (1,) * 6, True)
+        return new_launch(self.machine.kernel(increment, source=source), device, 1, (0,) * 3 + (1,) * 6, True)
 
 
 CONFLICTS = {
@@ -567,7 +559,7 @@ def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: B
     kernel = machine.kernel(increment, "")
     kernel.set_buffer(0, buffer)
     machine.run(kernel)
-    running = kernel.launch(machine.device, 1, (0,) * 3 + (1,) * 6, True)
+    running = new_launch(kernel, machine.device, 1, (0,) * 3 + (1,) * 6, True)
     moving = Migration(machine.device, [(buffer, buffer.reserve(machine.device, 1))], "test")
     assert running.claim() is Claim.TAKEN
     assert moving.claim() is Claim.YIELDS
@@ -580,7 +572,7 @@ def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: B
 
 def launch_of(machine: Machine, kernel: object) -> LaunchKernel:
     sizes = (5, 0, 0, 64, 6, 1, 16, 2, 1)
-    return kernel.launch(machine.device, 2, sizes, True)  # type: ignore[attr-defined, no-any-return]
+    return new_launch(kernel, machine.device, 2, sizes, True)  # type: ignore[attr-defined, no-any-return]
 
 
 def test_the_invocation_image_begins_with_72_bytes_of_sizes(boards: Boards) -> None:
@@ -600,7 +592,7 @@ def test_global_pointers_are_device_addresses_of_8_bytes(boards: Boards) -> None
     kernel.set_buffer(0, window)
     kernel.set_buffer(1, None)
     kernel.set_value(2, b"abcd")
-    launch = kernel.launch(machine.devices[1], 1, (0,) * 3 + (1,) * 6, True)
+    launch = new_launch(kernel, machine.devices[1], 1, (0,) * 3 + (1,) * 6, True)
     expected = (1 << 54 | 0x400 + 4096).to_bytes(8, "little") + bytes(8) + b"abcd"
     assert launch.invocation_image()[72:] == expected
 
@@ -641,7 +633,7 @@ def test_a_kernel_does_not_keep_its_buffers_but_a_launch_does(boards: Boards) ->
 
 
 def test_bytes_that_are_no_program_are_refused(boards: Boards) -> None:
-    from fpgart.runtime.program import Program
+    from fpgart.runtime.programs.program import Program
 
     machine = boards("usm_s10")
     with pytest.raises(InvalidBinary):

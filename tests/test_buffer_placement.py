@@ -12,7 +12,7 @@ from fpgart import config
 from fpgart.board import board_spec
 from fpgart.board.description import BoardDescription
 from fpgart.errors import MemObjectAllocationFailure
-from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.memory.buffer import Buffer
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 Boards = Callable[..., Machine]

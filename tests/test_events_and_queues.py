@@ -13,11 +13,11 @@ from machine import Machine
 from fpgart import opencl as cl
 from fpgart.errors import InvalidOperation, InvalidValue, OutOfResources, ProfilingInfoNotAvailable
 from fpgart.notices import NOTICES
-from fpgart.runtime import threads as system
-from fpgart.runtime.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.threads import SystemThreads
-from fpgart.runtime.transfers import HostWork
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling import threads as system
+from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
+from fpgart.runtime.scheduling.threads import SystemThreads
 
 TOLD = (
     "event_made", "command_enqueued", "end_observed", "queue_drained", "user_event_ended"

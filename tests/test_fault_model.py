@@ -23,21 +23,15 @@ import fpgart.faults
 from fpgart import opencl as cl
 from fpgart.board.faults import FAULTS
 from fpgart.errors import MemObjectAllocationFailure
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import Operation
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import (
-    CopyBuffer,
-    FillBuffer,
-    MapBuffer,
-    MigrateToDevice,
-    MigrateToHost,
-    ReadBuffer,
-    UnmapBuffer,
-    WriteBuffer,
-)
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToHost, migrate_to_device
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.scheduling.event import Operation
 
 SIZE = 2000
 COUNT = 4
@@ -160,7 +154,7 @@ class Player:
             kernel = self.machine.kernel(invert, location, source=f"{id(self)} {device.id} {location}")
             self.kernels[device, location] = kernel
         kernel.set_buffer(0, self.buffers[index])
-        if self.works(queue, lambda: kernel.launch(device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)):
+        if self.works(queue, lambda: new_launch(kernel, device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)):
             self.contents[index] = bytes(byte ^ 0xFF for byte in self.contents[index])
 
     def map(self) -> None:
@@ -179,7 +173,7 @@ class Player:
 
     def migrate(self) -> None:
         index, queue = self.pick()
-        self.works(queue, lambda: MigrateToDevice(queue.device, [self.buffers[index]], True))
+        self.works(queue, lambda: migrate_to_device(queue.device, [self.buffers[index]], True))
 
     def to_host(self) -> None:
         index, queue = self.pick()

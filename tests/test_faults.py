@@ -20,10 +20,14 @@ from fpgart import opencl as cl
 from fpgart.board.fault_rules import Action, Call, Ecc, FaultSyntaxError, Plan, Rule, parse
 from fpgart.board.faults import FAULTS
 from fpgart.errors import CLError, DeviceNotAvailable, MemObjectAllocationFailure, OutOfHostMemory, OutOfResources
-from fpgart.runtime import svm, usm
-from fpgart.runtime.buffer import CHUNK, Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.transfers import CopyBuffer, FillBuffer, MapBuffer, MigrateToDevice, MigrateToHost, UnmapBuffer
+from fpgart.runtime.commands import usm as usm_commands
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToHost, migrate_to_device
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer
+from fpgart.runtime.memory import svm, usm
+from fpgart.runtime.memory.block_copy import CHUNK
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.context import Context
 
 ROOT = Path(__file__).resolve().parent.parent
 MIB = 1 << 20
@@ -246,15 +250,15 @@ COMMANDS: list[tuple[str, Callable[[Bench, Buffer, Buffer], object]]] = [
     ),
     (
         "read:fail",
-        lambda b, x, y: b.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, MigrateToDevice(b.machine.devices[1], [x], True), 1),
+        lambda b, x, y: b.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, migrate_to_device(b.machine.devices[1], [x], True), 1),
     ),
     (
         "write:fail:device=1",
-        lambda b, x, y: b.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, MigrateToDevice(b.machine.devices[1], [x], True), 1),
+        lambda b, x, y: b.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, migrate_to_device(b.machine.devices[1], [x], True), 1),
     ),
     (
         "alloc:fail",
-        lambda b, x, y: MigrateToDevice(b.machine.devices[1], [x, y], True),
+        lambda b, x, y: migrate_to_device(b.machine.devices[1], [x, y], True),
     ),
 ]
 
@@ -343,8 +347,8 @@ def test_copies_of_unified_shared_memory_fail_as_transfers_do(bench: Callable[..
     away = ctypes.addressof(host)
 
     def move(to: int, source: int) -> int:
-        places = usm.Place(context, to, SIZE), usm.Place(context, source, SIZE)
-        operation = usm.UsmCopy(made.device, places, SIZE)
+        places = usm_commands.UsmPointer(context, to, SIZE), usm_commands.UsmPointer(context, source, SIZE)
+        operation = usm_commands.UsmCopy(made.device, *places, SIZE)
         return made.status(lambda: made.run(cl.CL_COMMAND_MEMCPY_INTEL, operation))
 
     with fpgart.faults.injecting("write,copy,read:fail:every=2"):

@@ -10,15 +10,16 @@ import pytest
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.board.description import BoardDescription, GlobalMemory
+from fpgart.board.description import BoardDescription
+from fpgart.board.global_memory import GlobalMemory
 from fpgart.check.accesses import Access, Mode, Thing
 from fpgart.check.findings import Finding, Findings
-from fpgart.check.guarded import PAGE, GuardedMemories, GuardedRegion
-from fpgart.check.happens_before import Command, Order
+from fpgart.check.guarded import PAGE, GuardedMemories, GuardedRange
+from fpgart.check.happens_before import ClockedCommand, Order
 from fpgart.engine.opencl_c import Use, argument_uses
-from fpgart.runtime.event import QUEUED, SUBMITTED, Event
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import HostWork
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import QUEUED, SUBMITTED, Event
 
 Boards = Callable[..., Machine]
 
@@ -29,15 +30,15 @@ class Host:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.order = Order()
-        self.events: dict[Command, Event] = {}
+        self.events: dict[ClockedCommand, Event] = {}
 
     def queue(self, in_order: bool = True) -> CommandQueue:
         properties = 0 if in_order else cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
         return CommandQueue(self.machine.context, self.machine.device, properties)
 
     def enqueue(
-        self, queue: CommandQueue, *after: Command | Event, kind: int = cl.CL_COMMAND_NDRANGE_KERNEL
-    ) -> Command:
+        self, queue: CommandQueue, *after: ClockedCommand | Event, kind: int = cl.CL_COMMAND_NDRANGE_KERNEL
+    ) -> ClockedCommand:
         work = None if kind == cl.CL_COMMAND_BARRIER else HostWork(queue.device, lambda: None)
         event = Event(queue.context, queue, kind, work, QUEUED)
         wait_list = tuple(other if isinstance(other, Event) else self.events[other] for other in after)
@@ -48,7 +49,7 @@ class Host:
     def user_event(self) -> Event:
         return Event(self.machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
 
-    def observe(self, command: Command) -> None:
+    def observe(self, command: ClockedCommand) -> None:
         self.order.observed(self.events[command])
 
 
@@ -57,7 +58,7 @@ def host(boards: Boards) -> Host:
     return Host(boards("usm_s10"))
 
 
-def unordered(first: Command, second: Command) -> bool:
+def unordered(first: ClockedCommand, second: ClockedCommand) -> bool:
     return not first.before(second) and not second.before(first)
 
 
@@ -240,7 +241,7 @@ def test_guarded_blocks_share_no_page_and_have_a_free_one_between() -> None:
     regions = [memories.allocate(size) for size in (1, 1024, 4096, 5000)]
     pages: list[tuple[int, int]] = []
     for region in regions:
-        assert isinstance(region, GuardedRegion)
+        assert isinstance(region, GuardedRange)
         end = region.address + region.size
         assert region.address % 1024 == 0
         assert -end % PAGE < 1024
@@ -253,7 +254,7 @@ def test_guards_give_way_where_memory_is_short_and_all_comes_back() -> None:
     memories = GuardedMemories(BOARD)
     whole = memories.allocate(64 * PAGE)
     assert whole is not None
-    assert not isinstance(whole, GuardedRegion)
+    assert not isinstance(whole, GuardedRange)
     memories.free(whole)
     few = [memories.allocate(PAGE) for _ in range(10)]
     for region in few:

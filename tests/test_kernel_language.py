@@ -22,9 +22,10 @@ from fpgart.board.catalogue import describe
 from fpgart.cli import aocl
 from fpgart.cli.aoc import compile_command
 from fpgart.engine.interface import Engine
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.program import Program
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.program import Program
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def launched(board: Machine, program: Program, data: bytes, *names: str) -> byte
     for queue, name in zip(queues, names, strict=True):
         kernel = Kernel(program, name)
         kernel.set_buffer(0, buffer)
-        launch = kernel.launch(board.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+        launch = new_launch(kernel, board.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
         queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch)
     for queue in queues:
         queue.finish()

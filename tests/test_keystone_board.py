@@ -19,12 +19,14 @@ from fpgart.board.keystone.partition import KeystoneBoard, parse
 from fpgart.board.memory_system import Showing
 from fpgart.errors import InvalidOperation, MemObjectAllocationFailure, OutOfResources
 from fpgart.notices import NOTICES
-from fpgart.runtime import svm
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.kernel import SIZES, Kernel, LaunchKernel
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.memory import svm
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.watch import report
-from fpgart.watch.trace import Trace
+from fpgart.watch.trace.recorder import Trace
 
 Boards = Callable[..., Machine]
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -54,7 +56,7 @@ def small_board() -> KeystoneBoard:
 def make(machine: Machine, kernel: Kernel, *buffers: Buffer, items: int = 1) -> LaunchKernel:
     for index, buffer in enumerate(buffers):
         kernel.set_buffer(index, buffer)
-    return kernel.launch(machine.device, 1, (0, 0, 0, items, 1, 1, 1, 1, 1), False)
+    return new_launch(kernel, machine.device, 1, (0, 0, 0, items, 1, 1, 1, 1, 1), False)
 
 
 def wait_until(fact: Callable[[], bool]) -> None:
@@ -260,7 +262,7 @@ def test_a_program_is_a_reserved_block_until_nobody_has_it(boards: Boards) -> No
     kernel = machine.kernel(nothing, source="a" * KIB)
     identity = kernel.program.identity
     machine.run(kernel)
-    assert [(block.program, block.memory, block.region.size) for block in machine.watcher.reserved] == [
+    assert [(block.program, block.memory, block.range.size) for block in machine.watcher.reserved] == [
         (identity, FIXED, KIB)
     ]
     del kernel
@@ -362,7 +364,7 @@ def test_eight_tasks_run_at_once_and_no_more(boards: Boards) -> None:
     kernel = machine.kernel(task)
     queue = CommandQueue(machine.context, machine.device, cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
     for _ in range(16):
-        made = kernel.launch(machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+        made = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
         queue.enqueue(cl.CL_COMMAND_TASK, made)
     queue.finish()
     assert max(most) == 8
@@ -392,16 +394,14 @@ def test_the_largest_buffer_is_that_of_the_largest_heap(boards: Boards) -> None:
 def traced(
     boards: Boards, tmp_path: Path, board: KeystoneBoard | str, work: Callable[[Machine], None]
 ) -> report.Report:
-    from fpgart.notices import NOTICES
-
     machine = boards(board)
     trace = Trace(str(tmp_path / "trace.json"))
-    trace.introduce(0, machine.device.board)
-    NOTICES.listen(trace)
+    trace.timeline.introduce(0, machine.device.board)
+    trace.listen()
     try:
         work(machine)
     finally:
-        NOTICES.silence(trace)
+        trace.silence()
         trace.close()
     return report.read(tmp_path / "trace.json")
 

@@ -11,7 +11,7 @@ from fpgart.board.keystone.addresses import Extent, PhysicalAddress, power_of_tw
 from fpgart.board.keystone.heaps import KeystoneHeaps
 from fpgart.board.keystone.mpax import Need, NoMapping, plan
 from fpgart.board.keystone.partition import Partition
-from fpgart.board.memory_system import MemorySystem, Region, Showing, ShownRegion, Window
+from fpgart.board.memory_system import MemoryRange, MemorySystem, Showing, ShownRegion, Window
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 FIXED, MAPPED = 0, 1
@@ -45,7 +45,7 @@ def test_the_runtime_can_use_the_heaps_as_any_boards_memory() -> None:
 def test_programs_go_to_the_fixed_heap_until_it_is_full() -> None:
     heaps = k2h()
     program = heaps.allocate_program(100 * MIB)
-    assert program == Region(FIXED, 0x8_2500_0000, 100 * MIB)
+    assert program == MemoryRange(FIXED, 0x8_2500_0000, 100 * MIB)
     leave_fixed(heaps, 4 * KIB)
     assert heaps.allocate_program(4 * KIB + 1) is None
     assert heaps.allocate_program(4 * KIB) is not None
@@ -125,8 +125,8 @@ def test_buffers_in_mapped_heaps_are_aligned_to_their_size() -> None:
 
 def test_no_alignment_is_larger_than_the_largest_region() -> None:
     heaps = k2h()
-    assert heaps.allocate(17 * MIB) == Region(MAPPED, 0x8_8000_0000, 17 * MIB)
-    assert heaps.allocate(3 * GIB) == Region(MAPPED, 0x8_C000_0000, 3 * GIB)
+    assert heaps.allocate(17 * MIB) == MemoryRange(MAPPED, 0x8_8000_0000, 17 * MIB)
+    assert heaps.allocate(3 * GIB) == MemoryRange(MAPPED, 0x8_C000_0000, 3 * GIB)
 
 
 def test_three_buffers_of_2_gib_fit_in_the_mapped_heap() -> None:
@@ -149,7 +149,7 @@ def test_every_buffer_of_a_mapped_heap_can_be_shown_by_one_region(sizes: list[in
 @given(st.lists(st.tuples(st.integers(1, 64 << 10), st.booleans()), max_size=12), st.sampled_from([0, 1, 2]))
 def test_the_largest_allocation_is_what_fits_and_no_more(steps: list[tuple[int, bool]], memory: int) -> None:
     heaps = KeystoneHeaps(parsed(SPLIT))
-    live: list[Region] = []
+    live: list[MemoryRange] = []
     for size, frees in steps:
         if frees and live:
             heaps.free(live.pop(0))
@@ -177,22 +177,22 @@ def test_free_space_is_told_per_heap() -> None:
 def test_programs_are_kept_in_memory_and_banks_are_not_told_apart() -> None:
     heaps = k2h()
     assert heaps.keeps_programs
-    assert heaps.banks_of(Region(MAPPED, 0x9_0000_0000, 1)) == (1, 1)
+    assert heaps.banks_of(MemoryRange(MAPPED, 0x9_0000_0000, 1)) == (1, 1)
 
 
 def test_memory_on_the_chip_is_for_who_asks_for_it() -> None:
     heaps = k2h()
     assert heaps.memory_for("msmc") == 2
-    assert heaps.allocate(4864 * KIB, 2) == Region(2, 0x0C00_0000, 4864 * KIB)
+    assert heaps.allocate(4864 * KIB, 2) == MemoryRange(2, 0x0C00_0000, 4864 * KIB)
     assert heaps.allocate(1, 2) is None
     assert (heaps.size(2), heaps.free_bytes(2), heaps.largest_allocation(2)) == (4864 * KIB, 0, 0)
 
 
 def test_a_heap_that_is_asked_for_takes_whatever_fits() -> None:
     heaps = k2h()
-    assert heaps.allocate(432 * MIB, FIXED) == Region(FIXED, 0x8_2500_0000, 432 * MIB)
+    assert heaps.allocate(432 * MIB, FIXED) == MemoryRange(FIXED, 0x8_2500_0000, 432 * MIB)
     assert heaps.allocate(1, FIXED) is None
-    assert heaps.allocate(1, MAPPED) == Region(MAPPED, 0x8_8000_0000, 1)
+    assert heaps.allocate(1, MAPPED) == MemoryRange(MAPPED, 0x8_8000_0000, 1)
 
 
 def test_buffers_in_fixed_heaps_follow_each_other_whatever_their_size() -> None:
@@ -212,8 +212,8 @@ def test_without_destinations_memory_above_is_mapped_by_nothing_and_begins_at_ki
     cmem = (Extent(PhysicalAddress(0x8_2500_0000), MIB), Extent(PhysicalAddress(0x8_8000_0000), MIB))
     heaps = KeystoneHeaps(Partition("k", "v", (), (), cmem, fixed))
     assert [heaps.allocate(3 * KIB, MAPPED), heaps.allocate(KIB, MAPPED)] == [
-        Region(MAPPED, 0x8_8000_0000, 3 * KIB),
-        Region(MAPPED, 0x8_8000_0000 + 3 * KIB, KIB),
+        MemoryRange(MAPPED, 0x8_8000_0000, 3 * KIB),
+        MemoryRange(MAPPED, 0x8_8000_0000 + 3 * KIB, KIB),
     ]
 
 

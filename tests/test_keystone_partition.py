@@ -14,12 +14,14 @@ from fpgart.board.keystone.addresses import (
     DspAddress,
     Extent,
     PhysicalAddress,
+    dsp_at_boot,
     in_words,
+    physical_at_boot,
     power_of_two_from,
     round_up,
 )
 from fpgart.board.keystone.heaps import KeystoneHeaps
-from fpgart.board.keystone.partition import Partition, dsp_at_boot, physical_at_boot
+from fpgart.board.keystone.partition import Partition
 from fpgart.config import OptionError
 
 MIB, GIB = 1 << 20, 1 << 30

@@ -1,4 +1,4 @@
-"""Launches that run as one command (fpgart/runtime/launch_run.py), and how C records them (icd/launches.c)."""
+"""Launches that run as one command (fpgart/runtime/commands/launch_run.py), and how C records them (icd/launches.c)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from fpgart import opencl as cl
 from fpgart.engine.interface import POINTER, pack_arguments
 from fpgart.engine.opencl_engine import SUBMISSION
 from fpgart.errors import CLError, OutOfResources
-from fpgart.runtime.event import COMPLETE, Event
-from fpgart.runtime.kernel import SIZES, Kernel
-from fpgart.runtime.launch_run import RUN_NS, LaunchRun, Use, are_in_their_places, longest
+from fpgart.notices import NOTICES
+from fpgart.runtime.commands.launch_run import RUN_NS, LaunchRun, Use, are_in_their_places, longest
+from fpgart.runtime.programs.kernel import SIZES, Kernel
+from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 Boards = Callable[..., Machine]
 PROGRAM = Path(__file__).parent / "programs" / "launches.py"
@@ -74,6 +75,23 @@ def test_each_launch_of_a_run_counts(host: Host) -> None:
     before = host.machine.device.kernels_run
     host.run(5)
     assert host.machine.device.kernels_run == before + 5
+
+
+def test_who_begins_to_listen_meanwhile_hears_of_the_buffers_of_a_run(host: Host) -> None:
+    heard: list[Any] = []
+
+    class Listener:
+        def operation_began(self, event: Event, operation: Any) -> None:
+            heard.append((operation.describe(), operation.accesses()))
+
+    listener = Listener()
+    NOTICES.listen(listener)
+    host.run(3)
+    NOTICES.silence(listener)
+    ((facts, accesses),) = heard
+    assert facts["launches"] == 3
+    assert facts["buffers"] == [host.buffer.number]
+    assert [(access.buffer, access.argument) for access in accesses] == [(host.buffer, 0)]
 
 
 def test_nothing_stays_reserved_behind_a_run(host: Host) -> None:

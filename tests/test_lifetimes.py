@@ -18,31 +18,24 @@ from machine import Machine
 from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError
 from fpgart.errors import CLError, OutOfResources
-from fpgart.runtime import usm
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import COMPLETE, QUEUED, SUBMITTED, Event, Operation
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.occupancy import Direction
-from fpgart.runtime.pipe import MovePacket, MoveVariable, Pipe
-from fpgart.runtime.programming import ProgramDevice
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import (
-    Box,
-    CopyBuffer,
-    FillBuffer,
-    HostWork,
-    MapBuffer,
-    MapInPlace,
-    MigrateToDevice,
-    MigrateToHost,
-    ReadBuffer,
-    ReadRect,
-    UnmapBuffer,
-    WriteBuffer,
-    WriteRect,
-)
+from fpgart.runtime.commands import usm as usm_commands
+from fpgart.runtime.commands.boxes import Box
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToHost, map_in_place, migrate_to_device
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.packets import MovePacket, MoveVariable
+from fpgart.runtime.commands.programming import ProgramDevice
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, ReadRect, WriteBuffer, WriteRect
+from fpgart.runtime.memory import usm
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, SUBMITTED, Event, Operation
+from fpgart.runtime.scheduling.occupancy import Direction
 
 Boards = Callable[..., Machine]
 SIZE = 4096
@@ -82,7 +75,7 @@ class Setting:
 
 
 def launch(setting: Setting) -> Operation:
-    return setting.kernel.launch(setting.target, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    return new_launch(setting.kernel, setting.target, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
 
 
 def map_buffer(setting: Setting) -> Operation:
@@ -95,12 +88,12 @@ def unmap_buffer(setting: Setting) -> Operation:
     return UnmapBuffer(setting.target, setting.written, pointer, setting.written.unmap(pointer))
 
 
-def usm_places(setting: Setting) -> tuple[usm.Place, usm.Place]:
+def usm_places(setting: Setting) -> tuple[usm_commands.UsmPointer, usm_commands.UsmPointer]:
     context = setting.machine.context
     for allocation in context.usm.all():
         usm.free(context, allocation.pointer)
     made = usm.allocate_device(context, setting.target, SIZE)
-    return usm.Place(context, made.pointer, SIZE), usm.Place(context, ADDRESS, SIZE)
+    return usm_commands.UsmPointer(context, made.pointer, SIZE), usm_commands.UsmPointer(context, ADDRESS, SIZE)
 
 
 OPERATIONS: dict[str, Callable[[Setting], Operation]] = {
@@ -112,14 +105,14 @@ OPERATIONS: dict[str, Callable[[Setting], Operation]] = {
     "fill": lambda s: FillBuffer(s.target, s.bound(s.empty), 0, SIZE, b"x"),
     "map": map_buffer,
     "unmap": unmap_buffer,
-    "migration to a device": lambda s: MigrateToDevice(s.target, [s.written, s.empty], keep=True),
-    "migration of nothing": lambda s: MigrateToDevice(s.target, [s.written, s.empty], keep=False),
+    "migration to a device": lambda s: migrate_to_device(s.target, [s.written, s.empty], keep=True),
+    "migration of nothing": lambda s: migrate_to_device(s.target, [s.written, s.empty], keep=False),
     "migration to the host": lambda s: MigrateToHost(s.target, [s.written], keep=True),
     "launch": launch,
     "program": lambda s: ProgramDevice(s.target, s.kernel.program),
     "work on the host": lambda s: HostWork(s.target, lambda: None),
-    "copy of USM": lambda s: usm.UsmCopy(s.target, usm_places(s), SIZE),
-    "fill of USM": lambda s: usm.UsmFill(s.target, usm_places(s)[0], b"x", SIZE),
+    "copy of USM": lambda s: usm_commands.UsmCopy(s.target, *usm_places(s), SIZE),
+    "fill of USM": lambda s: usm_commands.UsmFill(s.target, usm_places(s)[0], b"x", SIZE),
     "packet": lambda s: MovePacket(s.target, "channel", ADDRESS, 4, writing=True, blocking=False),
     "variable": lambda s: MoveVariable(s.target, "variable", ADDRESS, 4, 0, writing=True),
 }
@@ -298,7 +291,7 @@ def test_a_mapping_in_place_is_given_back_however_its_commands_end(
         buffer.unmap(pointer)
         ending(setting)(HostWork(device, leave, instead=leave))
     else:
-        ending(setting)(MapInPlace(device, buffer, block, keep=True))
+        ending(setting)(map_in_place(device, buffer, block, keep=True))
         assert block.mapped == 1  # the host has the pointer, until it unmaps
         buffer.unmap(pointer)
         leave()
@@ -340,7 +333,7 @@ def test_a_launch_keeps_its_pipes(boards: Boards) -> None:
     declared = type("Declared", (), {"blocking": False})()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(kernel.interface.arguments[0]), "pipe", declared, raising=False)
-        made = kernel.launch(machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+        made = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
     kernel.arguments[0] = None
     assert made.pipes == [pipe]
 

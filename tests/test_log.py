@@ -12,9 +12,9 @@ from fpgart import config, log
 from fpgart import opencl as cl
 from fpgart.errors import OutOfResources
 from fpgart.notices import NOTICES
-from fpgart.runtime.event import COMPLETE, Event, Operation
-from fpgart.runtime.occupancy import Claim
-from fpgart.runtime.transfers import HostWork
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.scheduling.event import COMPLETE, Event, Operation
+from fpgart.runtime.scheduling.occupancy import Claim
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_an_operation_whose_wait_list_failed_is_abandoned_once_and_without_the_l
 
 def test_a_claim_is_never_taken_by_a_broken_operation(machine: Machine) -> None:
     """What stands in for it keeps nothing busy."""
-    from fpgart.runtime.readiness import Unclaimable
+    from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
     stand_in = Unclaimable(HostWork(machine.device, lambda: None), MemoryError())
     assert stand_in.claim() is Claim.TAKEN

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fpgart.board.catalogue import describe
-from fpgart.board.description import AllocationType, BoardDescription, GlobalMemory
-from fpgart.board.memory_system import GlobalMemories, MemorySystem, Region, Showing
+from fpgart.board.description import BoardDescription
+from fpgart.board.global_memory import AllocationType, GlobalMemory
+from fpgart.board.memory_system import GlobalMemories, MemoryRange, MemorySystem, Showing
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 DDR, HBM, QDR = 0, 1, 2
@@ -34,13 +35,13 @@ def test_the_runtime_can_use_the_memories_as_any_boards() -> None:
 
 
 def test_blocks_follow_each_other_from_the_begin_of_a_memory(hetero: GlobalMemories) -> None:
-    assert hetero.allocate(1500, HBM) == Region(HBM, 4 * GIB, 1500)
-    assert hetero.allocate(1, HBM) == Region(HBM, 4 * GIB + 2 * KIB, 1)
-    assert hetero.allocate(1, QDR) == Region(QDR, 12 * GIB, 1)
+    assert hetero.allocate(1500, HBM) == MemoryRange(HBM, 4 * GIB, 1500)
+    assert hetero.allocate(1, HBM) == MemoryRange(HBM, 4 * GIB + 2 * KIB, 1)
+    assert hetero.allocate(1, QDR) == MemoryRange(QDR, 12 * GIB, 1)
 
 
 def test_address_0_is_not_handed_out(hetero: GlobalMemories) -> None:
-    assert hetero.allocate(1) == Region(DDR, KIB, 1)
+    assert hetero.allocate(1) == MemoryRange(DDR, KIB, 1)
 
 
 def test_what_is_given_back_is_free_again(hetero: GlobalMemories) -> None:
@@ -65,7 +66,7 @@ def test_a_block_by_itself_goes_to_the_default_memory_and_then_to_the_lowest_tha
 def test_where_the_board_says_so_a_block_by_itself_goes_to_the_lowest_memory_that_could_hold_it() -> None:
     memories = lowest_first(GlobalMemory("big", 1 << 30, 3 << 30), GlobalMemory("small", MIB, 2 * MIB))
     assert [memories.default_memory(size) for size in (1, MIB, MIB + 1, 2 * GIB, 2 * GIB + 1)] == [1, 1, 0, 0, None]
-    assert memories.allocate(MIB) == Region(1, MIB, MIB)
+    assert memories.allocate(MIB) == MemoryRange(1, MIB, MIB)
     assert memories.allocate(1) is None, "the lowest one is full, and no other is tried"
     assert memories.allocate(2 * GIB + 1) is None
 
@@ -74,24 +75,24 @@ def test_no_block_goes_by_itself_to_memory_that_is_not_the_boards_own() -> None:
     host = GlobalMemory("host", 0, MIB, allocation_types=AllocationType.HOST)
     memories = board(GlobalMemory("DDR", 4 * MIB, 5 * MIB), host)
     assert memories.default_memory(1) == 0
-    assert memories.allocate(1, 1) == Region(1, KIB, 1)
+    assert memories.allocate(1, 1) == MemoryRange(1, KIB, 1)
 
 
 def test_a_bank_is_where_to_look_first() -> None:
     memories = board(GlobalMemory("DDR", MIB, 3 * MIB, banks=2))
     second = memories.allocate(MIB, 0, 2)
-    assert second == Region(0, 2 * MIB, MIB)
-    assert memories.allocate(KIB, 0, 2) == Region(0, MIB, KIB), "it is full"
-    assert memories.allocate(KIB, 0, 1) == Region(0, MIB + KIB, KIB)
+    assert second == MemoryRange(0, 2 * MIB, MIB)
+    assert memories.allocate(KIB, 0, 2) == MemoryRange(0, MIB, KIB), "it is full"
+    assert memories.allocate(KIB, 0, 1) == MemoryRange(0, MIB + KIB, KIB)
     assert second is not None
     assert memories.banks_of(second) == (2, 2)
-    assert memories.banks_of(Region(0, 2 * MIB - KIB, KIB)) == (1, 1)
-    assert memories.banks_of(Region(0, 2 * MIB - KIB, 2 * KIB)) == (1, 2)
+    assert memories.banks_of(MemoryRange(0, 2 * MIB - KIB, KIB)) == (1, 1)
+    assert memories.banks_of(MemoryRange(0, 2 * MIB - KIB, 2 * KIB)) == (1, 2)
 
 
 def test_a_bank_goes_with_the_memory_that_a_block_goes_to_by_itself() -> None:
     memories = board(GlobalMemory("DDR", MIB, 3 * MIB, banks=2))
-    assert memories.allocate(KIB, bank=2) == Region(0, 2 * MIB, KIB)
+    assert memories.allocate(KIB, bank=2) == MemoryRange(0, 2 * MIB, KIB)
 
 
 def test_a_location_is_a_name_or_a_number_and_none_is_the_default(hetero: GlobalMemories) -> None:
@@ -121,7 +122,7 @@ def test_free_space_is_told_per_memory(hetero: GlobalMemories) -> None:
 
 
 def test_a_region_was_claimed_as_it_was_asked_for() -> None:
-    assert Region(1, 4096, 100).whole() == (4096, 100)
+    assert MemoryRange(1, 4096, 100).whole() == (4096, 100)
 
 
 def test_a_showing_without_regions_maps_nothing() -> None:

@@ -1,10 +1,10 @@
-"""The conflict matrix of a board (fpgart/runtime/occupancy.py): what may begin beside what it is busy with."""
+"""The conflict matrix of a board (runtime/scheduling/occupancy.py): what may begin beside what it is busy with."""
 
 from __future__ import annotations
 
 import pytest
 
-from fpgart.runtime.occupancy import Claim, Direction, Occupancy
+from fpgart.runtime.scheduling.occupancy import Claim, Direction, Occupancy
 
 IN, OUT, BOTH = Direction.IN, Direction.OUT, Direction.BOTH
 

@@ -1,4 +1,4 @@
-"""The C preprocessor (engine/preprocessor.py)."""
+"""The C preprocessor (engine/preprocessing/)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fpgart.engine.preprocessor import (
-    Embedded,
-    Includes,
-    Input,
-    Inside,
-    PreprocessorError,
-    preprocess,
-    preprocess_all,
-    tokens_of,
-)
+from fpgart.engine.preprocessing.files import Embedded, Includes, Input, Inside, PreprocessorError
+from fpgart.engine.preprocessing.preprocessor import preprocess, preprocess_all
+from fpgart.engine.preprocessing.tokens import tokens_of
 
 
 def result(text: str, *defines: str, predefined: dict[str, str] | None = None, **given: str) -> str:

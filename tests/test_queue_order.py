@@ -1,10 +1,10 @@
-"""The order of a command queue (fpgart/runtime/order.py): which commands a new one follows (OpenCL 3.0, 5.1, 5.13)."""
+"""The order of a command queue (order.py): which commands a new one follows (OpenCL 3.0, 5.1, 5.13)."""
 
 from __future__ import annotations
 
 import pytest
 
-from fpgart.runtime.order import QueueOrder, Role
+from fpgart.runtime.scheduling.order import QueueOrder, Role
 
 Order = QueueOrder[str]
 MARKERS = [Role.MARKER, Role.BARRIER]

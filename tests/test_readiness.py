@@ -1,4 +1,4 @@
-"""What may begin, and what an end sets free (fpgart/runtime/readiness.py), without threads and without boards."""
+"""What may begin, and what an end sets free (runtime/scheduling/readiness.py), without threads and without boards."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from commands import Commands, Work
 
 from fpgart import opencl as cl
 from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
-from fpgart.runtime.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
-from fpgart.runtime.occupancy import Claim, Direction
-from fpgart.runtime.readiness import WALK, Aftermath, ReadyList, collect
+from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event, ReadyList
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
+from fpgart.runtime.scheduling.readiness import WALK, Aftermath, collect
 
 IN, OUT, BOTH, NONE = Direction.IN, Direction.OUT, Direction.BOTH, Direction.NONE
 FAILED = ExecStatusErrorForEventsInWaitList.status

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fpgart.runtime.registry import AddressRegistry, Living
+from fpgart.runtime.memory.registry import AddressRegistry, Living
 
 ROUNDS = 3000
 UNIT = 16

@@ -9,8 +9,8 @@ from typing import Any
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.runtime.event import COMPLETE, Event
-from fpgart.runtime.transfers import HostWork
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 PAGE = 4096
 

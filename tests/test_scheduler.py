@@ -1,4 +1,4 @@
-"""The scheduler (fpgart/runtime/scheduler.py), rule by rule; the driver's threads run only when a test lets them."""
+"""The scheduler (scheduler.py), rule by rule; the driver's threads run only when a test lets them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError
 from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, InvalidValue, OutOfResources
 from fpgart.notices import NOTICES
-from fpgart.runtime import scheduler
-from fpgart.runtime.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
-from fpgart.runtime.occupancy import Claim
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.scheduler import Scheduler
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling import scheduler
+from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
+from fpgart.runtime.scheduling.occupancy import Claim
+from fpgart.runtime.scheduling.scheduler import Scheduler
 
 NOBODY: dict[str, Any] = {"answer": Claim.WAITS}
 

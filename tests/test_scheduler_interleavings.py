@@ -22,12 +22,11 @@ from interleavings import Chooser, Explored, Randomly, Stuck, schedules
 
 from fpgart import opencl as cl
 from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
-from fpgart.runtime.event import COMPLETE, SUBMITTED, Event
-from fpgart.runtime.occupancy import Claim, Direction, Occupancy
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.readiness import ReadyList
-from fpgart.runtime.scheduler import Scheduler
-from fpgart.runtime.workers import QUIET_NS
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event, ReadyList
+from fpgart.runtime.scheduling.occupancy import Claim, Direction, Occupancy
+from fpgart.runtime.scheduling.scheduler import Scheduler
+from fpgart.runtime.scheduling.workers import QUIET_NS
 
 MOST_SCHEDULES = int(os.environ.get("FPGART_TEST_SCHEDULES", "1500"))
 RANDOM_SCHEDULES = MOST_SCHEDULES // 10

@@ -8,8 +8,7 @@ import io
 from rich.console import Console
 
 from fpgart.cli.tables import MOST_ROWS, show
-from fpgart.watch.heap_advice import Finding
-from fpgart.watch.report import Advice, BufferLife, Copy, Kernel, Place, Report, Traffic
+from fpgart.watch.report import Advice, BufferLife, Copy, Finding, Kernel, Place, Report, Traffic
 
 
 def shown(report: Report) -> str:

@@ -31,26 +31,20 @@ from fpgart.board.description import Timing
 from fpgart.board.timing import Access, Bank, Pace, memory_rate, nanoseconds, pcie_rate
 from fpgart.errors import ExecStatusErrorForEventsInWaitList, ProfilingInfoNotAvailable
 from fpgart.notices import NOTICES
-from fpgart.runtime.board_clock import BoardClocks
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.event import COMPLETE, SUBMITTED, Event
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.planning import Run, widths
-from fpgart.runtime.program import Program
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.timeline import MOST, Timeline
-from fpgart.runtime.transfers import (
-    CopyBuffer,
-    FillBuffer,
-    MapBuffer,
-    MapInPlace,
-    MigrateToDevice,
-    MigrateToHost,
-    ReadBuffer,
-    UnmapBuffer,
-    WriteBuffer,
-)
-from fpgart.runtime.usm import Place, UsmCopy, allocate_device, allocate_host
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToHost, map_in_place, migrate_to_device
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
+from fpgart.runtime.commands.usm import UsmCopy, UsmPointer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.usm import allocate_device, allocate_host
+from fpgart.runtime.model.board_clock import BoardClocks
+from fpgart.runtime.model.planning import Run, widths
+from fpgart.runtime.model.timeline import MOST, Timeline
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 
 MIB = 1 << 20
 MS = 1_000_000
@@ -114,7 +108,7 @@ def copy(queue: CommandQueue, source: Buffer, target: Buffer, size: int, wait: t
 
 
 def launch(queue: CommandQueue, kernel: Kernel, work_items: int, wait: tuple[Event, ...] = ()) -> Event:
-    operation = kernel.launch(queue.device, 1, (0, 0, 0, work_items, 1, 1, 1, 1, 1), True)
+    operation = new_launch(kernel, queue.device, 1, (0, 0, 0, work_items, 1, 1, 1, 1, 1), True)
     return queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation, wait)
 
 
@@ -330,7 +324,7 @@ def test_mapping_in_place_moves_nothing(boards: Boards) -> None:
         region = (0, MIB, cl.CL_MAP_READ)
         pointer = buffer.map(*region, block)
         operation = (
-            MapInPlace(device, buffer, block, keep=True) if block else MapBuffer(device, buffer, pointer, region)
+            map_in_place(device, buffer, block, keep=True) if block else MapBuffer(device, buffer, pointer, region)
         )
         took.append(duration(machine.queue.enqueue(cl.CL_COMMAND_MAP_BUFFER, operation)))
     assert took == [0, 23_000 + 145_600]
@@ -355,8 +349,8 @@ def test_usm_copies_take_what_transfers_take(boards: Boards) -> None:
     context, queue = machine.context, machine.queue
     device = allocate_device(context, machine.device, MIB)
     host = allocate_host(context, MIB, 64)
-    places = Place(context, device.pointer, MIB), Place(context, host.pointer, MIB)
-    event = queue.enqueue(cl.CL_COMMAND_MEMCPY_INTEL, UsmCopy(machine.device, places, MIB))
+    places = UsmPointer(context, device.pointer, MIB), UsmPointer(context, host.pointer, MIB)
+    event = queue.enqueue(cl.CL_COMMAND_MEMCPY_INTEL, UsmCopy(machine.device, *places, MIB))
     assert duration(event) == TRANSFERS[0][1]
 
 
@@ -684,7 +678,7 @@ class Player:
                 kernel.set_buffer(index, buffer)
             return launch(queue, kernel, act.second + 1, wait)
         if act.kind == "migrate":
-            operation = MigrateToDevice(device, [one], keep=True)
+            operation = migrate_to_device(device, [one], keep=True)
             return queue.enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, wait)
         if act.kind == "home":
             one.bind(device)

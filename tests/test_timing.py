@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from fpgart.board.description import AllocationType, BoardDescription, GlobalMemory, Interface, Timing
+from fpgart.board.description import BoardDescription, Timing
+from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
 from fpgart.board.timing import Access, Bank, Pace, in_words, memory_rate, nanoseconds, pcie_rate
 
 MEGA = 1_000_000

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fpgart.watch import report
-from fpgart.watch.trace import Trace
+from fpgart.watch.trace.recorder import Trace
 
 ROOT = Path(__file__).resolve().parent.parent
 HETERO_KERNEL = """
@@ -153,7 +153,7 @@ def test_tracing_keeps_no_object_for_a_thread_that_has_ended(tmp_path: Path) -> 
         ended.acquire()
 
         def work(ended: _thread.LockType = ended) -> None:
-            trace.emit("call", "clFlush", 0, 1, {})
+            trace.timeline.emit("call", "clFlush", 0, 1, {})
             ended.release()
 
         _thread.start_new_thread(work, ())

@@ -1,4 +1,4 @@
-"""What transfers and migrations keep busy, and which bytes they move (fpgart/runtime/transfers.py)."""
+"""What transfers and migrations keep busy, and which bytes they move (runtime/commands/transfers.py)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.event import COMPLETE, SUBMITTED
-from fpgart.runtime.occupancy import Claim, Direction
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import Box, CopyBuffer, MigrateToDevice, MigrateToHost, Migration, WriteBuffer, pieces
+from fpgart.runtime.commands.boxes import Box, pieces
+from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
+from fpgart.runtime.commands.transfers import CopyBuffer, WriteBuffer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 Boards = Callable[..., Machine]
 
@@ -91,10 +93,10 @@ def test_a_migration_of_what_a_kernel_works_on_begins_when_that_has_ended(machin
     machine.queue.flush()
     assert begun.wait(30)
     device = machine.devices[1]
-    moving = MigrateToHost(device, [buffer], True) if to_host else MigrateToDevice(device, [buffer], True)
+    moving = MigrateToHost(device, [buffer], True) if to_host else migrate_to_device(device, [buffer], True)
     event = machine.queues[1].enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, moving)
     machine.queues[1].flush()
-    passes = MigrateToDevice(device, [machine.keep(machine.buffer(64))], False)
+    passes = migrate_to_device(device, [machine.keep(machine.buffer(64))], False)
     CommandQueue(machine.context, device).run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, passes, True)
     status = event.status
     go_on.set()

@@ -10,9 +10,11 @@ import pytest
 from machine import Machine
 
 from fpgart import opencl as cl
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Block
-from fpgart.runtime.transfers import HostWork, MapInPlace, UnmapBuffer
+from fpgart.runtime.commands import migration
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.mapping import UnmapBuffer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block
 
 Boards = Callable[..., Machine]
 SIZE = 4096
@@ -28,7 +30,7 @@ def map_in_place(machine: Machine, buffer: Buffer, device: int = 0, *, keep: boo
     block = buffer.reserve_for_mapping(machine.devices[device])
     assert block is not None
     pointer = buffer.map(0, buffer.size, cl.CL_MAP_READ, block)
-    operation = MapInPlace(machine.devices[device], buffer, block, keep=keep)
+    operation = migration.map_in_place(machine.devices[device], buffer, block, keep=keep)
     machine.queues[device].run(cl.CL_COMMAND_MAP_BUFFER, operation, blocking=True)
     return pointer, block
 

@@ -20,11 +20,14 @@ from fpgart import opencl as cl
 from fpgart.board.device_address import DeviceAddress
 from fpgart.errors import InvalidOperation, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.notices import NOTICES
-from fpgart.runtime import usm
-from fpgart.runtime.device import Device
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.registry import AddressRegistry
-from fpgart.runtime.usm import Indirect, Kind, Place, UsmAllocation, UsmCopy, UsmFill
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer
+from fpgart.runtime.memory import usm
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.registry import AddressRegistry
+from fpgart.runtime.memory.usm import Kind, UsmAllocation
+from fpgart.runtime.memory.usm_use import Indirect
+from fpgart.runtime.programs.kernel import Kernel
 
 Boards = Callable[..., Machine]
 PAGE = 4096
@@ -44,8 +47,8 @@ def allocate(machine: Machine, kind: Kind, size: int = PAGE, device: int = 0, fl
 
 
 def copy(machine: Machine, target: int, source: int, size: int, device: int = 0) -> None:
-    places = Place(machine.context, target, size), Place(machine.context, source, size)
-    operation = UsmCopy(machine.devices[device], places, size)
+    places = UsmPointer(machine.context, target, size), UsmPointer(machine.context, source, size)
+    operation = UsmCopy(machine.devices[device], *places, size)
     machine.queues[device].run(cl.CL_COMMAND_MEMCPY_INTEL, operation, blocking=True)
 
 
@@ -132,7 +135,7 @@ def test_the_invocation_image_has_the_pointers_that_a_board_would_be_given(
     kernel = machine.kernel(increment, "", "", "")
     for index, pointer in enumerate((device.pointer + 8, host.pointer + 16, 0)):
         kernel.set_pointer(index, pointer)
-    image = kernel.launch(machine.devices[1], 1, (0,) * 3 + (1,) * 6, True).invocation_image()
+    image = new_launch(kernel, machine.devices[1], 1, (0,) * 3 + (1,) * 6, True).invocation_image()
     expected = 1 << 61 | 1 << 54 | (1 << 48) + 8, host.pointer + 16, 0
     assert image[72:] == b"".join(value.to_bytes(8, "little") for value in expected)
 
@@ -328,7 +331,7 @@ def test_a_range_that_leaves_its_allocation_is_refused(boards: Boards) -> None:
     machine = boards("usm_s10")
     allocation = allocate(machine, Kind.DEVICE)
     with pytest.raises(InvalidValue, match="leave the allocation"):
-        Place(machine.context, allocation.pointer + 1, PAGE)
+        UsmPointer(machine.context, allocation.pointer + 1, PAGE)
 
 
 SUPPORT = {"usm_s10": {Kind.HOST, Kind.DEVICE, Kind.SHARED}, "a10_ref": {Kind.DEVICE}, "hetero": set()}
@@ -476,7 +479,7 @@ def test_copies_and_fills_bring_shared_memory_to_the_host(boards: Boards) -> Non
     other, device = allocate(machine, Kind.HOST, PAGE), allocate(machine, Kind.DEVICE, PAGE)
     copy(machine, allocation.pointer + PAGE, other.pointer, PAGE)
     copy(machine, device.pointer, allocation.pointer + 3 * PAGE, PAGE)
-    UsmFill(machine.device, Place(machine.context, allocation.pointer + 5 * PAGE, PAGE), b"x", PAGE).run()
+    UsmFill(machine.device, UsmPointer(machine.context, allocation.pointer + 5 * PAGE, PAGE), b"x", PAGE).run()
     on_host = [begin // PAGE for begin, end, owner in sides(allocation) if owner is None]
     assert on_host == [1, 3, 5]
 

@@ -14,8 +14,8 @@ from machine import Machine
 
 from fpgart import opencl as cl
 from fpgart.notices import NOTICES
-from fpgart.runtime.event import COMPLETE, SUBMITTED, Event
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 from fpgart.watch.callers import Callers
 from fpgart.watch.watchdog import Watchdog
 

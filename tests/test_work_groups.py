@@ -13,9 +13,10 @@ from machine import Machine, machine_of
 from fpgart.engine.call_graph import names_used
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.program import Program, link
-from fpgart.runtime.work_groups import bound_to_groups, largest_group, smaller_group
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.linking import link
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.programs.work_groups import bound_to_groups, largest_group, smaller_group
 
 FREE = {
     "global ids": "kernel void k(global int *x) { x[get_global_id(0)] = 1; }",

@@ -1,4 +1,4 @@
-"""The driver's own threads (fpgart/runtime/workers.py), called by hand: when one is made, rung, and ends."""
+"""The driver's own threads (runtime/scheduling/workers.py), called by hand: when one is made, rung, and ends."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from commands import Commands
 
-from fpgart.runtime.event import Event
-from fpgart.runtime.occupancy import Claim
-from fpgart.runtime.workers import MOST_PATIENCE_NS, PATIENCE_NS, QUIET_NS, SLOW_TICK_S, TICK_S, Workers
+from fpgart.runtime.scheduling.event import Event
+from fpgart.runtime.scheduling.occupancy import Claim
+from fpgart.runtime.scheduling.workers import MOST_PATIENCE_NS, PATIENCE_NS, QUIET_NS, SLOW_TICK_S, TICK_S, Workers
 
 
 class Sleeps(Exception):

@@ -19,7 +19,7 @@ from fpgart.aocx.compiler import Options
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.units import Text, Unit, given_headers, without_copies
-from fpgart.engine.preprocessor import Embedded, Input, Inside
+from fpgart.engine.preprocessing.files import Embedded, Input, Inside
 
 STEP = ".acl.fpgart.step"
 """What a later step needs to know, as JSON; only files before the last step have it."""

@@ -19,15 +19,8 @@ from fpgart.aocx.libraries import find_library, models_of
 from fpgart.board.description import BoardDescription
 from fpgart.engine.dialect import APINT_HEADER, CompilerOptions, apint_header, predefined_macros
 from fpgart.engine.interface import BuildFailed, Engine
-from fpgart.engine.preprocessor import (
-    Embedded,
-    Includes,
-    Input,
-    Inside,
-    Preprocessed,
-    PreprocessorError,
-    preprocess_all,
-)
+from fpgart.engine.preprocessing.files import Embedded, Includes, Input, Inside, PreprocessorError
+from fpgart.engine.preprocessing.preprocessor import Preprocessed, preprocess_all
 
 MESSAGE = re.compile(
     r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+)(?: <Spelling=[^>]*>)?: "

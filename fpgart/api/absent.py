@@ -20,9 +20,9 @@ from fpgart.errors import (
     InvalidSampler,
     InvalidValue,
 )
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.queue import CommandQueue
 
 NO_IMAGES = "the device has no images (CL_DEVICE_IMAGE_SUPPORT)"
 

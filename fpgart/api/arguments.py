@@ -13,8 +13,8 @@ from _fpgart_icd import ffi, lib
 
 from fpgart.api.handles import find
 from fpgart.errors import InvalidMemObject
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.kernel import Kernel
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.programs.kernel import Kernel
 
 
 class _Nothing:

@@ -25,9 +25,9 @@ from fpgart.errors import (
     InvalidProperty,
     InvalidValue,
 )
-from fpgart.runtime.context import Context, Notify
-from fpgart.runtime.device import Device
-from fpgart.runtime.platform import Platform
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context, Notify
+from fpgart.runtime.objects.platform import Platform
 
 CONTEXT_INFO: dict[int, info.Query[Context]] = {
     cl.CL_CONTEXT_REFERENCE_COUNT: lambda c: info.u32(references(c)),

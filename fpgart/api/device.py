@@ -12,7 +12,7 @@ from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.entry import entry
 from fpgart.api.handles import find
-from fpgart.board.description import AllocationType, GlobalMemory
+from fpgart.board.global_memory import AllocationType, GlobalMemory
 from fpgart.board.mmd import Capability, Info, OfflineInfo
 from fpgart.engine.features import FEATURES_NOT_OFFERED
 from fpgart.errors import (
@@ -23,8 +23,8 @@ from fpgart.errors import (
     InvalidValue,
 )
 from fpgart.personality import PROFILE
-from fpgart.runtime.device import Device
-from fpgart.runtime.platform import Platform
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.platform import Platform
 
 VERSION = "1.0.0"
 KNOWN_TYPES = (
@@ -499,7 +499,7 @@ def get_host_timer(device: Device, host_timestamp: Any) -> None:
 @entry("clSetDefaultDeviceCommandQueue")
 def set_default_device_command_queue(context: int, device: int, command_queue: int) -> None:
     """Whatever the queue, NULL too: it cannot be one on the device."""
-    from fpgart.runtime.context import Context
+    from fpgart.runtime.objects.context import Context
 
     owner = find(context, Context)
     if find(device, Device) not in owner.devices:

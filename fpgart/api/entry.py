@@ -31,8 +31,8 @@ from _fpgart_icd import ffi, lib
 from fpgart import errors, log
 from fpgart.api.handles import HELD, KINDS, find, publish
 from fpgart.notices import NOTICES
-from fpgart.runtime.context import Context
-from fpgart.runtime.event import Event
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.scheduling.event import Event
 
 WaitList = tuple[Event, ...]
 Command = Event

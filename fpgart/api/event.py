@@ -19,8 +19,8 @@ from fpgart.errors import (
     InvalidValue,
 )
 from fpgart.notices import NOTICES
-from fpgart.runtime.context import Context
-from fpgart.runtime.event import COMPLETE, SUBMITTED, Event
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 
 
 def observed(event: Event) -> int:

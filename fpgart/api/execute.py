@@ -25,11 +25,12 @@ from fpgart.errors import (
     InvalidWorkGroupSize,
     InvalidWorkItemSize,
 )
-from fpgart.runtime.device import Device
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import HostWork
-from fpgart.runtime.work_groups import fits_engine, largest_group
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.work_groups import fits_engine, largest_group, takes_uneven_groups
 
 SIZE_MAX = (1 << 64) - 1
 ONES, ZEROS = (1, 1, 1), (0, 0, 0)
@@ -56,7 +57,7 @@ def check_local(device: Device, kernel: Kernel, sizes: tuple[int, ...], local: t
     for index, size in enumerate(local):
         if not size:
             raise InvalidWorkGroupSize(f"the local size in dimension {index} is 0")
-        if sizes[index] % size and not (admits_uneven_groups(device) and kernel.program.admits_uneven_groups(device)):
+        if sizes[index] % size and not (admits_uneven_groups(device) and takes_uneven_groups(kernel.program, device)):
             raise InvalidWorkGroupSize(
                 f"global size {sizes[index]} is no multiple of local size {size} in dimension {index}"
             )
@@ -118,7 +119,8 @@ def enqueue_nd_range_kernel(
         )
     if max(sizes) > SIZE_MAX >> 1:
         raise InvalidGlobalWorkSize(f"global size {sizes} is beyond any device")
-    launch = kernel.launch(
+    launch = new_launch(
+        kernel,
         command_queue.device,
         work_dim,
         (*offset, *ZEROS[work_dim:], *sizes, *pad, *(local or ONES[:work_dim]), *pad),
@@ -133,7 +135,7 @@ def enqueue_nd_range_kernel(
 def enqueue_task(command_queue: CommandQueue, kernel: Kernel, wait_list: WaitList) -> Command:
     check_kernel(command_queue, kernel)
     check_local(command_queue.device, kernel, ONES[:1], ONES[:1])
-    launch = kernel.launch(command_queue.device, 1, (*ZEROS, *ONES, *ONES), True)
+    launch = new_launch(kernel, command_queue.device, 1, (*ZEROS, *ONES, *ONES), True)
     if not lib.fpgart_launch_is_known() and command_queue.in_order and launch.recurs:
         let_launch_pass(command_queue, launch, (ffi.NULL, ONE, ONE))
     return command_queue.enqueue(cl.CL_COMMAND_TASK, launch, wait_list)

@@ -12,15 +12,16 @@ from fpgart.api.entry import Pointer, entry, string_at
 from fpgart.api.handles import HELD, find
 from fpgart.api.platform import the_platform
 from fpgart.errors import InvalidDevice, InvalidEvent, InvalidOperation, InvalidValue, OutOfResources
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import RUNNING, Event
-from fpgart.runtime.kernel import Kernel, LaunchKernel
-from fpgart.runtime.pipe import Pipe
-from fpgart.runtime.platform import Platform
-from fpgart.runtime.program import Program
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.commands.operation import operation_of, running_kernel
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.platform import Platform
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import RUNNING, Event
 from fpgart.watch.profile import Profile
 
 TYPE_NAMES = {
@@ -108,8 +109,9 @@ def the_profile() -> Profile:
 
 @entry("clGetProfileInfoIntelFPGA")
 def get_profile_info(kernel_event: Event) -> None:
-    launch = kernel_event.operation
-    if kernel_event.status != RUNNING or not isinstance(launch, LaunchKernel) or kernel_event.queue is None:
+    operation = operation_of(kernel_event)
+    launch = running_kernel(operation) if operation is not None else None
+    if kernel_event.status != RUNNING or launch is None or kernel_event.queue is None:
         raise InvalidEvent("the event is not that of a kernel that is running")
     the_profile().write(launch.device.id, kernel_event.queue.number, [launch.kernel.name])
 

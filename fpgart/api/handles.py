@@ -17,15 +17,15 @@ from _fpgart_icd import lib
 
 from fpgart import errors
 from fpgart.notices import NOTICES
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import Event
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.pipe import Pipe
-from fpgart.runtime.platform import Platform
-from fpgart.runtime.program import Program
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.platform import Platform
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Event
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from fpgart.api import info
 from fpgart.api.arguments import let_buffer_pass, let_value_pass
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
-from fpgart.board.description import AllocationType
+from fpgart.board.global_memory import AllocationType
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import (
     CLError,
@@ -30,13 +30,13 @@ from fpgart.errors import (
     InvalidValue,
     KernelArgInfoNotAvailable,
 )
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Device
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.pipe import Pipe
-from fpgart.runtime.program import Program
-from fpgart.runtime.usm import Indirect
-from fpgart.runtime.work_groups import largest_group
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.usm_use import Indirect
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.programs.work_groups import largest_group
 
 KERNEL_INFO: dict[int, info.Query[Kernel]] = {
     cl.CL_KERNEL_FUNCTION_NAME: lambda k: info.string(k.name),

@@ -22,11 +22,13 @@ from fpgart.api.handles import HELD, KEPT, publish_as
 from fpgart.engine.interface import POINTER, pack_arguments
 from fpgart.errors import CLError
 from fpgart.notices import NOTICES
-from fpgart.runtime.event import Operation
-from fpgart.runtime.kernel import SIZES, Kernel, LaunchKernel
-from fpgart.runtime.launch_run import LaunchRun, Use, are_in_their_places, longest
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import HostWork
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.launch_run import LaunchRun, Use, are_in_their_places, longest
+from fpgart.runtime.commands.new_launch import new_launch_as_kept
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import SIZES, Kernel
+from fpgart.runtime.scheduling.event import Operation
 
 KERNELS = 32
 """As many different ones may be among launches that run as one command."""
@@ -45,7 +47,7 @@ _uncleared = ffi.new_allocator(should_clear_after_alloc=False)
 def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[Any, Any, Any]) -> None:
     """Launches like this one need no decision; `request`: the host's offset, global and local size, or NULL."""
     kernel = launch.kernel
-    if not is_kept(kernel) or _are_watched() or not kernel.context.scheduler.takes_runs or len(kernel.context.usm):
+    if not is_kept(kernel) or _are_watched() or not queue.context.scheduler.takes_runs or len(kernel.context.usm):
         return
     made = (SIZES.unpack(launch.sizes), SIZES.unpack(launch.engine_sizes)[6:], launch.dimensions, launch.has_local)
     lib.fpgart_let_launch_pass(
@@ -229,8 +231,8 @@ class _Recorded:
                 keep(kernel, change)
             nd_range = launch.nd_range
             try:
-                operation = kernel.launch_kept(
-                    self._queue.device, nd_range.dimensions, tuple(nd_range.sizes), bool(nd_range.has_local)
+                operation = new_launch_as_kept(
+                    kernel, self._queue.device, nd_range.dimensions, tuple(nd_range.sizes), bool(nd_range.has_local)
                 )
                 self._enqueue(operation, number)
             except CLError as error:

@@ -10,12 +10,12 @@ from fpgart.api import info
 from fpgart.api.entry import Address, Command, WaitList, entry, string_at
 from fpgart.api.handles import references
 from fpgart.errors import InvalidArgValue, InvalidContext, InvalidOperation, InvalidPipeSize, InvalidValue
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.pipe import MovePacket, MoveVariable, Pipe
-from fpgart.runtime.program import Program
-from fpgart.runtime.programming import program_device
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.commands.packets import MovePacket, MoveVariable
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.programming import program_device
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.programs.program import Program
 
 ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
 HOST_ACCESS = cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_NO_ACCESS
@@ -102,11 +102,12 @@ def check_program(queue: CommandQueue, program: Program) -> None:
         raise InvalidContext("queue and program are of different contexts")
 
 
-def load(device: Device, program: Program) -> None:
+def load(queue: CommandQueue, program: Program) -> None:
     """Have the board programmed with the program whose names are meant."""
+    device = queue.device
     program.interfaces()
     if program.on(device).identity not in device.loaded:
-        program_device(device, program.on(device))
+        program_device(queue.context, device, program.on(device))
 
 
 def symbol(name: int, ptr: int) -> str:
@@ -122,7 +123,7 @@ def move_packet(
     *, writing: bool, blocking: bool
 ) -> Command:  # fmt: skip
     check_program(queue, program)
-    load(queue.device, program)
+    load(queue, program)
     network = queue.device.network
     if network is None or network.channel(name) is None:
         raise InvalidValue(f"the program has no channel '{name}' with __attribute__((intel_host_accessible))")
@@ -154,7 +155,7 @@ def move_variable(
     *, writing: bool, blocking: bool
 ) -> Command:  # fmt: skip
     check_program(queue, program)
-    load(queue.device, program)
+    load(queue, program)
     network = queue.device.network
     found = network.variable(name) if network is not None else None
     if found is None:

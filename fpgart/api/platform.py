@@ -11,7 +11,7 @@ from fpgart.api.entry import entry
 from fpgart.api.handles import HELD
 from fpgart.errors import InvalidValue
 from fpgart.personality import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
-from fpgart.runtime.platform import Platform
+from fpgart.runtime.objects.platform import Platform
 
 EXTENSIONS = {name: info.version(1, 0) for name in PLATFORM_EXTENSIONS}
 

@@ -17,16 +17,20 @@ from fpgart.api.entry import Attempt, bytes_at, cast, entry, string_at, text_at
 from fpgart.api.handles import find, references
 from fpgart.errors import (
     CLError,
+    CompilerNotAvailable,
     InvalidBinary,
     InvalidDevice,
     InvalidOperation,
     InvalidProgram,
     InvalidValue,
 )
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.program import Program, link
-from fpgart.runtime.programming import program_device
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.programming import program_device
+from fpgart.runtime.programs.binaries import check_binary
+from fpgart.runtime.programs.context import ProgramContext
+from fpgart.runtime.programs.linking import link
+from fpgart.runtime.programs.program import Program
 
 
 def binary_sizes(program: Program) -> bytes:
@@ -76,7 +80,16 @@ def create_program_with_source(context: Context, count: int, strings: Any, lengt
     return Program(context, context.devices, source="".join(parts))
 
 
-def check_takes_il(context: Context) -> None:
+def check_compiler(program: Program) -> None:
+    """Raises CompilerNotAvailable for source in a context that takes compiled programs only."""
+    mode = program.context.compiler_mode
+    if mode in (0, 3) and not program.is_container and (program.source is not None or program.il):
+        raise CompilerNotAvailable(
+            f"the context is in compiler mode {mode}: it takes what `aoc` compiled (clCreateProgramWithBinary)"
+        )
+
+
+def check_takes_il(context: ProgramContext) -> None:
     """Raises InvalidOperation where no device of the context takes an intermediate language."""
     engine = context.platform.engine
     if not engine.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
@@ -111,7 +124,7 @@ def create_program_with_binary(
         else:
             pairs.append((devices[index], bytes_at(int(binaries[index]), int(lengths[index]))))
             try:
-                Program.check_binary(*pairs[-1])
+                check_binary(*pairs[-1])
             except InvalidBinary as error:
                 state = error
         if binary_status:
@@ -123,7 +136,7 @@ def create_program_with_binary(
     if made.is_container and config.EAGER.value and context.compiler_mode != 5:
         for device in devices:
             if not device.loaded:
-                program_device(device, made.on(device))
+                program_device(context, device, made.on(device))
     return made
 
 
@@ -134,7 +147,7 @@ def create_program_with_binary_and_program_device(
     made = create_program_with_binary(context, num_devices, device_ids, lengths, binaries, binary_status)
     for device in made.devices:
         if made.on(device).identity not in device.loaded:
-            program_device(device, made.on(device))
+            program_device(context, device, made.on(device))
     return made
 
 
@@ -204,7 +217,7 @@ def build_program(
     if program.linked:
         raise InvalidOperation("the program was made by clLinkProgram; there is nothing to build it from")
     text = checked_options(options)
-    program.check_compiler()
+    check_compiler(program)
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.build(chosen, text))
 
@@ -234,7 +247,7 @@ def compile_program(
         name = string_at(int(header_include_names[index])) if header_include_names[index] else ""
         headers[name] = header
     text = checked_options(options)
-    program.check_compiler()
+    check_compiler(program)
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.compile(chosen, text, headers))
 

@@ -17,9 +17,9 @@ from fpgart.errors import (
     InvalidQueueProperties,
     InvalidValue,
 )
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.queue import CommandQueue
 
 HOST_PROPERTIES = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl.CL_QUEUE_PROFILING_ENABLE
 DEVICE_PROPERTIES = cl.CL_QUEUE_ON_DEVICE | cl.CL_QUEUE_ON_DEVICE_DEFAULT

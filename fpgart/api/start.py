@@ -22,13 +22,13 @@ from fpgart.board.catalogue import chosen_boards, chosen_personality
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine import models
 from fpgart.notices import NOTICES
-from fpgart.runtime.platform import Board, Platform
-from fpgart.runtime.scheduler import Scheduler
+from fpgart.runtime.objects.platform import Board, Platform
+from fpgart.runtime.scheduling.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from fpgart.board.faults import Faults
     from fpgart.check.kernels import KernelCheck
-    from fpgart.watch.trace import Trace
+    from fpgart.watch.trace.recorder import Trace
 
 COLLECT_AFTER = 20_000
 """New objects after which the collector looks at them."""
@@ -39,7 +39,12 @@ CHAPTERS = (
     "context",
     "queue",
     "event",
-    "buffer",
+    "buffer.creation",
+    "buffer.queries",
+    "buffer.transfers",
+    "buffer.rectangles",
+    "buffer.mapping",
+    "buffer.migration",
     "svm",
     "usm",
     "program",
@@ -60,9 +65,7 @@ def boards(trace: Trace | None, kernels: KernelCheck | None = None) -> list[Boar
     for number, board in enumerate(described):
         mmd, memories = guarded(SimulatedBoard(board), board)
         if trace is not None:
-            from fpgart.watch.trace import TracedMmd
-
-            mmd = TracedMmd(mmd, number, trace)
+            mmd = trace.around(mmd, number)
         if kernels is not None:
             from fpgart.check.kernels import RememberingMmd
 
@@ -137,7 +140,7 @@ def ask_models(function: str, request: bytes) -> bytes | None:
 def make_scheduler() -> Scheduler:
     """The one that FPGART_TIME asks for."""
     if config.TIME.value == "model":
-        from fpgart.runtime.simulated_clock import ModelScheduler
+        from fpgart.runtime.model.simulated_clock import ModelScheduler
 
         return ModelScheduler()
     return Scheduler()
@@ -148,13 +151,13 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     path = config.TRACE.value
     if not path:
         return None
-    from fpgart.watch.trace import Trace
+    from fpgart.watch.trace.recorder import Trace
 
     try:
         trace = Trace(path.replace("%p", str(os.getpid())))
     except OSError as error:
         raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
-    NOTICES.listen(trace)
+    trace.listen()
     observe(trace.observe)
     at_end.append(trace.close)
     return trace

@@ -11,11 +11,10 @@ from fpgart.api.entry import observe_bound
 from fpgart.api.handles import HELD, KEPT, find, reap
 from fpgart.api.platform import the_platform
 from fpgart.board.faults import FAULTS
-from fpgart.notices import NOTICES
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.watch.trace import Trace, TracedMmd
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.watch.trace.recorder import Trace
 from fpgart.watch.words import in_words
 
 REASON = "the test that made it is over"
@@ -108,15 +107,15 @@ def begin_trace(path: str) -> None:
     with without_faults() as devices:
         untraced = [device.mmd for device in devices]
         for device in devices:
-            device.mmd = TracedMmd(device.mmd, device.id, trace)
+            device.mmd = trace.around(device.mmd, device.id)
             for block in device.blocks():
                 trace.know(block)
-    NOTICES.listen(trace)
+    trace.listen()
     restore = observe_bound(trace.observe)
 
     def end() -> None:
         restore()
-        NOTICES.silence(trace)
+        trace.silence()
         with without_faults() as devices:
             for device, mmd in zip(devices, untraced, strict=True):
                 device.mmd = mmd

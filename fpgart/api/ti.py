@@ -7,7 +7,7 @@ from fpgart import log
 from fpgart.api.entry import Pointer, entry
 from fpgart.api.platform import the_platform
 from fpgart.errors import CLError
-from fpgart.runtime.device import Device
+from fpgart.runtime.memory.device import Device
 
 MSMC = "msmc"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fpgart import opencl as cl
 from fpgart.api import info
-from fpgart.api.buffer import LARGEST_PATTERN
+from fpgart.api.buffer.transfers import LARGEST_PATTERN
 from fpgart.api.context import property_pairs
 from fpgart.api.entry import Address, Command, WaitList, bytes_at, entry
 from fpgart.api.handles import find
@@ -19,12 +19,14 @@ from fpgart.errors import (
     InvalidValue,
     MemCopyOverlap,
 )
-from fpgart.runtime import usm
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Device
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.transfers import HostWork
-from fpgart.runtime.usm import Kind, Place, UsmAllocation, UsmCopy, UsmFill
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer, by_host
+from fpgart.runtime.memory import usm
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.usm import Kind, UsmAllocation
+from fpgart.runtime.objects.blocking_free import blocking_free
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.queue import CommandQueue
 
 LARGEST_ALIGNMENT = 128  # long16 and double16
 PLACEMENT = cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL | cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL
@@ -144,7 +146,7 @@ def mem_free(context: Context, ptr: int) -> None:
 @entry("clMemBlockingFreeINTEL")
 def mem_blocking_free(context: Context, ptr: int) -> None:
     if ptr:
-        usm.blocking_free(context, ptr)
+        blocking_free(context, ptr)
 
 
 @entry("clGetMemAllocInfoINTEL")
@@ -159,21 +161,8 @@ def get_mem_alloc_info(
 
 
 def fill(queue: CommandQueue, pointer: int, pattern: bytes, size: int, wait_list: WaitList) -> Command:
-    place = Place(queue.context, pointer, size)
-    operation = UsmFill(queue.device, place, pattern, size)
-    if place.block is None:
-        return queue.enqueue(cl.CL_COMMAND_MEMFILL_INTEL, HostUsm(queue.device, operation), wait_list)
-    return queue.enqueue(cl.CL_COMMAND_MEMFILL_INTEL, operation, wait_list)
-
-
-class HostUsm(HostWork):
-    """A copy or fill between pointers that the host reaches: no board is busy with it."""
-
-    __slots__ = ("transfer",)
-
-    def __init__(self, device: Device, transfer: usm.UsmTransfer) -> None:
-        super().__init__(device, transfer.run)
-        self.transfer = transfer
+    operation = UsmFill(queue.device, UsmPointer(queue.context, pointer, size), pattern, size)
+    return queue.enqueue(cl.CL_COMMAND_MEMFILL_INTEL, by_host(operation), wait_list)
 
 
 @entry("clEnqueueMemFillINTEL")
@@ -209,9 +198,8 @@ def enqueue_memcpy(
     if dst_ptr < src_ptr + size and src_ptr < dst_ptr + size and dst_ptr != src_ptr:
         raise MemCopyOverlap("source and destination overlap")
     context = command_queue.context
-    places = Place(context, dst_ptr, size), Place(context, src_ptr, size)
-    copy = UsmCopy(command_queue.device, places, size)
-    operation = copy if copy.devices() else HostUsm(command_queue.device, copy)
+    target, source = UsmPointer(context, dst_ptr, size), UsmPointer(context, src_ptr, size)
+    operation = by_host(UsmCopy(command_queue.device, target, source, size))
     return command_queue.run(cl.CL_COMMAND_MEMCPY_INTEL, operation, bool(blocking), wait_list)
 
 

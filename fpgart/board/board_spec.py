@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from fpgart.board.description import AllocationType, BoardDescription, GlobalMemory, Interface, Timing
+from fpgart.board.description import BoardDescription, Timing
 from fpgart.board.device_address import BOARD_MASK
+from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
 from fpgart.board.xml_elements import BoardSpecError as BoardSpecError
 from fpgart.board.xml_elements import Element, walk
 

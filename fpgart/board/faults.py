@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from fpgart import log
 from fpgart._native import ffi
 from fpgart.board.fault_rules import Action, Call, Ecc, Rule, parse
-from fpgart.board.memory_system import MemorySystem, Region
+from fpgart.board.memory_system import MemoryRange, MemorySystem
 from fpgart.board.mmd import Around, BoardError, Mmd
 from fpgart.notices import NOTICES
 
@@ -299,7 +299,7 @@ class FaultyMemories:
         self.show, self.largest_allocation = memories.show, memories.largest_allocation
         self.keeps_programs, self.allocate_program = memories.keeps_programs, memories.allocate_program
 
-    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         try:
             self._faults.strike(Call.ALLOC, self._device, size)
         except BoardError:

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import FirstFit
+from fpgart.board.global_memory import GlobalMemory
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class MemoryRange:
     """A claimed range: index of its memory, board address, and bytes as asked for."""
 
     memory: int
@@ -60,7 +60,7 @@ class MemorySystem(Protocol):
     keeps_programs: bool
     """Whether programs lie in the board's memory, several at once, so that it is not programmed anew for each."""
 
-    def allocate_program(self, size: int) -> Region | None:
+    def allocate_program(self, size: int) -> MemoryRange | None:
         """Claim memory for a program's code, where programs are kept; None when there is no room."""
 
     def show(self, windows: Iterable[Window]) -> Showing | None:
@@ -69,13 +69,13 @@ class MemorySystem(Protocol):
         Raises NotVisible.
         """
 
-    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         """Claim `size` bytes in a memory (None: wherever a buffer of that size goes by itself).
 
         `bank`, counted from 1, is where to look first; 0 for no preference. None when nothing is free.
         """
 
-    def free(self, region: Region) -> None:
+    def free(self, region: MemoryRange) -> None:
         """Give back what allocate() returned."""
 
     def memory_for(self, location: str) -> int | None:
@@ -91,17 +91,27 @@ class MemorySystem(Protocol):
     def largest_allocation(self, memory: int) -> int:
         """Bytes of the largest buffer that a memory has room for now."""
 
-    def banks_of(self, region: Region) -> tuple[int, int]:
+    def banks_of(self, region: MemoryRange) -> tuple[int, int]:
         """The numbers of the banks, from 1, in which a region begins and ends."""
 
     def default_memory(self, size: int) -> int | None:
         """The memory that `size` bytes go to by themselves; None where that depends on what is free."""
 
 
+class BoardMemories(Protocol):
+    """The memories of a board; with `lowest_first`, buffers go to the one with the lowest addresses first."""
+
+    @property
+    def memories(self) -> tuple[GlobalMemory, ...]: ...
+
+    @property
+    def lowest_first(self) -> bool: ...
+
+
 class GlobalMemories:
     """The global memories of an FPGA board: first fit in each, from its begin or from a bank's."""
 
-    def __init__(self, board: BoardDescription) -> None:
+    def __init__(self, board: BoardMemories) -> None:
         self._board = board
         self._lock = threading.Lock()
         self._heaps = [FirstFit(m.usable_begin, m.begin + m.room) for m in board.memories]
@@ -122,7 +132,7 @@ class GlobalMemories:
                 return index
         return None
 
-    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         if memory is None:
             memory = self.default_memory(size)
             if memory is None:
@@ -134,9 +144,9 @@ class GlobalMemories:
                 address = heap.allocate(size, self._board.memories[memory].bank_begin(bank))
             if address is None:
                 address = heap.allocate(size)
-        return None if address is None else Region(memory, address, size)
+        return None if address is None else MemoryRange(memory, address, size)
 
-    def free(self, region: Region) -> None:
+    def free(self, region: MemoryRange) -> None:
         with self._lock:
             self._heaps[region.memory].free(region.address, region.size)
 
@@ -151,12 +161,12 @@ class GlobalMemories:
     def name_of(self, memory: int) -> str:
         return self._board.memories[memory].name
 
-    def banks_of(self, region: Region) -> tuple[int, int]:
+    def banks_of(self, region: MemoryRange) -> tuple[int, int]:
         return self._board.memories[region.memory].banks_of(region.address, region.size)
 
     keeps_programs = False
 
-    def allocate_program(self, size: int) -> Region | None:
+    def allocate_program(self, size: int) -> MemoryRange | None:
         return None
 
     def show(self, windows: Iterable[Window]) -> Showing | None:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from fpgart import config, log
 from fpgart._native import ffi, lib
-from fpgart.board.description import AllocationType, BoardDescription
+from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import round_up
+from fpgart.board.global_memory import AllocationType
 from fpgart.board.in_flight import InFlight
 from fpgart.board.mmd import (
     PHYSICAL_MEMORY,

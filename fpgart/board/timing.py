@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fpgart.board.description import BoardDescription, GlobalMemory, Interface, Timing
+from fpgart.board.description import BoardDescription, Timing
+from fpgart.board.global_memory import GlobalMemory, Interface
 
 SECOND = 1_000_000_000
 MEGA = 1_000_000

@@ -4,29 +4,18 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from fpgart import opencl as cl
 from fpgart.check.words import allocation_maker, allocation_name, buffer_maker, buffer_name
-from fpgart.engine.interface import POINTER, ArgumentInterface
+from fpgart.engine.interface import ArgumentInterface
 from fpgart.engine.opencl_c import Use, argument_uses
-from fpgart.runtime.buffer import HOST_WRITES, Buffer
-from fpgart.runtime.event import Operation
-from fpgart.runtime.kernel import Kernel, LaunchKernel
-from fpgart.runtime.transfers import (
-    CopyBuffer,
-    FillBuffer,
-    MapBuffer,
-    ReadBuffer,
-    ReadRect,
-    UnmapBuffer,
-    WriteBuffer,
-    WriteRect,
-    pieces,
-)
-from fpgart.runtime.usm import UsmAllocation, UsmFill, UsmTransfer
+from fpgart.runtime.commands.access import AccessMode, MemoryAccess
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.operation import DeviceOperation
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.programs.kernel import Kernel
 
 Interval = tuple[int, int]
 """Begin and end (one past the last) of a range of bytes."""
@@ -102,90 +91,40 @@ HOST: Key = ("host", 0)
 READ, WRITE = Mode.READ, Mode.WRITE
 
 
-def accesses(operation: Operation | None) -> list[Access]:
-    """What a command touches, as far as it is known when it is enqueued."""
-    transfer = getattr(operation, "transfer", operation)
-    if isinstance(operation, LaunchKernel):
-        return list(_of_launch(operation))
-    if isinstance(transfer, UsmTransfer):
-        return list(_of_usm(transfer))
-    if isinstance(operation, CopyBuffer):
-        source = tuple(_joined([(a, a + size) for a, _, size in operation.parts]))
-        target = tuple(_joined([(b, b + size) for _, b, size in operation.parts]))
-        return [_of_buffer(operation.source, READ, source), _of_buffer(operation.destination, WRITE, target)]
-    if isinstance(operation, WriteBuffer):
-        return list(_of_transfer(operation))
-    return []
+def accesses(operation: DeviceOperation | None) -> list[Access]:
+    """What a command touches and may conflict with others in, as far as it is known when it is enqueued."""
+    if operation is None:
+        return []
+    found = (_conflicting(operation, access) for access in operation.accesses())
+    return [access for access in found if access is not None]
 
 
-def host_ranges(operation: WriteBuffer) -> tuple[Interval, ...]:
-    """The host memory that a read or write of a buffer uses."""
-    if isinstance(operation, WriteRect):
-        host = operation.host
-        rows = pieces(operation.region, operation.box, operation.host_box)
-        return tuple(_joined([(host + offset, host + offset + size) for _, offset, size in rows]))
-    return ((operation.host, operation.host + operation.size),)
+def _conflicting(operation: DeviceOperation, access: MemoryAccess) -> Access | None:
+    """None for what cannot conflict: what is moved, mappings, what a kernel reaches in memory of the host."""
+    is_argument = access.argument >= 0
+    mode = Mode(int(access.mode & (AccessMode.READ | AccessMode.WRITE)))
+    if is_argument and operation.launch is not None:
+        mode = _mode(operation.launch.kernel, access.argument, access.buffer.flags if access.buffer is not None else 0)
+    if not mode:
+        return None
+    if access.buffer is not None:
+        in_host_memory = is_argument and access.buffer.owner.stays_on_host
+        return None if in_host_memory else _of_buffer(access.buffer, mode, access.ranges, access.argument)
+    if access.allocation is not None:
+        thing = Thing(allocation_name(access.allocation), allocation_maker(access.allocation))
+        return Access(("allocation", access.allocation.number), thing, mode, access.ranges, access.argument)
+    if access.mapped or is_argument:
+        return None
+    return Access(HOST, Thing("host memory", ""), mode, access.ranges)
 
 
-def _of_transfer(operation: WriteBuffer) -> Iterator[Access]:
-    buffer = operation.buffer
-    whole: tuple[Interval, ...] = ((operation.offset, operation.offset + operation.size),)
-    if isinstance(operation, UnmapBuffer):
-        if operation.flags & HOST_WRITES:
-            yield _of_buffer(buffer, WRITE, whole)
-    elif isinstance(operation, MapBuffer):
-        if not operation.flags & cl.CL_MAP_WRITE_INVALIDATE_REGION:
-            yield _of_buffer(buffer, READ, whole)
-    elif isinstance(operation, FillBuffer):
-        yield _of_buffer(buffer, WRITE, whole)
-    else:
-        reads = isinstance(operation, (ReadBuffer, ReadRect))
-        if isinstance(operation, WriteRect):
-            rows = pieces(operation.region, operation.box, operation.host_box)
-            whole = tuple(_joined([(offset, offset + size) for offset, _, size in rows]))
-        yield _of_buffer(buffer, READ if reads else WRITE, whole)
-        yield Access(HOST, Thing("host memory", ""), WRITE if reads else READ, host_ranges(operation))
-
-
-def _of_buffer(buffer: Buffer, mode: Mode, where: tuple[Interval, ...], argument: int = -1) -> Access:
+def _of_buffer(buffer: Buffer, mode: Mode, where: tuple[Interval, ...], argument: int) -> Access:
     origin, owner = buffer.origin, buffer.owner
     if origin:
         where = tuple((begin + origin, end + origin) for begin, end in where)
     parent = buffer.parent.number if buffer.parent is not None else 0
     thing = Thing(buffer_name(buffer), buffer_maker(buffer), buffer.number, parent)
     return Access(("buffer", owner.number), thing, mode, where, argument)
-
-
-def _of_usm(transfer: UsmTransfer) -> Iterator[Access]:
-    modes = (WRITE,) if isinstance(transfer, UsmFill) else (WRITE, READ)
-    for place, mode in zip(transfer.places, modes, strict=True):
-        begin, end = place.pointer, place.pointer + transfer.size
-        if place.allocation is None:
-            yield Access(HOST, Thing("host memory", ""), mode, ((begin, end),))
-        else:
-            yield _of_allocation(place.allocation, mode, begin, end)
-
-
-def _of_allocation(allocation: UsmAllocation, mode: Mode, begin: int, end: int, argument: int = -1) -> Access:
-    base = allocation.pointer
-    thing = Thing(allocation_name(allocation), allocation_maker(allocation))
-    return Access(("allocation", allocation.number), thing, mode, ((begin - base, end - base),), argument)
-
-
-def _of_launch(launch: LaunchKernel) -> Iterator[Access]:
-    buffers = dict(launch.buffers)
-    given = launch.usm.allocations if launch.usm is not None else []
-    for index, (kind, _, value) in enumerate(launch.arguments):
-        if index in buffers:
-            buffer = buffers[index]
-            mode = _mode(launch.kernel, index, buffer.flags)
-            if mode:
-                yield _of_buffer(buffer, mode, ((0, buffer.size),), index)
-        elif kind == POINTER and isinstance(value, int):
-            allocation = next((a for a in given if a.address <= value < a.address + a.size), None)
-            mode = _mode(launch.kernel, index, 0)
-            if allocation is not None and mode:
-                yield _of_allocation(allocation, mode, allocation.pointer, allocation.end, index)
 
 
 def _mode(kernel: Kernel, index: int, flags: int) -> Mode:
@@ -226,17 +165,3 @@ def part_of(launch: LaunchKernel) -> Part:
     """How a launch can be told from others of its kernel."""
     values = tuple(value for _, _, value in launch.arguments if isinstance(value, (bytes, int)))
     return Part(launch.kernel.name, (launch.sizes, *values))
-
-
-def _joined(ranges: list[Interval]) -> Iterator[Interval]:
-    """The same bytes in order, what touches joined."""
-    begin = end = -1
-    for first, last in sorted(ranges):
-        if first > end:
-            if end > begin:
-                yield begin, end
-            begin, end = first, last
-        else:
-            end = max(end, last)
-    if end > begin:
-        yield begin, end

@@ -7,7 +7,7 @@ import threading
 
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name
-from fpgart.runtime.buffer import Buffer
+from fpgart.runtime.memory.buffer import Buffer
 
 
 class Bounds:

@@ -4,34 +4,33 @@
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
-/* Pages that nobody may touch now, and a handler for SIGSEGV that says who did. Findings are
- * written to descriptor `text` for people and to `json` (-1: nowhere) for programs; `families` has
- * a bit for each family that is wanted (1: usm, 2: buffers). The handler is installed with the
- * first range. */
+/* Protected pages, and a handler of SIGSEGV that reports accesses to them. The handler writes its
+ * findings to descriptor `text` for people and to `json` (-1: nowhere) for programs; `families` has
+ * a bit for each family that the user wants (1: usm, 2: buffers). The first range installs it. */
 void faults_start(int text, int json, int families);
-/* A board's memory: closed wherever no region is. 0 on success. */
+/* Protects a board's memory, except where regions are open. 0 on success. */
 int faults_cover(uintptr_t begin, size_t size);
-/* Open pages for good. */
+/* Opens pages for good. */
 void faults_open(uintptr_t first, uintptr_t last);
-/* A region of `size` bytes at `begin`, which owns the pages from `first` to `last`. Its state is
- * one of faults_state()'s. Gives its number, -1 where it cannot be watched: then it is left open.
- */
+/* Adds a region of `size` bytes at `begin`, on the pages from `first` to `last`, in a state of
+ * faults_state(). Returns its number, or -1 if the table is full: then its pages stay open. */
 int faults_add(uintptr_t begin, size_t size, uintptr_t first, uintptr_t last, int state, int family,
                const char *name, const char *maker);
-/* 1: open; 2: open while operations run; 3: freed, to nobody. */
+/* 1: open; 2: open while operations run; 3: freed, closed. */
 void faults_state(int region, int state);
 void faults_name(int region, int family, const char *name, const char *maker);
-/* Forget a region; its pages stay as they are. */
+/* Removes a region; its pages keep their rights. */
 void faults_forget(int region);
-/* Take the place of memory that was unmapped, so that nothing else gets it. 0 on success. */
+/* Reserves addresses that were unmapped, so that the system maps nothing there. 0 on success. */
 int faults_bury(uintptr_t begin, size_t size);
-/* An operation of a device, with words that name it, begins (gives its number) and ends. */
+/* An operation of a device, which `words` name, begins and ends. faults_begin() returns its number
+ * for faults_end(). */
 int faults_begin(const char *words);
 void faults_end(int operation);
-/* Open a region for the operations that run, before they touch it: their threads may have SIGSEGV
- * blocked. */
+/* Opens a region for the operations that run, before they access it: their threads may block
+ * SIGSEGV. */
 void faults_use(int region);
-/* What was found for a family since the last call. */
+/* The number of findings of a family since the last call. */
 unsigned faults_found(int family);
 /* cffi */
 #endif

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 from fpgart import opencl as cl
 from fpgart._native import lib
@@ -15,12 +15,14 @@ from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command
 from fpgart.engine.interface import POINTER
 from fpgart.engine.opencl_c import kernel_attributes
-from fpgart.runtime.buffer import HOST_WRITES, Buffer
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import SIZES, LaunchKernel
-from fpgart.runtime.library import CompilerMode
-from fpgart.runtime.program import Program
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.operation import DeviceOperation, operation_of
+from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.programs.kernel import SIZES
+from fpgart.runtime.programs.library import CompilerMode
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.words import in_words
 
 ALIGNMENT = 1024
@@ -87,23 +89,19 @@ class Fpga:
     # Launching
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
-        operation = event.operation
-        if not isinstance(operation, LaunchKernel):
+        operation = operation_of(event)
+        launch = operation.launch if operation is not None else None
+        if launch is None:
             return
         user = command(event)
-        kernel = f"kernel '{operation.kernel.name}'"
-        for words, fix in _range_problems(operation):
+        kernel = f"kernel '{launch.kernel.name}'"
+        for words, fix in _range_problems(launch):
             self._report("work-group that the .aocx does not have", kernel, "clCreateKernel", user, words, fix)
-        for words, fix in _alignment_problems(operation):
+        for words, fix in _alignment_problems(launch):
             self._report("pointer below the board's alignment", kernel, "clCreateKernel", user, words, fix)
-        for _, buffer in operation.buffers:
-            self._check_lent(buffer.owner, user)
-        for argument in operation.kernel.arguments:
-            buffer_of = argument[2] if argument is not None else None
-            if isinstance(buffer_of, ref):
-                given = buffer_of()
-                if given is not None and given.owner.stays_on_host:
-                    self._check_lent(given.owner, user)
+        for access in launch.accesses():
+            if access.buffer is not None:
+                self._check_lent(access.buffer.owner, user)
 
     # CL_MEM_COPY_HOST_PTR and CL_MEM_USE_HOST_PTR
 
@@ -136,13 +134,13 @@ class Fpga:
             lent.mapped -= 1
             lent.sum = int(lib.checksum(0, lent.address, lent.size))
 
-    def operation_began(self, event: Event, operation: Operation) -> None:
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         for buffer, lent in list(self._lent.items()):  # few hosts have such buffers, and those have few
             if _touches(operation, buffer):
                 with self._lock:
                     lent.busy += 1
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         for buffer, lent in list(self._lent.items()):
             if _touches(operation, buffer):
                 total = int(lib.checksum(0, lent.address, lent.size))
@@ -172,14 +170,17 @@ class Fpga:
         self._findings.report(Finding("fpga", rule, thing, maker, user, words, fix))
 
 
-def _touches(operation: Operation, buffer: Buffer) -> bool:
+def _touches(operation: DeviceOperation, buffer: Buffer) -> bool:
     """Whether a command may have written to the host's memory of a buffer."""
-    if isinstance(operation, LaunchKernel):
-        begin, end = buffer.host_ptr, buffer.host_ptr + buffer.size
-        return any(isinstance(value, int) and begin <= value < end for _, _, value in operation.arguments)
-    used = [getattr(operation, "buffer", None), *getattr(operation, "buffers", ())]
-    used += [moved for moved, _ in getattr(operation, "moves", ())]
-    return any(each is not None and each.owner is buffer for each in used)
+    begin, end = buffer.host_ptr, buffer.host_ptr + buffer.size
+    for access in operation.accesses():
+        if access.buffer is not None:
+            is_in_place = access.argument < 0 or buffer.stays_on_host
+            if access.buffer.owner is buffer and is_in_place:
+                return True
+        elif access.is_given and access.argument >= 0 and begin <= access.ranges[0][0] < end:
+            return True
+    return False
 
 
 _attributes = lru_cache(maxsize=64)(kernel_attributes)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from fpgart._native import lib
 from fpgart.board.first_fit import round_up
-from fpgart.board.memory_system import GlobalMemories, Region
+from fpgart.board.memory_system import GlobalMemories, MemoryRange
 from fpgart.board.mmd import Around, Mmd
 
 PAGE = 4096
@@ -27,10 +27,10 @@ NAMES: dict[int, tuple[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class GuardedRegion(Region):
+class GuardedRange(MemoryRange):
     """A region whose pages no other has a part of; `claimed` is what was taken for it."""
 
-    claimed: Region
+    claimed: MemoryRange
 
     def whole(self) -> tuple[int, int]:
         return self.claimed.address, self.claimed.size
@@ -39,16 +39,16 @@ class GuardedRegion(Region):
 class GuardedMemories(GlobalMemories):
     """The memories of an FPGA board."""
 
-    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         own = round_up(size, PAGE)
         claimed = super().allocate(own + 2 * PAGE, memory, bank)
         if claimed is None:
             return super().allocate(size, memory, bank)
         begin = (claimed.address // PAGE + 1) * PAGE + own - round_up(size)
-        return GuardedRegion(claimed.memory, begin, size, claimed)
+        return GuardedRange(claimed.memory, begin, size, claimed)
 
-    def free(self, region: Region) -> None:
-        super().free(region.claimed if isinstance(region, GuardedRegion) else region)
+    def free(self, region: MemoryRange) -> None:
+        super().free(region.claimed if isinstance(region, GuardedRange) else region)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from fpgart.runtime.event import COMPLETE, Event
-from fpgart.runtime.order import QueueOrder
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.readiness import role_of
+from fpgart.runtime.scheduling.event import COMPLETE, Event, EventQueue
+from fpgart.runtime.scheduling.order import QueueOrder
+from fpgart.runtime.scheduling.readiness import role_of
 
 Clock = dict[int, int]
 
@@ -29,7 +28,7 @@ def join(clock: Clock, other: Clock) -> None:
             clock[chain] = index
 
 
-class Command:
+class ClockedCommand:
     """A command's place in the order. `clock` is None until all that it waits for have theirs.
 
     Only user events keep it waiting: what their end is after is known when the host ends them.
@@ -44,10 +43,10 @@ class Command:
         self.clock: Clock | None = None
         self.chain = self.index = 0
         self.waiting = 0
-        self.predecessors: list[Command] = []
-        self.dependants: list[Command] = []
+        self.predecessors: list[ClockedCommand] = []
+        self.dependants: list[ClockedCommand] = []
 
-    def before(self, other: Command) -> bool:
+    def before(self, other: ClockedCommand) -> bool:
         """Whether this one has certainly ended when `other` begins. Both have their clocks."""
         assert other.clock is not None
         return other.clock.get(self.chain, 0) >= self.index
@@ -59,21 +58,23 @@ class Order:
     def __init__(self) -> None:
         self.host: Clock = {}
         self._ends: Clock = {}
-        self._commands: WeakKeyDictionary[Event, Command] = WeakKeyDictionary()
-        self._orders: WeakKeyDictionary[CommandQueue, QueueOrder[Command]] = WeakKeyDictionary()
+        self._commands: WeakKeyDictionary[Event, ClockedCommand] = WeakKeyDictionary()
+        self._orders: WeakKeyDictionary[EventQueue, QueueOrder[ClockedCommand]] = WeakKeyDictionary()
 
-    def find(self, event: Event) -> Command | None:
+    def find(self, event: Event) -> ClockedCommand | None:
         return self._commands.get(event)
 
-    def known(self, command: Command) -> bool:
+    def known(self, command: ClockedCommand) -> bool:
         """Whether the host knows that it has ended: then everything from now on is after it."""
         return command.clock is not None and self.host.get(command.chain, 0) >= command.index
 
-    def enqueue(self, event: Event, wait_list: tuple[Event, ...], text: str) -> tuple[Command, list[Command]]:
+    def enqueue(
+        self, event: Event, wait_list: tuple[Event, ...], text: str
+    ) -> tuple[ClockedCommand, list[ClockedCommand]]:
         """The command, and those that have got their clocks now: itself, or none."""
         queue = event.queue
         assert queue is not None
-        command = Command(dict(self.host), text)
+        command = ClockedCommand(dict(self.host), text)
         self._commands[event] = command
         for other in wait_list:
             found = self._awaited(other)
@@ -91,13 +92,13 @@ class Order:
                 command.waiting += 1
         return command, [] if command.waiting else self._settle(command)
 
-    def _awaited(self, event: Event) -> Command | None:
+    def _awaited(self, event: Event) -> ClockedCommand | None:
         found = self._commands.get(event)
         if found is None and event.queue is None and event.status > COMPLETE:
-            found = self._commands[event] = Command({}, "")
+            found = self._commands[event] = ClockedCommand({}, "")
         return found
 
-    def _settle(self, command: Command) -> list[Command]:
+    def _settle(self, command: ClockedCommand) -> list[ClockedCommand]:
         """Give a command its clock, and all those that waited only for it."""
         settled = []
         ready = [command]
@@ -117,7 +118,7 @@ class Order:
         return settled
 
     @staticmethod
-    def _served(command: Command) -> list[Command]:
+    def _served(command: ClockedCommand) -> list[ClockedCommand]:
         """Who waited for nobody but `command`."""
         dependants, command.dependants = command.dependants, []
         free = []
@@ -142,20 +143,20 @@ class Order:
         if command is not None and command.clock is not None:
             join(self.host, command.clock)
 
-    def drained(self, queue: CommandQueue) -> None:
+    def drained(self, queue: EventQueue) -> None:
         """The host knows that all commands of a queue have ended."""
         order = self._orders.get(queue)
         for command in list(order.open) if order is not None else ():
             if command.clock is not None:
                 join(self.host, command.clock)
 
-    def user_event_ended(self, event: Event) -> list[Command]:
+    def user_event_ended(self, event: Event) -> list[ClockedCommand]:
         """The host ends a user event: what waited for it is after all that the host knows. Who got clocks by that."""
         command = self._commands.get(event)
         if command is None or command.clock is not None:
             return []
         command.clock = dict(self.host)
-        settled: list[Command] = []
+        settled: list[ClockedCommand] = []
         for other in self._served(command):
             settled += self._settle(other)
         return settled

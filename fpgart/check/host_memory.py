@@ -14,15 +14,16 @@ from weakref import WeakKeyDictionary
 
 from fpgart import opencl as cl
 from fpgart._native import lib
-from fpgart.check.accesses import Interval, host_ranges
+from fpgart.check.accesses import Interval
+from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_name, command
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.device import Block
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.transfers import FillBuffer, MapBuffer, ReadBuffer, ReadRect, WriteBuffer
-from fpgart.runtime.usm import UsmFill, UsmTransfer
+from fpgart.runtime.commands.access import AccessMode, MemoryAccess
+from fpgart.runtime.commands.operation import DeviceOperation, operation_of
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.words import in_words
 
 SVM_WRITES = (cl.CL_COMMAND_SVM_MEMCPY, cl.CL_COMMAND_SVM_MEMFILL)
@@ -55,21 +56,22 @@ class HostMemory:
         """What has not run tells nothing."""
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
-        if blocking or event.operation is None:
+        operation = operation_of(event)
+        if blocking or operation is None:
             return
-        lent = _lent_by(event, event.operation)
+        lent = _lent_by(event, operation)
         if lent is None or not all(lib.is_mapped(begin, end - begin) for begin, end in lent.ranges):
             return
         with self._lock:
             lent.sum = _sum(lent.ranges)
             self._lent[event] = lent
 
-    def operation_began(self, event: Event, operation: Operation) -> None:
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         lent = self._lent.get(event)
         if lent is not None:
             self._check(lent)
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         lent = self._lent.pop(event, None)
         if lent is not None and lent.reads:
             self._check(lent)
@@ -124,41 +126,46 @@ def _sum(ranges: tuple[Interval, ...]) -> int:
     return found
 
 
-def _lent_by(event: Event, operation: Operation) -> _Lent | None:
-    """What a command uses of the host's plain memory."""
-    context, user = event.context, command(event)
-    if context.unified_memory:
+def _lent_by(event: Event, operation: DeviceOperation) -> _Lent | None:
+    """What a transfer uses of the host's plain memory."""
+    context = context_of(event)
+    if context.unified_memory or operation.launch is not None:
         return None
-    if isinstance(operation, WriteBuffer) and not isinstance(operation, (FillBuffer, MapBuffer)):
-        ranges = host_ranges(operation)
-        reads = not isinstance(operation, (ReadBuffer, ReadRect))
-        if _is_plain(context, ranges[0][0]):
-            return _Lent(ranges, 0, reads, user, buffer_name(operation.buffer))
-    transfer = getattr(operation, "transfer", operation)
-    if isinstance(transfer, UsmTransfer) and not isinstance(transfer, UsmFill):
-        for place, other, reads in zip(transfer.places, reversed(transfer.places), (False, True), strict=True):
-            if place.allocation is None and other.allocation is not None and _is_plain(context, place.pointer):
-                span = (place.pointer, place.pointer + transfer.size)
-                return _Lent((span,), 0, reads, user, f"allocation {other.allocation.number}")
+    touched = operation.accesses()
+    partner = next((each for each in touched if not each.on_host), None)
+    for access in touched:
+        if access.is_given and partner is not None and _is_plain(context, access.ranges[0][0]):
+            return _Lent(access.ranges, 0, bool(access.mode & AccessMode.READ), command(event), _name_of(partner))
     return None
+
+
+def _name_of(access: MemoryAccess) -> str:
+    if access.buffer is not None:
+        return buffer_name(access.buffer)
+    assert access.allocation is not None
+    return f"allocation {access.allocation.number}"
 
 
 def _is_plain(context: Context, pointer: int) -> bool:
     return context.usm.find(pointer) is None and context.svm.find(pointer) is None
 
 
-def _written_by(operation: Operation) -> Iterator[Interval]:
-    """The host memory that a command has written to."""
-    transfer = getattr(operation, "transfer", operation)
-    if isinstance(operation, (ReadBuffer, ReadRect)):
-        yield from host_ranges(operation)
-    elif isinstance(operation, MapBuffer):
-        yield operation.host, operation.host + operation.size
-    elif isinstance(operation, WriteBuffer) and operation.buffer.owner.on_host:
-        address = operation.buffer.host_address() + operation.offset
-        yield address, address + operation.size
-    elif isinstance(transfer, UsmTransfer) and transfer.places[0].block is None:
-        yield transfer.places[0].pointer, transfer.places[0].pointer + transfer.size
+def _written_by(operation: DeviceOperation) -> Iterator[Interval]:
+    """The host memory that a transfer has written to."""
+    for access in operation.accesses() if operation.launch is None else ():
+        if not access.mode & AccessMode.WRITE:
+            continue
+        begin = 0
+        if access.buffer is not None:
+            if not access.buffer.owner.on_host:
+                continue
+            begin = access.buffer.host_address()
+        elif access.allocation is not None:
+            if access.block is not None:
+                continue
+            begin = access.allocation.pointer
+        for first, end in access.ranges:
+            yield begin + first, begin + end
 
 
 def start(findings: Findings) -> HostMemory:

@@ -12,10 +12,11 @@ from fpgart.board.mmd import Around, Mmd
 from fpgart.check.findings import Finding, Findings
 from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Access, Fault, Misuse
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.device import Block
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.scheduling.event import Event
 
 CHECK = "kernels"
 LOW = 1 << 16
@@ -52,15 +53,16 @@ class KernelCheck:
 
     def block_reserved(self, block: Block) -> None:
         if not block.device.board.unified_memory:  # there hosts write without the MMD
-            self.contents.reserved(block.pointer, block.region.size)
+            self.contents.reserved(block.pointer, block.range.size)
 
     def block_freed(self, block: Block) -> None:
-        self.contents.wrote(block.pointer, block.region.size)
+        self.contents.wrote(block.pointer, block.range.size)
 
-    def operation_began(self, event: Event, operation: Operation) -> None:
-        if isinstance(operation, LaunchKernel) and operation.stage is Stage.RUN:
-            self._warn_of_indirect(operation)
-            self._current.launch = operation, LAUNCHES.get(event.command_type, "the launch")
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
+        launch = running_kernel(operation)
+        if launch is not None:
+            self._warn_of_indirect(launch)
+            self._current.launch = launch, LAUNCHES.get(event.command_type, "the launch")
 
     def _warn_of_indirect(self, launch: LaunchKernel) -> None:
         """Say once that kernels may need what the engine cannot give them."""
@@ -91,7 +93,7 @@ def _is_elsewhere(misuse: Misuse) -> bool:
 def _allocation_at(launch: LaunchKernel, address: int) -> bool:
     """Whether there is an allocation of the host, or memory of a board that is taken."""
     context = launch.kernel.context
-    places = [(block.pointer, block.region.size) for device in context.devices for block in device.blocks()]
+    places = [(block.pointer, block.range.size) for device in context.devices for block in device.blocks()]
     places += [(allocation.address, allocation.size) for allocation in context.usm.all()]
     places += [(shared.pointer, shared.size) for shared in context.svm.all()]
     return any(begin <= address < begin + size for begin, size in places)

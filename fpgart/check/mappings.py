@@ -12,12 +12,12 @@ from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
 from fpgart.check.accesses import Mode, accesses
+from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command, span
-from fpgart.runtime.buffer import HOST_WRITES, Buffer
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
-from fpgart.runtime.transfers import MapBuffer
+from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
+from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.scheduling.event import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +97,16 @@ class Mappings:
         self._regions.pop(number, None)
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
-        operation = event.operation
-        if not self._regions or operation is None or isinstance(operation, MapBuffer):
+        operation = operation_of(event)
+        if not self._regions or operation is None or any(access.mapped for access in operation.accesses()):
             return
         for access in accesses(operation):
             kind, number = access.key
             regions = list(self._regions.get(number, ())) if kind == "buffer" else []
             if not regions or not access.mode & (Mode.WRITE | Mode.MAYBE_WRITE):
                 continue
-            if isinstance(operation, LaunchKernel):
-                in_place = event.context.unified_memory  # the host may be writing to the same bytes
+            if operation.launch is not None:
+                in_place = context_of(event).unified_memory  # the host may be writing to the same bytes
                 threatened = [region for region in regions if not (in_place and region.for_writing)]
                 self._threatened.setdefault(event, []).extend(threatened)
             else:
@@ -115,19 +115,19 @@ class Mappings:
                         if begin < region.end and region.begin < end:
                             self._report(region, command(event), max(begin, region.begin), min(end, region.end))
 
-    def operation_began(self, event: Event, operation: Operation) -> None:
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         regions = self._threatened.get(event)
-        if regions and isinstance(operation, LaunchKernel) and operation.stage is Stage.RUN:
+        if regions and running_kernel(operation):
             seen = []
-            for (_, buffer), block in zip(operation.buffers, operation.places, strict=True):
+            for access in operation.accesses():
                 for region in regions:
-                    if region.owner == buffer.owner.number:
-                        address = block.pointer + region.begin
+                    if access.block is not None and access.buffer and region.owner == access.buffer.owner.number:
+                        address = access.block.pointer + region.begin
                         total = int(lib.checksum(0, address, region.end - region.begin))
                         seen.append(_Seen(region, address, total))
             self._seen[event] = seen
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         seen = self._seen.pop(event, None)
         if seen is None:
             return

@@ -19,10 +19,10 @@ from fpgart.board.first_fit import round_up
 from fpgart.check import guarded
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
-from fpgart.runtime.device import Block
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
-from fpgart.runtime.usm import UsmAllocation, UsmTransfer
+from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.words import in_words
 
 MARK = 0xB5
@@ -67,14 +67,14 @@ class Protection:
     # The table
 
     def block_reserved(self, block: Block) -> None:
-        if not isinstance(block.region, guarded.GuardedRegion):
+        if not isinstance(block.range, guarded.GuardedRange):
             first = block.pointer // guarded.PAGE * guarded.PAGE
-            last = round_up(block.pointer + block.region.size, guarded.PAGE)
+            last = round_up(block.pointer + block.range.size, guarded.PAGE)
             lib.faults_open(first, last)
             return
-        begin, end = block.pointer, block.pointer + block.region.size
+        begin, end = block.pointer, block.pointer + block.range.size
         first, last = begin // guarded.PAGE * guarded.PAGE, round_up(end, guarded.PAGE)
-        name = f"buffer {block.owner} of {in_words(block.region.size)}"
+        name = f"buffer {block.owner} of {in_words(block.range.size)}"
         watched = _Watched(-1, first, begin, end, last, guarded.BUFFERS, name, "clCreateBuffer")
         with self._lock:
             self._forget_gone(first, last)
@@ -121,7 +121,7 @@ class Protection:
 
     # Operations
 
-    def operation_began(self, event: Event, operation: Operation) -> None:
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         if operation.name != "host":
             self._running.number = int(lib.faults_begin(command(event, operation).encode()))
             for block in _blocks_of(operation):
@@ -129,10 +129,10 @@ class Protection:
                 if watched is not None and watched.region >= 0:
                     lib.faults_use(watched.region)
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         if operation.name == "host":
             return
-        if isinstance(operation, LaunchKernel) and operation.stage is Stage.RUN:
+        if running_kernel(operation) is not None:
             user = command(event, operation)
             for block in _blocks_of(operation):
                 watched = self._watched.get(block.pointer)
@@ -165,14 +165,9 @@ def _mark(watched: _Watched) -> None:
     lib.fill_bytes(watched.end, MARK_PATTERN, 1, watched.last - watched.end)
 
 
-def _blocks_of(operation: Operation) -> list[Block]:
+def _blocks_of(operation: DeviceOperation) -> list[Block]:
     """What an operation is known to touch; a kernel may follow pointers to more."""
-    if isinstance(operation, UsmTransfer):
-        return [place.block for place in operation.places if place.block is not None]
-    if not isinstance(operation, LaunchKernel):
-        return []
-    given = operation.usm.allocations if operation.usm is not None else []
-    return [*operation.places, *(a.block for a in given if a.block is not None)]
+    return [access.block for access in operation.accesses() if access.block is not None]
 
 
 def start(findings: Findings) -> Protection:

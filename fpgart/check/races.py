@@ -18,12 +18,12 @@ from weakref import WeakKeyDictionary
 from fpgart._native import lib
 from fpgart.check.accesses import HOST, Access, Key, Mode, Part, accesses, part_of
 from fpgart.check.findings import Finding, Findings
-from fpgart.check.happens_before import Command, Order
+from fpgart.check.happens_before import ClockedCommand, Order
 from fpgart.check.words import command, span
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.usm import UsmAllocation
+from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import Event
 
 MOST_KEPT = 256
 """Accesses to one thing that later ones are compared with."""
@@ -34,7 +34,7 @@ ANY_WRITE = Mode.WRITE | Mode.MAYBE_WRITE
 class _Done:
     """An access of a command that has its place in the order."""
 
-    command: Command
+    command: ClockedCommand
     access: Access
     part: Part | None
 
@@ -43,7 +43,7 @@ class _Done:
 class _Pending:
     """What is known of a command until it has ended: what it touches, and sums of what it may write."""
 
-    command: Command
+    command: ClockedCommand
     accesses: list[Access]
     part: Part | None
     sums: dict[int, tuple[int, int, int]]
@@ -57,7 +57,7 @@ class Races:
         self._order = Order()
         self._lock = threading.RLock()  # a collection under it may run destructors of the host that call in
         self._pending: WeakKeyDictionary[Event, _Pending] = WeakKeyDictionary()
-        self._of_command: WeakKeyDictionary[Command, _Pending] = WeakKeyDictionary()
+        self._of_command: WeakKeyDictionary[ClockedCommand, _Pending] = WeakKeyDictionary()
         self._done: dict[Key, list[_Done]] = {}
 
     def finish(self) -> None:
@@ -66,9 +66,9 @@ class Races:
     # What happens
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
-        operation = event.operation
+        operation = operation_of(event)
         touched = accesses(operation)
-        part = part_of(operation) if isinstance(operation, LaunchKernel) else None
+        part = part_of(operation.launch) if operation is not None and operation.launch is not None else None
         found: list[Finding] = []
         with self._lock:
             made, settled = self._order.enqueue(event, wait_list, command(event))
@@ -101,15 +101,17 @@ class Races:
     def usm_freed(self, allocation: UsmAllocation) -> None:
         self._done.pop(("allocation", allocation.number), None)
 
-    def operation_began(self, event: Event, operation: Operation) -> None:
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         pending = self._pending.get(event)
-        if pending is not None and isinstance(operation, LaunchKernel) and operation.stage is Stage.RUN:
-            for access in pending.accesses:
-                if access.mode & Mode.MAYBE_WRITE:
-                    address, size = _where(operation, access.argument)
-                    pending.sums[access.argument] = address, size, int(lib.checksum(0, address, size))
+        if pending is None or running_kernel(operation) is None:
+            return
+        doubtful = {access.argument for access in pending.accesses if access.mode & Mode.MAYBE_WRITE}
+        for access in operation.accesses():
+            if access.argument in doubtful:
+                begin, end = access.in_process()
+                pending.sums[access.argument] = begin, end - begin, int(lib.checksum(0, begin, end - begin))
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         pending = self._pending.get(event)
         if pending is None or not pending.sums:
             return
@@ -125,7 +127,7 @@ class Races:
 
     # Comparing, with the lock held
 
-    def _compare_all(self, settled: list[Command], found: list[Finding]) -> None:
+    def _compare_all(self, settled: list[ClockedCommand], found: list[Finding]) -> None:
         for made in settled:
             pending = self._of_command.pop(made, None)
             for access in pending.accesses if pending is not None else ():
@@ -152,17 +154,6 @@ class Races:
     def _report(self, found: list[Finding]) -> None:
         for finding in found:
             self._findings.report(finding)
-
-
-def _where(launch: LaunchKernel, argument: int) -> tuple[int, int]:
-    """Address in this process and bytes of what an argument points to."""
-    for (index, buffer), block in zip(launch.buffers, launch.places, strict=True):
-        if index == argument:
-            return block.pointer + buffer.origin, buffer.size
-    value = launch.arguments[argument][2]
-    given = launch.usm.allocations if launch.usm is not None else []
-    allocation = next(a for a in given if isinstance(value, int) and a.address <= value < a.address + a.size)
-    return allocation.address, allocation.size
 
 
 def _replaces(new: _Done, old: _Done) -> bool:

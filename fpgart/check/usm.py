@@ -9,18 +9,20 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right, insort
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakSet, ref
+from weakref import WeakSet
 
+from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
-from fpgart.engine.interface import POINTER
-from fpgart.runtime.device import Device
-from fpgart.runtime.event import COMPLETE, Event, Operation
-from fpgart.runtime.kernel import Kernel, LaunchKernel
-from fpgart.runtime.transfers import FillBuffer, MapBuffer, ReadBuffer, WriteBuffer
-from fpgart.runtime.usm import Kind, UsmAllocation, UsmTransfer, supports, uses
+from fpgart.runtime.commands.access import AccessMode, MemoryAccess
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.operation import operation_of
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.usm import Kind, UsmAllocation, supports
+from fpgart.runtime.objects.blocking_free import uses
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 MOST_FREED = 4096
 NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL before the context goes"
@@ -103,7 +105,9 @@ class Usm:
             self._alive.pop(allocation.number, None)
             name, maker = allocation_name(allocation), allocation_maker(allocation)
             self._graves.add(_Freed(allocation.pointer, allocation.end, name, maker))
-            users = [event for event in self._users if event.status > COMPLETE and uses(event.operation, allocation)]
+            users = [
+                event for event in self._users if event.status > COMPLETE and uses(operation_of(event), allocation)
+            ]
         for event in users:
             user = command(event)
             self._report(
@@ -121,22 +125,23 @@ class Usm:
     # Commands
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
-        operation = event.operation
+        operation = operation_of(event)
         if operation is None:
             return
-        if isinstance(operation, LaunchKernel):
-            self._check_launch(event, operation)
-        for pointer in _pointers(operation):
-            self._check_alive(event, pointer)
-        if self._alive:
-            transfer = getattr(operation, "transfer", operation)
-            if isinstance(transfer, UsmTransfer) or getattr(operation, "usm", None) is not None:
-                self._users.add(event)
-            elif isinstance(operation, WriteBuffer) and not isinstance(operation, (FillBuffer, MapBuffer)):
-                self._check_host_pointer(event, operation)
+        touched = operation.accesses()
+        for access in touched:
+            if access.is_given:
+                self._check_alive(event, access.ranges[0][0])
+                if operation.launch is not None:
+                    self._check_argument(event, operation.launch, access)
+                elif self._alive:
+                    self._check_host_pointer(event, access)
+        launch = operation.launch
+        if self._alive and (any(access.allocation for access in touched) or (launch is not None and launch.usm)):
+            self._users.add(event)
 
     def _check_alive(self, event: Event, pointer: int) -> None:
-        if event.context.usm.find(pointer) is not None:
+        if context_of(event).usm.find(pointer) is not None:
             return
         with self._lock:
             freed = self._graves.find(pointer)
@@ -154,11 +159,11 @@ class Usm:
                 )
             )
 
-    def _check_host_pointer(self, event: Event, operation: WriteBuffer) -> None:
-        allocation = event.context.usm.find(operation.host)
+    def _check_host_pointer(self, event: Event, access: MemoryAccess) -> None:
+        allocation = context_of(event).usm.find(access.ranges[0][0])
         if allocation is not None and allocation.kind is Kind.DEVICE:
             user = command(event)
-            side = "destination" if isinstance(operation, ReadBuffer) else "source"
+            side = "destination" if access.mode & AccessMode.WRITE else "source"
             self._report(
                 "device memory as host memory",
                 allocation,
@@ -167,29 +172,21 @@ class Usm:
                 "use clEnqueueMemcpyINTEL for device allocations, or give a pointer to host memory",
             )
 
-    def _check_launch(self, event: Event, launch: LaunchKernel) -> None:
-        context, kernel = event.context, launch.kernel
-        on_host = {index for index, _ in launch.buffers} | set(_buffers_on_host(kernel))
-        given = launch.usm.allocations if launch.usm is not None else []
-        for index, (kind, _, value) in enumerate(launch.arguments):
-            if kind != POINTER or not isinstance(value, int) or index in on_host:
-                continue
-            if kernel.interface.arguments[index].pipe is not None:
-                continue
-            allocation = next((a for a in given if a.address <= value < a.address + a.size), None)
-            if allocation is None and context.svm.find(value) is None and self._graves.find(value) is None:
-                user = command(event)
-                self._findings.report(
-                    Finding(
-                        "usm",
-                        "pointer that the device may not use",
-                        f"{value:#x}, {kernel.describe(index)}",
-                        "",
-                        user,
-                        f"{user} is given a pointer that lies in no USM or SVM allocation of the context",
-                        "allocate it with clSharedMemAllocINTEL, clHostMemAllocINTEL or clSVMAlloc, or copy the data",
-                    )
+    def _check_argument(self, event: Event, launch: LaunchKernel, access: MemoryAccess) -> None:
+        pointer = access.ranges[0][0]
+        if context_of(event).svm.find(pointer) is None and self._graves.find(pointer) is None:
+            user = command(event)
+            self._findings.report(
+                Finding(
+                    "usm",
+                    "pointer that the device may not use",
+                    f"{pointer:#x}, {launch.kernel.describe(access.argument)}",
+                    "",
+                    user,
+                    f"{user} is given a pointer that lies in no USM or SVM allocation of the context",
+                    "allocate it with clSharedMemAllocINTEL, clHostMemAllocINTEL or clSVMAlloc, or copy the data",
                 )
+            )
 
     def pointer_refused(self, kernel: Kernel, index: int, allocation: UsmAllocation, device: Device) -> None:
         user = f"clEnqueueNDRangeKernel ('{kernel.name}') on device {device.id}"
@@ -207,22 +204,6 @@ class Usm:
             f"{user} is given it as {kernel.describe(index)}, but {why}",
             fix,
         )
-
-
-def _pointers(operation: Operation) -> Iterator[int]:
-    """The pointers that a command was given, as the host gave them."""
-    transfer = getattr(operation, "transfer", operation)
-    if isinstance(transfer, UsmTransfer):
-        yield from (place.pointer for place in transfer.places)
-    elif isinstance(operation, LaunchKernel):
-        yield from (value for kind, _, value in operation.arguments if kind == POINTER and isinstance(value, int))
-    elif isinstance(operation, WriteBuffer) and not isinstance(operation, (FillBuffer, MapBuffer)):
-        yield operation.host
-
-
-def _buffers_on_host(kernel: Kernel) -> list[int]:
-    """The arguments that are buffers: the launch has the host's memory of those that stay there."""
-    return [i for i, a in enumerate(kernel.arguments) if a is not None and isinstance(a[2], ref)]
 
 
 def start(findings: Findings) -> Usm:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from fpgart import opencl as cl
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, MigrateForLaunch
-from fpgart.runtime.programming import PROGRAM_COMMAND
-from fpgart.runtime.usm import UsmAllocation
-from fpgart.watch.trace import ALLOCATORS
+from fpgart.runtime.commands.operation import DeviceOperation, operation_of
+from fpgart.runtime.commands.programming import PROGRAM_COMMAND
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.names import ALLOCATORS
 from fpgart.watch.words import in_words
 
 CALLS = {
@@ -39,7 +39,7 @@ CALLS = {
 }
 
 
-def command(event: Event, operation: Operation | None = None) -> str:
+def command(event: Event, operation: DeviceOperation | None = None) -> str:
     """The call that enqueued a command, such as `clEnqueueNDRangeKernel ('scale') in queue 2`.
 
     `operation`: its work, where the event no longer has it.
@@ -52,16 +52,10 @@ def command(event: Event, operation: Operation | None = None) -> str:
     if not queue.handle:
         return "clCreateBuffer (its CL_MEM_COPY_HOST_PTR)"
     name = CALLS.get(event.command_type, f"command {event.command_type:#x}")
-    launch = launch_of(operation or event.operation)
+    work = operation or operation_of(event)
+    launch = work.launch if work is not None else None
     kernel = f" ('{launch.kernel.name}')" if launch is not None else ""
     return f"{name}{kernel} in queue {queue.number}"
-
-
-def launch_of(operation: object) -> LaunchKernel | None:
-    """The launch that an operation is, or is a stage of."""
-    if isinstance(operation, MigrateForLaunch):
-        return operation.launch
-    return operation if isinstance(operation, LaunchKernel) else None
 
 
 def buffer_name(buffer: Buffer) -> str:

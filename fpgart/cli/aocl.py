@@ -22,7 +22,8 @@ from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError, of_file
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, describe
-from fpgart.board.description import BoardDescription, GlobalMemory
+from fpgart.board.description import BoardDescription
+from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.mmd import BoardError, Mmd
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.cli import sdk

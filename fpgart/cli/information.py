@@ -15,7 +15,8 @@ from typing import Any
 from fpgart import __version__, config
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, chosen_personality, describe, shipped
-from fpgart.board.description import AllocationType, BoardDescription
+from fpgart.board.description import BoardDescription
+from fpgart.board.global_memory import AllocationType
 from fpgart.cli.registration import LIBRARY
 from fpgart.engine.choice import candidates, choose
 from fpgart.personality import PERSONALITIES

@@ -19,14 +19,15 @@ from fpgart.cli.comparison import MOST_TOLD, compare
 from fpgart.engine.interface import NoEngine
 from fpgart.errors import CLError
 from fpgart.personality import PERSONALITIES
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.context import Context
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.platform import Board, Platform
-from fpgart.runtime.program import Program
-from fpgart.runtime.queue import CommandQueue
-from fpgart.runtime.scheduler import Scheduler
-from fpgart.runtime.transfers import ReadBuffer, WriteBuffer
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import ReadBuffer, WriteBuffer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.platform import Board, Platform
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.scheduler import Scheduler
 from fpgart.watch.captured import (
     MANIFEST,
     ArgumentKind,
@@ -147,7 +148,7 @@ class Replay:
             self._set(kernel, index, argument, context)
         self._fill_buffers()
         sizes = (*_three(launch.offset, 0), *_three(launch.global_size, 1), *_three(launch.local_size, 1))
-        operation = kernel.launch(device, len(launch.global_size), sizes, bool(launch.local_size))
+        operation = new_launch(kernel, device, len(launch.global_size), sizes, bool(launch.local_size))
         begin = perf_counter()
         self._queue.run(cl.CL_COMMAND_NDRANGE_KERNEL, operation, blocking=True)
         return perf_counter() - begin

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from fpgart.engine.local_variables import has_local_variables, with_local_variables
 from fpgart.engine.lowering import DIRECTIVE, HIDDEN, USES, Lowered, LoweringError, blank, lower
-from fpgart.engine.preprocessor import Includes, Place, preprocess
+from fpgart.engine.preprocessing.files import Includes, Place
+from fpgart.engine.preprocessing.preprocessor import preprocess
 from fpgart.engine.unrolling import without_large_unrolling
 
 MAIN_FILE = "program.cl"

@@ -9,7 +9,7 @@ a place that is the same in every process (so that compiled kernels can be kept)
     kernel void k(read_only pipe int p, ...) { write_channel_intel(c[0], ...); read_pipe(p, &x); }
     global int table[16];
 
-Declarations are found in the text as it comes out of the preprocessor (engine/preprocessor.py). Lines keep their
+Declarations are found in the text as it comes out of the preprocessor (engine/preprocessing/). Lines keep their
 numbers.
 """
 

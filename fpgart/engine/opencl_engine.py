@@ -39,7 +39,7 @@ from fpgart.engine.interface import (
 from fpgart.engine.lowering import DECLARE, TABLE, Lowered, LoweringError, has_channels
 from fpgart.engine.network import DepthMode, GaveUp, Network, table
 from fpgart.engine.opencl_c import kernel_attributes, size_of_type
-from fpgart.engine.preprocessor import PreprocessorError
+from fpgart.engine.preprocessing.files import PreprocessorError
 from fpgart.errors import (
     BuildProgramFailure,
     CLError,

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fpgart.engine.lowering import HIDDEN, blank, closing
-from fpgart.engine.preprocessor import constant
+from fpgart.engine.preprocessing.expressions import constant
 
 MOST_TOKENS = 8192
 """What a loop may become: about as many instructions."""

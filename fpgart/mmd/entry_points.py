@@ -11,7 +11,7 @@ from typing import Any
 from _fpgart_mmd import ffi, lib
 
 from fpgart import log
-from fpgart.board.description import AllocationType
+from fpgart.board.global_memory import AllocationType
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.mmd.calls import CallLog
 from fpgart.mmd.errors import FAILURE, MmdError, Status

@@ -7,7 +7,7 @@ import threading
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 
-from fpgart.board.description import AllocationType
+from fpgart.board.global_memory import AllocationType
 from fpgart.board.mmd import Info, Mmd
 from fpgart.mmd.errors import MmdError, Status
 

@@ -10,8 +10,9 @@ from fpgart._native import ffi
 from fpgart.aocx.autodiscovery import format as format_autodiscovery
 from fpgart.aocx.compiler import NO_IDENTITY, memories_of
 from fpgart.aocx.system import Autodiscovery
-from fpgart.board.description import BoardDescription, GlobalMemory
+from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
+from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.mmd import BoardError, Info, Mmd
 from fpgart.engine.interface import Engine
 from fpgart.mmd.errors import MmdError

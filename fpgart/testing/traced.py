@@ -140,7 +140,7 @@ class Traced:
         return "\n".join(report.as_text(part) for part in self.reports())
 
     def events(self) -> list[list[Args]]:
-        """The events of each process, in the order in which they began (docs of fpgart.watch.trace)."""
+        """The events of each process, in the order in which they began (their format: fpgart.watch.trace)."""
         self._settle()
         return [report.in_order(islice(report.events(file), self._seen.get(file, 0), None)) for file in self.files()]
 

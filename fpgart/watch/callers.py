@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from functools import wraps
 from itertools import islice
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from fpgart.watch.debug_info import DebugInfo
+from typing import Any, NamedTuple, Protocol
 
 MAY_WAIT = {
     "clFinish",
@@ -42,6 +39,13 @@ class PythonFrame(NamedTuple):
     function: str
 
 
+class CodeNames(Protocol):
+    """What knows the source of the host's machine code."""
+
+    def describe(self, address: int) -> list[str]:
+        """`main.c:33 in main`, or as much of that as is known; several, innermost first, for inlined functions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """A place in the host's code, innermost frame first: Python frames, or return addresses."""
@@ -49,14 +53,14 @@ class Site:
     call: str
     frames: tuple[PythonFrame, ...] | tuple[int, ...]
 
-    def describe(self, debug_info: DebugInfo) -> str:
+    def describe(self, names: CodeNames) -> str:
         """`clCreateBuffer, main.c:33 in make_buffers, from main.c:80 in main`."""
         places = []
         for frame in self.frames:
             if isinstance(frame, PythonFrame):
                 places.append(f"{shown(frame.file)}:{frame.line} in {frame.function}")
             else:
-                places += debug_info.describe(frame - 1)  # the call, not what follows it
+                places += names.describe(frame - 1)  # the call, not what follows it
             if len(places) >= TOLD_FRAMES:
                 break
         return ", ".join([self.call, ", from ".join(places[:TOLD_FRAMES])] if places else [self.call])

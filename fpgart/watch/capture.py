@@ -17,10 +17,11 @@ from fpgart._native import ffi
 from fpgart.config import Launches
 from fpgart.engine.interface import BYTES, LOCAL, NULL
 from fpgart.errors import CLError
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel, Stage
-from fpgart.runtime.program import Program
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import working_directory
 from fpgart.watch.captured import (
     ArgumentKind,
@@ -60,16 +61,17 @@ class Capture:
         self._counts: dict[str, count[int]] = {}
         self._under_way: dict[int, tuple[Path, CapturedLaunch]] = {}
 
-    def operation_began(self, event: Event, operation: Operation) -> None:
-        if not isinstance(operation, LaunchKernel) or operation.stage is not Stage.RUN:
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
+        launched = running_kernel(operation)
+        if launched is None:
             return
-        name = operation.kernel.name
+        name = launched.kernel.name
         number = next(self._counts.setdefault(name, count(1)))
         if not any(fnmatchcase(name, each.pattern) and each.first <= number <= each.last for each in self._wanted):
             return
         try:
             folder = self._new_folder(f"{name}-{number}")
-            launch = describe(operation, number, folder)
+            launch = describe(launched, number, folder)
             for memory in launch.memories:
                 write_memory(folder / memory.before, memory.address, memory.size)
             launch.save(folder)
@@ -78,7 +80,7 @@ class Capture:
             return
         self._under_way[id(operation)] = folder, launch
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         folder, launch = self._under_way.pop(id(operation), (None, None))
         if folder is None or launch is None:
             return

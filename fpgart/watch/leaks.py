@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from fpgart.runtime.buffer import Buffer
-from fpgart.runtime.kernel import Kernel
-from fpgart.runtime.usm import UsmAllocation
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.programs.kernel import Kernel
 from fpgart.watch.callers import Callers, Site
 from fpgart.watch.debug_info import DebugInfo
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic_ns
 
-from fpgart.runtime.event import COMPLETE, Event, Operation
-from fpgart.runtime.kernel import LaunchKernel
+from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
+from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 FILE = Path("profile.mon")
 SHARED_CONTROL = -1  # the original's value for "not asked for"
@@ -37,12 +37,13 @@ class Profile:
         self._found: dict[tuple[int, str], Counters] = {}
         self._lock = Lock()
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
-        if operation.name != "kernel" or status < COMPLETE or not isinstance(operation, LaunchKernel):
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
+        launch = running_kernel(operation)
+        if launch is None or status < COMPLETE:
             return
         now = monotonic_ns()
         with self._lock:
-            counters = self._found.setdefault((operation.device.id, operation.kernel.name), Counters(begin_ns=begin))
+            counters = self._found.setdefault((launch.device.id, launch.kernel.name), Counters(begin_ns=begin))
             counters.launches += 1
             counters.busy_ns += now - begin
             counters.end_ns = now

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from time import monotonic_ns
 
 from fpgart.board.faults import FAULTS
-from fpgart.runtime.device import Block, Device
-from fpgart.runtime.platform import Platform
+from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.objects.platform import Platform
 from fpgart.watch.words import banks_in_words, in_words
 
 MOST_BLOCKS = 64
@@ -39,7 +39,7 @@ class Summary:
         device = block.device
         place = f"{device.memories.name_of(block.memory)}, {banks_in_words(*block.banks)}"
         life = _Life(
-            device, f"buffer {block.owner} of {in_words(block.region.size)} at {block.device_address:#x} ({place})"
+            device, f"buffer {block.owner} of {in_words(block.range.size)} at {block.device_address:#x} ({place})"
         )
         self._lives.append(life)
         self._live[id(block)] = life

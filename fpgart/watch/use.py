@@ -7,8 +7,8 @@ import os
 
 from fpgart import log
 from fpgart.notices import NOTICES
-from fpgart.runtime.event import Event, Operation
-from fpgart.runtime.kernel import LaunchKernel
+from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
+from fpgart.runtime.scheduling.event import Event
 
 
 class Use:
@@ -25,13 +25,13 @@ class Use:
     def _open(self) -> int:
         return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
-    def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
-        if status < 0 or not isinstance(operation, LaunchKernel) or operation.name != "kernel":
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
+        launch = running_kernel(operation)
+        if status < 0 or launch is None:
             return
         NOTICES.silence(self)
-        line = (
-            f"{os.getpid()} {operation.kernel.name} on device {operation.device.id} ({operation.device.board.name})\n"
-        )
+        device = launch.device
+        line = f"{os.getpid()} {launch.kernel.name} on device {device.id} ({device.board.name})\n"
         try:
             descriptor = self._open()
             try:

@@ -11,12 +11,13 @@ from typing import Any
 from weakref import ref
 
 from fpgart import log
-from fpgart.runtime.event import COMPLETE, RUNNING, Event, Operation
-from fpgart.runtime.kernel import LaunchKernel
-from fpgart.runtime.queue import CommandQueue
+from fpgart.runtime.commands.operation import operation_of
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event, EventQueue, Operation
 from fpgart.watch.callers import Callers, Site
 from fpgart.watch.debug_info import DebugInfo
-from fpgart.watch.words import COMMANDS, times
+from fpgart.watch.names import COMMANDS
+from fpgart.watch.words import times
 
 MOST_COMMANDS = 8
 """Commands that are told of each queue."""
@@ -95,7 +96,7 @@ class Watchdog:
     def report(self) -> str:
         """Who waits for whom now; empty if nobody does."""
         alive = self._alive()
-        queues = {event.queue: None for event in alive if event.queue is not None}
+        queues = {event.queue: None for event in alive if isinstance(event.queue, CommandQueue)}
         lines = [line for queue in queues for line in self._queue_lines(queue, alive)]
         for event in alive:
             waiters, dependants = len(event.waiters or ()), len(event.dependants or ())
@@ -141,7 +142,7 @@ class Watchdog:
         ]
         return "waits for its turn on the board" + (f", which is busy with {', '.join(busy)}" if busy else "")
 
-    def _queue_words(self, queue: CommandQueue | None) -> str:
+    def _queue_words(self, queue: EventQueue | None) -> str:
         assert queue is not None
         if not queue.handle:
             return "the driver's own queue"
@@ -166,5 +167,6 @@ def command_words(event: Event) -> str:
     if event.queue is None:
         return "a user event that nobody has set"
     name = COMMANDS.get(event.command_type, hex(event.command_type))
-    operation = getattr(event.operation, "launch", event.operation)
-    return f"{name} '{operation.kernel.name}'" if isinstance(operation, LaunchKernel) else name
+    operation = operation_of(event)
+    launch = operation.launch if operation is not None else None
+    return f"{name} '{launch.kernel.name}'" if launch is not None else name

@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as a person would say them, and the names of commands."""
+"""Numbers and units in words."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from fpgart import opencl as cl
-from fpgart.runtime.programming import PROGRAM_COMMAND
-
-COMMANDS = {
-    value: name.removeprefix("CL_COMMAND_")
-    for name, value in vars(cl).items()
-    if name.startswith("CL_COMMAND_") and isinstance(value, int) and value > 0x1000
-} | {PROGRAM_COMMAND: "PROGRAM_DEVICE"}
 UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the tests notice when the driver is changed: `make mutants`, or with MODULES="runtime/order board/mmd".
+"""Whether the tests notice when the driver is changed: `make mutants`, for a part with MODULES="board/mmd board/csr".
 
 Each mutant of a module is run with the fast tests that reach its lines. One that no test notices has *survived*; it
 needs a better test, or an explanation in tests/mutants.json. Results are kept in build/mutants, and a module's as long
@@ -191,7 +191,7 @@ _COLUMNS = ("mutants", KILLED, TIMEOUT, EXPLAINED, SURVIVED)
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="*", help="as runtime/order; all when none is named")
+    parser.add_argument("modules", nargs="*", help="as runtime/scheduling/order; all when none is named")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many at once")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("broken off"))

@@ -65,6 +65,31 @@ class Block:
         return f"{self.begin} to {DspAddress(self.end - 1)}"
 
 
+DDR = Extent(PhysicalAddress(0x8_0000_0000), 8 << 30)
+LOW = Extent(DDR.begin, 2 << 30)
+"""What a DSP core sees of the DDR3 when it boots."""
+WINDOW = Block(DspAddress(0x8000_0000), 2 << 30)
+"""Where it sees it."""
+
+MSMC = Block(DspAddress(0x0C00_0000), 4864 << 10)
+"""The part of the on-chip memory that buffers can be in; cores and host know it by the same address."""
+
+
+def dsp_at_boot(address: int) -> DspAddress:
+    """Where the DSP sees an address of the low 2 GiB unless something else is mapped there.
+
+    Raises ValueError for other addresses.
+    """
+    if not LOW.begin <= address < LOW.end:
+        raise ValueError(f"{PhysicalAddress(address)} is not within {LOW}")
+    return DspAddress(WINDOW.begin + address - LOW.begin)
+
+
+def physical_at_boot(address: int) -> PhysicalAddress:
+    """What the DSP sees at an address from 8000:0000 unless something else is mapped there."""
+    return PhysicalAddress(LOW.begin + address - WINDOW.begin)
+
+
 def round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit
 

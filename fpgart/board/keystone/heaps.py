@@ -5,18 +5,43 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from typing import Protocol
 
 from fpgart.board.first_fit import GRANULARITY, FirstFit
-from fpgart.board.keystone.addresses import Block, DspAddress, Extent, PhysicalAddress, power_of_two_from, round_up
+from fpgart.board.keystone.addresses import (
+    MSMC,
+    Block,
+    DspAddress,
+    Extent,
+    PhysicalAddress,
+    dsp_at_boot,
+    power_of_two_from,
+    round_up,
+)
 from fpgart.board.keystone.mpax import Need, Plan, largest_region, plan
-from fpgart.board.keystone.partition import MSMC, Partition, dsp_at_boot
-from fpgart.board.memory_system import Region, Showing, ShownRegion, Window
+from fpgart.board.memory_system import MemoryRange, Showing, ShownRegion, Window
 
 SMALL = 16 << 10
 """Buffers up to this size are in a fixed heap while they fit."""
 MEDIUM = 16 << 20
 """Buffers up to this size are in a fixed heap while it has `SPARE` bytes or more free."""
 SPARE = 64 << 20
+
+
+class HeapPartition(Protocol):
+    """Which of a board's memory is OpenCL's: heaps that the DSP always sees, and heaps that have to be mapped."""
+
+    @property
+    def memory_names(self) -> list[str]: ...
+
+    @property
+    def fixed_heaps(self) -> tuple[Extent, ...]: ...
+
+    @property
+    def mapped_heaps(self) -> tuple[Extent, ...]: ...
+
+    @property
+    def destinations(self) -> tuple[Block, ...]: ...
 
 
 class KeystoneHeaps:
@@ -32,8 +57,8 @@ class KeystoneHeaps:
     largest region), so that one region can show it. Any thread may call.
     """
 
-    def __init__(self, partition: Partition) -> None:
-        self._names = [memory.name for memory in partition.description().memories]
+    def __init__(self, partition: HeapPartition) -> None:
+        self._names = partition.memory_names
         self._lock = threading.Lock()
         fixed, mapped = partition.fixed_heaps, partition.mapped_heaps
         extents: list[Extent | Block] = [*fixed, *mapped, MSMC]
@@ -44,11 +69,11 @@ class KeystoneHeaps:
         self.mapped = range(len(fixed), len(fixed) + len(mapped))
         self._most_aligned = max(GRANULARITY, largest_region(partition.destinations))
 
-    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> Region | None:
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         with self._lock:
             return self._first([memory] if memory is not None else self._heaps_for(size), size)
 
-    def allocate_program(self, size: int) -> Region | None:
+    def allocate_program(self, size: int) -> MemoryRange | None:
         """Claim memory for a program's code, which has to stay where it is; None when there is no room."""
         with self._lock:
             return self._first(self.fixed, size)
@@ -73,7 +98,7 @@ class KeystoneHeaps:
     def _at_boot(address: int) -> DspAddress:
         return DspAddress(address) if MSMC.begin <= address < MSMC.end else dsp_at_boot(address)
 
-    def free(self, region: Region) -> None:
+    def free(self, region: MemoryRange) -> None:
         with self._lock:
             self._heaps[region.memory].free(region.address, region.size)
 
@@ -88,7 +113,7 @@ class KeystoneHeaps:
     def name_of(self, memory: int) -> str:
         return self._names[memory]
 
-    def banks_of(self, region: Region) -> tuple[int, int]:
+    def banks_of(self, region: MemoryRange) -> tuple[int, int]:
         return 1, 1
 
     def default_memory(self, size: int) -> int | None:
@@ -139,11 +164,11 @@ class KeystoneHeaps:
             return [*self.fixed, *self.mapped]
         return [*self.mapped]
 
-    def _first(self, heaps: range | list[int], size: int) -> Region | None:
+    def _first(self, heaps: range | list[int], size: int) -> MemoryRange | None:
         for index in heaps:
             address = self._heaps[index].allocate_aligned(size, self._alignment(index, size))
             if address is not None:
-                return Region(index, address, size)
+                return MemoryRange(index, address, size)
         return None
 
     def _alignment(self, memory: int, size: int) -> int:

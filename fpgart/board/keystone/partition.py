@@ -19,27 +19,31 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from fpgart import config
-from fpgart.board.description import BoardDescription, GlobalMemory
-from fpgart.board.keystone.addresses import PAGE, Block, DspAddress, Extent, PhysicalAddress, in_words
+from fpgart.board.description import BoardDescription
+from fpgart.board.global_memory import GlobalMemory
+from fpgart.board.keystone.addresses import (
+    DDR,
+    LOW,
+    MSMC,
+    PAGE,
+    WINDOW,
+    Block,
+    DspAddress,
+    Extent,
+    PhysicalAddress,
+    in_words,
+    physical_at_boot,
+)
+from fpgart.board.keystone.heaps import KeystoneHeaps
 from fpgart.board.keystone.mpax import largest_region
+from fpgart.board.memory_system import MemorySystem
 from fpgart.board.xml_elements import BoardSpecError, Element, walk
-
-if TYPE_CHECKING:
-    from fpgart.board.memory_system import MemorySystem
 
 ROOT = "keystone"
 FOLDER = Path(__file__).parent / "boards"
-DDR = Extent(PhysicalAddress(0x8_0000_0000), 8 << 30)
-LOW = Extent(DDR.begin, 2 << 30)
-"""What a DSP core sees of the DDR3 when it boots."""
-WINDOW = Block(DspAddress(0x8000_0000), 2 << 30)
-"""Where it sees it."""
-
-MSMC = Block(DspAddress(0x0C00_0000), 4864 << 10)
-"""The part of the on-chip memory that buffers can be in; cores and host know it by the same address."""
 CORES = 8
 LARGEST_GROUP = 1 << 30
 """Work-items."""
@@ -99,6 +103,11 @@ class Partition:
         low = (_between(extent, LOW.begin, LOW.end) for extent in self.cmem)
         return replace(self, cmem=tuple(extent for extent in low if extent.size), destinations=())
 
+    @property
+    def memory_names(self) -> list[str]:
+        """The memories of its description, in their order."""
+        return [memory.name for memory in self.description().memories]
+
     def description(self) -> KeystoneBoard:
         """The board as the runtime sees boards: one memory per heap, the fixed ones first, on-chip memory last."""
         fixed = [GlobalMemory(name, e.begin, e.end) for name, e in _named("fixed", self.fixed_heaps)]
@@ -136,24 +145,7 @@ class KeystoneBoard(BoardDescription):
         return ()
 
     def memory_system(self) -> MemorySystem:
-        from fpgart.board.keystone.heaps import KeystoneHeaps
-
         return KeystoneHeaps(self.partition)
-
-
-def dsp_at_boot(address: int) -> DspAddress:
-    """Where the DSP sees an address of the low 2 GiB unless something else is mapped there.
-
-    Raises ValueError for other addresses.
-    """
-    if not LOW.begin <= address < LOW.end:
-        raise ValueError(f"{PhysicalAddress(address)} is not within {LOW}")
-    return DspAddress(WINDOW.begin + address - LOW.begin)
-
-
-def physical_at_boot(address: int) -> PhysicalAddress:
-    """What the DSP sees at an address from 8000:0000 unless something else is mapped there."""
-    return PhysicalAddress(LOW.begin + address - WINDOW.begin)
 
 
 def shipped() -> list[str]:

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that all commands on buffers have in common."""
+
+from __future__ import annotations
+
+from fpgart.errors import InvalidContext, InvalidOperation, InvalidValue
+from fpgart.notices import NOTICES
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.queue import CommandQueue
+
+
+def check_context(queue: CommandQueue, buffer: Buffer) -> None:
+    if buffer.context is not queue.context:
+        raise InvalidContext("queue and buffer are of different contexts")
+
+
+def check_range(buffer: Buffer, offset: int, size: int) -> None:
+    if offset + size > buffer.size:
+        raise InvalidValue(f"offset {offset} and {size} bytes reach beyond the buffer's {buffer.size}")
+
+
+def check_transfer(buffer: Buffer, offset: int, size: int) -> None:
+    """check_range() for the bytes of a command; watchers learn of a refusal."""
+    if offset + size > buffer.size:
+        for listener in NOTICES.range_refused:
+            listener(buffer, offset, size)
+    check_range(buffer, offset, size)
+
+
+def check_host_access(buffer: Buffer, refused: int, what: str) -> None:
+    if buffer.flags & refused:
+        raise InvalidOperation(f"the buffer's flags keep the host from {what} it")

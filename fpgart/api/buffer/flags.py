@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cl_mem_flags and cl_map_flags: which exist, and which exclude each other."""
+
+from __future__ import annotations
+
+from fpgart import opencl as cl
+from fpgart.errors import InvalidValue
+
+ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_WRITE_ONLY | cl.CL_MEM_READ_ONLY
+HOST_ACCESS = cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_NO_ACCESS
+HOST_POINTERS = cl.CL_MEM_USE_HOST_PTR | cl.CL_MEM_ALLOC_HOST_PTR | cl.CL_MEM_COPY_HOST_PTR
+CHANNEL_SHIFT = 16
+LAST_CHANNEL = 7
+CHANNELS = LAST_CHANNEL << CHANNEL_SHIFT
+HETEROGENEOUS = 1 << 19
+KNOWN_FLAGS = ACCESS | HOST_ACCESS | HOST_POINTERS | CHANNELS | HETEROGENEOUS
+NOT_FOR_HOST_READS = cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_NO_ACCESS
+NOT_FOR_HOST_WRITES = cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_NO_ACCESS
+MAP_FLAGS = cl.CL_MAP_READ | cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
+
+
+def one_of(flags: int, among: int) -> bool:
+    """Whether `flags` has at most one bit of `among`."""
+    chosen = flags & among
+    return not chosen & (chosen - 1)
+
+
+def check_flags(flags: int, known: int = KNOWN_FLAGS) -> None:
+    """Raises InvalidValue for unknown flags and for flags that exclude each other."""
+    if flags & ~known:
+        raise InvalidValue(f"{flags:#x} has bits that are no flags of a buffer")
+    if not one_of(flags, ACCESS):
+        raise InvalidValue(f"{flags:#x}: only one of read-write, write-only and read-only is possible")
+    if not one_of(flags, HOST_ACCESS):
+        raise InvalidValue(f"{flags:#x}: only one of the host access flags is possible")
+    if flags & cl.CL_MEM_USE_HOST_PTR and flags & (cl.CL_MEM_ALLOC_HOST_PTR | cl.CL_MEM_COPY_HOST_PTR):
+        raise InvalidValue(f"{flags:#x}: CL_MEM_USE_HOST_PTR excludes allocating and copying")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mapping and unmapping (OpenCL 3.0, 5.4.2)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fpgart import opencl as cl
+from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
+from fpgart.api.buffer.flags import MAP_FLAGS, NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES
+from fpgart.api.entry import Command, Mapped, WaitList, entry
+from fpgart.errors import CLError, InvalidValue
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import map_in_place
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import Operation
+
+
+@entry("clEnqueueMapBuffer")
+def enqueue_map_buffer(
+    command_queue: CommandQueue,
+    buffer: Buffer,
+    blocking_map: int,
+    map_flags: int,
+    offset: int,
+    size: int,
+    wait_list: WaitList,
+) -> Mapped:
+    check_context(command_queue, buffer)
+    check_transfer(buffer, offset, size)
+    if not size:
+        raise InvalidValue("0 bytes are to be mapped")
+    invalidates = map_flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
+    if map_flags & ~MAP_FLAGS or (invalidates and map_flags & ~invalidates):
+        raise InvalidValue(f"{map_flags:#x} are no flags for mapping")
+    if map_flags & cl.CL_MAP_READ:
+        check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
+    if map_flags & (cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION):
+        check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
+    device = command_queue.device
+    buffer.bind(device)
+    block = buffer.reserve_for_mapping(device)
+    pointer = buffer.map(offset, size, map_flags, block)
+    operation: Operation
+    if block is not None:
+        operation = map_in_place(device, buffer, block, keep=not invalidates or size < buffer.owner.size)
+    else:
+        operation = MapBuffer(device, buffer, pointer, (offset, size, map_flags))
+    try:
+        return pointer, command_queue.run(cl.CL_COMMAND_MAP_BUFFER, operation, bool(blocking_map), wait_list)
+    except CLError:  # the host gets no pointer that it could unmap
+        buffer.void_mapping(pointer, (offset, size, map_flags))
+        buffer.unmap(pointer)
+        if block is not None:
+            buffer.leave_mapping(block)
+        raise
+
+
+@entry("clEnqueueUnmapMemObject")
+def enqueue_unmap_mem_object(
+    command_queue: CommandQueue, memobj: Buffer, mapped_ptr: int, wait_list: WaitList
+) -> Command:
+    check_context(command_queue, memobj)
+    region = memobj.unmap(mapped_ptr)
+    block = memobj.mapped_block(mapped_ptr)
+    operation: Operation
+    if block is not None:
+        leave = partial(memobj.leave_mapping, block)
+        operation = HostWork(command_queue.device, leave, instead=leave)
+    else:
+        operation = UnmapBuffer(command_queue.device, memobj, mapped_ptr, region)
+    return command_queue.enqueue(cl.CL_COMMAND_UNMAP_MEM_OBJECT, operation, wait_list)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""clEnqueueMigrateMemObjects (OpenCL 3.0, 5.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.api.buffer.checks import check_context
+from fpgart.api.entry import Command, WaitList, entry
+from fpgart.api.handles import find
+from fpgart.errors import InvalidValue
+from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.objects.queue import CommandQueue
+
+
+@entry("clEnqueueMigrateMemObjects")
+def enqueue_migrate_mem_objects(
+    command_queue: CommandQueue, num_mem_objects: int, mem_objects: Any, flags: int, wait_list: WaitList
+) -> Command:
+    if not num_mem_objects or not mem_objects:
+        raise InvalidValue("no memory objects are given")
+    if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):
+        raise InvalidValue(f"{flags:#x} are no flags for migrating")
+    buffers = [find(mem_objects[index], Buffer) for index in range(num_mem_objects)]
+    for buffer in buffers:
+        check_context(command_queue, buffer)
+    device = command_queue.device
+    buffers = [buffer for buffer in buffers if not buffer.owner.stays_on_host]
+    keep = not flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+    operation: Migration | MigrateToHost
+    if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST or not device.knows_memories:
+        operation = MigrateToHost(device, buffers, keep)
+    else:
+        operation = migrate_to_device(device, buffers, keep)
+    return command_queue.enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, wait_list)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""clGetMemObjectInfo and clSetMemObjectDestructorCallback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from _fpgart_icd import lib
+
+from fpgart import opencl as cl
+from fpgart.api import info
+from fpgart.api.entry import entry
+from fpgart.api.handles import HELD, find, references
+from fpgart.api.pipe import MEM_INFO as PIPE_MEM_INFO
+from fpgart.errors import InvalidValue
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.programs.pipe import Pipe
+
+MEM_INFO: dict[int, info.Query[Buffer]] = {
+    cl.CL_MEM_TYPE: lambda b: info.u32(cl.CL_MEM_OBJECT_BUFFER),
+    cl.CL_MEM_FLAGS: lambda b: info.bitfield(b.flags),
+    cl.CL_MEM_SIZE: lambda b: info.size(b.size),
+    cl.CL_MEM_HOST_PTR: lambda b: info.u64(b.owner.host_ptr + b.origin if b.owner.host_ptr else 0),
+    cl.CL_MEM_MAP_COUNT: lambda b: info.u32(b.map_count),
+    cl.CL_MEM_REFERENCE_COUNT: lambda b: info.u32(references(b)),
+    cl.CL_MEM_CONTEXT: lambda b: info.handle(b.context),
+    cl.CL_MEM_ASSOCIATED_MEMOBJECT: lambda b: info.handle(b.parent),
+    cl.CL_MEM_OFFSET: lambda b: info.size(b.origin),
+    cl.CL_MEM_USES_SVM_POINTER: lambda b: info.boolean(b.owner.svm),
+    cl.CL_MEM_PROPERTIES: lambda b: info.sizes(b.property_list or ()),
+    cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL: lambda b: info.u32(b.memory),
+}
+
+
+FIXED_MEM_INFO = MEM_INFO.keys() - {
+    cl.CL_MEM_MAP_COUNT,
+    cl.CL_MEM_REFERENCE_COUNT,
+    cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL,
+}
+
+
+@entry("clGetMemObjectInfo")
+def get_mem_object_info(
+    memobj: int, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
+) -> None:
+    if HELD.get(memobj).__class__ is Pipe:
+        info.answer(PIPE_MEM_INFO, HELD[memobj], param_name, param_value_size, param_value, param_value_size_ret)
+    else:
+        info.answer(
+            MEM_INFO,
+            find(memobj, Buffer),
+            param_name,
+            param_value_size,
+            param_value,
+            param_value_size_ret,
+            FIXED_MEM_INFO,
+        )
+
+
+@entry("clSetMemObjectDestructorCallback")
+def set_mem_object_destructor_callback(memobj: Buffer, pfn_notify: int, user_data: int) -> None:
+    if not pfn_notify:
+        raise InvalidValue("no callback is given")
+    handle = memobj.handle
+    memobj.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of protected memory: boards' memories, the regions in them, and the pages that are
+ * open now. The handler of SIGSEGV reads it without a lock. */
+#ifndef FPGART_FAULT_TABLE_H
+#define FPGART_FAULT_TABLE_H
+#include <stddef.h>
+#include <stdint.h>
+
+enum fault_state { FAULT_FREE, FAULT_OPEN, FAULT_WHILE_RUNNING, FAULT_GONE };
+
+/* `size` bytes from `begin` to `end`, on the pages from `first` to `last`. `reported` has a bit per
+ * kind of access that has a finding. */
+struct fault_region {
+    uintptr_t begin, end, first, last;
+    _Atomic int state, reported, open;
+    int family;
+    char name[120], maker[40];
+};
+
+/* Protects a board's memory, except where regions are open; 0 if it cannot. */
+int fault_cover(uintptr_t begin, size_t size);
+/* Whether an address is in a board's memory. */
+int fault_on_board(uintptr_t address);
+/* The region whose pages contain an address; NULL for none. */
+struct fault_region *fault_region_with(uintptr_t address);
+/* The regions next to an address that is in none; NULL for none. */
+void fault_neighbours(uintptr_t address, struct fault_region **below, struct fault_region **above);
+
+/* Opens a region until no operation runs; 0 if the system refuses. */
+int fault_open_region(struct fault_region *region, int rights);
+/* Opens the page of an address in no region until no operation runs; 0 if the system refuses. */
+int fault_open_page(uintptr_t address);
+/* Whether the page before the one of an address was opened, in no region. */
+int fault_page_before_is_open(uintptr_t address);
+
+/* Operations of devices: regions may be open while any runs, and the end of the last one closes
+ * whatever was opened. */
+void fault_operation_began(void);
+void fault_operation_ended(void);
+int fault_operations_run(void);
+
+/* Opens all memory for good, as nothing catches accesses any more; 0 if that was done before. */
+int fault_unprotect(void);
+int fault_is_unprotected(void);
+#endif

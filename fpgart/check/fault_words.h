@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Findings as text and as JSON, written from a handler of signals: no lock, no allocation, few
+ * bytes of the stack. */
+#ifndef FPGART_FAULT_WORDS_H
+#define FPGART_FAULT_WORDS_H
+#include "code.h"
+#include "fault_table.h"
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FAULT_LINE = 1536 };
+
+struct fault_line {
+    char bytes[FAULT_LINE];
+    size_t length;
+};
+
+/* The memory in which one finding is composed. It is static, because the handler's stack may be
+ * small. */
+struct fault_draft {
+    _Atomic int taken;
+    struct fault_line user, words, text, json;
+    struct code_place place;
+};
+
+/* Where findings go: descriptors for text and for JSON (-1: nowhere). */
+void fault_words_go_to(int text, int json);
+/* An empty draft; NULL if all of them stay in use. */
+struct fault_draft *fault_take_draft(void);
+void fault_release_draft(struct fault_draft *draft);
+
+void fault_put(struct fault_line *line, const char *words);
+void fault_put_number(struct fault_line *line, uintptr_t number, unsigned base);
+void fault_terminate(struct fault_line *line);
+/* Names the host, and where its code is. */
+void fault_put_host(struct fault_line *line, uintptr_t code, struct code_place *place);
+/* Writes a finding about a region; `draft` has who accessed it, and the sentence. */
+void fault_write(const struct fault_region *region, const char *rule, struct fault_draft *draft,
+                 const char *fix);
+/* Writes a sentence that is no finding. */
+void fault_say(const char *sentence);
+#endif

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Integer constant expressions, as #if and #pragma unroll have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fpgart.engine.preprocessing.tokens import NAME, tokens_of
+
+DEEPEST_CONSTANT = 16
+PRIORITIES = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8,
+              ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}  # fmt: skip
+
+
+class Expression:
+    """The value of an integer constant expression; raises ValueError or IndexError if it has none.
+
+    Both operands of &&, || and ?: are computed, so x / 0 is 0 and no error.
+    """
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+        self.index = 0
+
+    def value(self) -> int:
+        value = self._ternary()
+        if self.index < len(self.tokens):
+            raise ValueError(f"'{self.tokens[self.index]}' follows the expression")
+        return value
+
+    def _take(self) -> str:
+        if self.index == len(self.tokens):
+            raise IndexError("it ends too early")
+        self.index += 1
+        return self.tokens[self.index - 1]
+
+    def _next(self) -> str:
+        return self.tokens[self.index] if self.index < len(self.tokens) else ""
+
+    def _ternary(self) -> int:
+        condition = self._binary(1)
+        if self._next() != "?":
+            return condition
+        self._take()
+        first = self._ternary()
+        if self._take() != ":":
+            raise ValueError("? without :")
+        second = self._ternary()
+        return first if condition else second
+
+    def _binary(self, priority: int) -> int:
+        left = self._unary()
+        while PRIORITIES.get(self._next(), 0) >= priority:
+            operator = self._take()
+            right = self._binary(PRIORITIES[operator] + 1)
+            left = _applied(operator, left, right)
+        return left
+
+    def _skip_parentheses(self) -> None:
+        depth = 0
+        while True:
+            depth += {"(": 1, ")": -1}.get(self._take(), 0)
+            if depth == 0:
+                return
+
+    def _unary(self) -> int:
+        token = self._take()
+        if token == "(":
+            value = self._ternary()
+            if self._take() != ")":
+                raise ValueError("a parenthesis is not closed")
+            return value
+        if token in ("!", "-", "+", "~"):
+            operand = self._unary()
+            return {"!": int(not operand), "-": -operand, "+": operand, "~": ~operand}[token]
+        if token[0] == "'":
+            character = token[1:-1].encode().decode("unicode_escape")
+            if len(character) != 1:
+                raise ValueError(f"{token} is not one character")
+            return ord(character)
+        if token[0].isdigit():
+            return _number(token)
+        if NAME.fullmatch(token):
+            if self._next() == "(":  # __has_builtin(x) and the like are false
+                self._skip_parentheses()
+            return int(token == "true")
+        raise ValueError(f"'{token}' is no operand")
+
+
+def _number(token: str) -> int:
+    digits = token.rstrip("uUlL")
+    if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
+        return int(digits, 8)
+    return int(digits, 0)
+
+
+def _applied(operator: str, left: int, right: int) -> int:
+    if operator in ("/", "%"):
+        if right == 0:
+            return 0
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        return quotient if operator == "/" else left - quotient * right
+    results = {
+        "||": lambda: int(bool(left or right)), "&&": lambda: int(bool(left and right)),
+        "|": lambda: left | right, "^": lambda: left ^ right, "&": lambda: left & right,
+        "==": lambda: int(left == right), "!=": lambda: int(left != right),
+        "<": lambda: int(left < right), ">": lambda: int(left > right),
+        "<=": lambda: int(left <= right), ">=": lambda: int(left >= right),
+        "<<": lambda: left << (right & 63), ">>": lambda: left >> (right & 63),
+        "+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right,
+    }  # fmt: skip
+    value: int = results[operator]()
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63) if abs(value) >= 1 << 64 else value
+
+
+def constant(text: str, macros: Mapping[str, str], depth: int = 0) -> int | None:
+    """The value of an expression of numbers and of macros that are such expressions; None if it has no value."""
+    tokens = []
+    for token in tokens_of(text):
+        word = token.text
+        if NAME.fullmatch(word):
+            value = constant(macros[word], macros, depth + 1) if word in macros and depth < DEEPEST_CONSTANT else None
+            if value is None:
+                return None
+            word = f"{value}" if value >= 0 else f"(0-{-value})"
+        tokens += [each.text for each in tokens_of(word)]
+    try:
+        return Expression(tokens).value()
+    except (ValueError, IndexError):
+        return None

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines and tokens of C."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+ELIDED = "\x01"
+"""Replaces the end of a line inside a comment or after a backslash."""
+HIDDEN = re.compile(
+    r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\\\r?\n', re.DOTALL
+)
+TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<name>[A-Za-z_$]\w*)|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)"
+    r'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+    r"|\.\.\.|<<=|>>=|##|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.",
+    re.DOTALL,
+)
+NAME = re.compile(r"[A-Za-z_$]\w*")
+LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
+MERGING = frozenset(re.findall("..", "++--<<>><=>===!=&&||+=-=*=/=%=&=|=^=->##///*::"))
+"""Pairs of characters that would form one token if two tokens stood side by side."""
+NOBODY: frozenset[str] = frozenset()
+
+
+class Token(NamedTuple):
+    """`spaced`: a blank precedes it. `hidden`: the macros that produced it, which do not expand again."""
+
+    text: str
+    spaced: bool = False
+    hidden: frozenset[str] = NOBODY
+
+
+class Line(NamedTuple):
+    """A line without comments; `number` is that of its first line in the file."""
+
+    number: int
+    text: str
+
+
+def logical_lines(text: str) -> tuple[Line, ...]:
+    """The lines without comments, with continued ones joined."""
+    bare = HIDDEN.sub(_hide, text.replace(ELIDED, " "))
+    lines = []
+    number = 1
+    for line in bare.split("\n"):
+        lines.append(Line(number, line.replace(ELIDED, "").rstrip()))
+        number += 1 + line.count(ELIDED)
+    return tuple(lines)
+
+
+def _hide(found: re.Match[str]) -> str:
+    text = found[0]
+    if text[0] in "\"'":
+        return text
+    return (" " if text[0] == "/" else "") + ELIDED * text.count("\n")
+
+
+@lru_cache(maxsize=4096)
+def tokens_of(text: str) -> tuple[Token, ...]:
+    """The text's tokens."""
+    found = []
+    spaced = False
+    for hit in TOKEN.finditer(text):
+        if hit.lastgroup == "space":
+            spaced = True
+        else:
+            found.append(Token(hit[0], spaced))
+            spaced = False
+    return tuple(found)
+
+
+def text_of(tokens: Iterable[Token]) -> str:
+    """The tokens as text, with blanks where two tokens would merge."""
+    parts: list[str] = []
+    last = ""
+    for token in tokens:
+        if last and (token.spaced or _merge(last, token.text[0])):
+            parts.append(" ")
+        parts.append(token.text)
+        last = token.text[-1]
+    return "".join(parts)
+
+
+def _merge(last: str, first: str) -> bool:
+    """Whether two neighbouring characters would form one token."""
+    return last + first in MERGING or ((last.isalnum() or last in "_$.") and (first.isalnum() or first in "_$."))
+
+
+def closing_of(tokens: list[Token], at: int) -> int | None:
+    """The index of the parenthesis that closes the one at `at`; None if it is missing."""
+    depth = 0
+    for index in range(at, len(tokens)):
+        depth += {"(": 1, ")": -1}.get(tokens[index].text, 0)
+        if depth == 0:
+            return index
+    return None

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boxes of up to three dimensions in linear memory (OpenCL 3.0, 5.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A region of up to three dimensions in a linear range: origin and pitches in bytes."""
+
+    origin: tuple[int, int, int]
+    row_pitch: int
+    slice_pitch: int
+
+    @property
+    def begin(self) -> int:
+        return self.origin[0] + self.origin[1] * self.row_pitch + self.origin[2] * self.slice_pitch
+
+    def end(self, region: tuple[int, int, int]) -> int:
+        """One past the last byte that `region` touches."""
+        return self.begin + (region[2] - 1) * self.slice_pitch + (region[1] - 1) * self.row_pitch + region[0]
+
+
+def pieces(region: tuple[int, int, int], first: Box, second: Box) -> Iterator[tuple[int, int, int]]:
+    """Contiguous parts of two boxes: offset in each, size. One where all lines up, else one per row."""
+    width, height, depth = region
+    rows_join = height == 1 or width == first.row_pitch == second.row_pitch
+    if rows_join:
+        width, height = width * height, 1
+        if depth == 1 or width == first.slice_pitch == second.slice_pitch:
+            width, depth = width * depth, 1
+    for z in range(depth):
+        for y in range(height):
+            yield (
+                first.begin + z * first.slice_pitch + y * first.row_pitch,
+                second.begin + z * second.slice_pitch + y * second.row_pitch,
+                width,
+            )

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that touch host memory only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fpgart.runtime.commands.access import Accesses
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
+
+
+def nothing() -> None:
+    """What most work on the host leaves behind when it is not done."""
+
+
+def no_accesses() -> Accesses:
+    """Of work that touches no memory that is watched."""
+    return ()
+
+
+class HostWork:
+    """Work that touches host memory only: it conflicts with nothing."""
+
+    __slots__ = ("accesses", "device", "instead", "work")
+    name = "host"
+    needs_thread = False
+    short_launch: Launch | None = None
+    launch: None = None
+    direction = Direction.NONE
+
+    def __init__(
+        self,
+        device: Device,
+        work: Callable[[], None],
+        instead: Callable[[], None] = nothing,
+        accesses: Callable[[], Accesses] = no_accesses,
+    ) -> None:
+        """`instead` is called when the work will not be done."""
+        self.accesses = accesses
+        self.device = device
+        self.work = work
+        self.instead = instead
+
+    @property
+    def ready_list(self) -> ReadyList:
+        return self.device.scheduler.host_ready
+
+    def claim(self) -> Claim:
+        return Claim.TAKEN
+
+    def release(self, following: Operation | None) -> None:
+        """It keeps nothing busy."""
+
+    def run(self) -> None:
+        self.work()
+
+    def abandon(self) -> None:
+        self.instead()
+
+    def describe(self) -> dict[str, object]:
+        return {}

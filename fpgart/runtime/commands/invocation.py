@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel with the arguments and the ND-range of one launch: what boards and engines are given, and watchers told."""
+
+from __future__ import annotations
+
+from weakref import ref
+
+from fpgart import opencl as cl
+from fpgart.board.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
+from fpgart.board.memory_system import Showing
+from fpgart.engine.interface import LOCAL, NOWHERE, POINTER, Reach
+from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.memory.usm import Kind, UsmAllocation
+from fpgart.runtime.memory.usm_use import Indirect, UsmUse
+from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
+from fpgart.runtime.programs.program import Program
+
+KERNEL_ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
+READ_WRITE = AccessMode.READ | AccessMode.WRITE
+
+
+class Invocation:
+    """What one launch runs; a `LaunchKernel`, which is made with it, takes it through the scheduler.
+
+    `places` are the blocks of its `buffers`, once they are reserved.
+    """
+
+    __slots__ = (
+        "arguments",
+        "buffers",
+        "device",
+        "dimensions",
+        "has_local",
+        "kernel",
+        "on_host",
+        "places",
+        "program",
+        "showing",
+        "sizes",
+        "usm",
+    )
+
+    kernel: Kernel
+    device: Device
+    program: Program
+    arguments: list[Argument]
+    buffers: list[tuple[int, Buffer]]
+    """By index of the argument."""
+    on_host: list[tuple[int, Buffer]]
+    """Arguments whose buffers are used where they are in the host's memory."""
+    places: list[Block]
+    dimensions: int
+    sizes: bytes
+    has_local: bool
+    usm: UsmUse | None
+    showing: Showing | None
+
+    def reason(self, index: int) -> str:
+        """Why the buffer of an argument is wanted where it is."""
+        return self.kernel.describe_briefly(index)
+
+    def nd_range(self) -> tuple[list[int], list[int], list[int]]:
+        """Offset, global and local size, a number per dimension each; an empty local size if none was given."""
+        sizes = SIZES.unpack(self.sizes)
+        count = self.dimensions
+        local = list(sizes[6 : 6 + count]) if self.has_local else []
+        return list(sizes[:count]), list(sizes[3 : 3 + count]), local
+
+    def invocation_image(self) -> bytes:
+        """What a board would be given: the ND-range, then the arguments one after another.
+
+        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4; a device
+        allocation's has bit 61, and pointers to memory of the host are the host's. The buffers must have their places.
+        """
+        buffers = dict(self.buffers)
+        places = dict(zip(buffers, self.kernel_addresses(), strict=True))
+        local = LocalPlaces()
+        parts = [fixed_part(self.dimensions, SIZES.unpack(self.sizes))]
+        for index, (kind, size, value) in enumerate(self.arguments):
+            if kind == LOCAL:
+                parts.append(LOCAL_POINTER.pack(local.place(size)))
+            elif isinstance(value, bytes):
+                parts.append(value)
+            elif isinstance(value, ref):
+                parts.append(GLOBAL_POINTER.pack(places[index]))
+            elif self.kernel.interface.arguments[index].pipe is None and isinstance(value, int):
+                parts.append(GLOBAL_POINTER.pack(self._given_pointer(value)))
+        return b"".join(parts)
+
+    def _given_pointer(self, address: int) -> int:
+        """What a board would be given for a pointer argument, by where it points in this process."""
+        allocation = self._given_allocation(address)
+        return address if allocation is None else allocation.address_for_board(address)
+
+    def kernel_addresses(self) -> tuple[int, ...]:
+        """Where the kernel sees each buffer argument: its device address, or where it is mapped for the launch."""
+        if self.showing is not None:
+            return self.showing.addresses
+        pairs = zip(self.buffers, self.places, strict=True)
+        return tuple(block.device_address + buffer.origin for (_, buffer), block in pairs)
+
+    def reaches(self) -> tuple[Reach, ...]:
+        """By argument, the buffer or allocation that it is a pointer into."""
+        found = [self._reach(argument) for argument in self.arguments]
+        for index, buffer in self.on_host:
+            found[index] = Reach(buffer.host_address(), buffer.size, buffer.flags & KERNEL_ACCESS)
+        for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            found[index] = Reach(block.pointer + buffer.origin, buffer.size, buffer.flags & KERNEL_ACCESS)
+        return tuple(found)
+
+    def _reach(self, argument: Argument) -> Reach:
+        kind, _, value = argument
+        if kind != POINTER or not isinstance(value, int):
+            return NOWHERE
+        given = self._given_allocation(value)
+        if given is not None:
+            return Reach(given.address, given.size)
+        shared = self.kernel.context.svm.find(value)
+        return Reach(shared.pointer, shared.size) if shared is not None else NOWHERE
+
+    def accesses(self) -> Accesses:
+        """What the kernel may do with its arguments, and where it may get by pointers in memory."""
+        buffers, on_host = dict(self.buffers), dict(self.on_host)
+        blocks: dict[int, Block] = dict(zip(buffers, self.places, strict=False))
+        found: list[MemoryAccess] = []
+        given: set[int] = set()
+        for index, (kind, _, value) in enumerate(self.arguments):
+            buffer = buffers.get(index) or on_host.get(index)
+            if buffer is not None:
+                found.append(MemoryAccess(READ_WRITE, ((0, buffer.size),), buffer, None, index, blocks.get(index)))
+            elif kind == POINTER and isinstance(value, int) and self.kernel.interface.arguments[index].pipe is None:
+                allocation = self._given_allocation(value)
+                if allocation is None:
+                    found.append(MemoryAccess(READ_WRITE, ((value, value + 1),), argument=index))
+                else:
+                    given.add(allocation.number)
+                    found.append(_to_allocation(READ_WRITE, allocation, index))
+        allocations = self.usm.allocations if self.usm is not None else ()
+        return *found, *(_to_allocation(AccessMode.REACH, each) for each in allocations if each.number not in given)
+
+    def _given_allocation(self, address: int) -> UsmAllocation | None:
+        """The allocation that an argument points into."""
+        allocations = self.usm.allocations if self.usm is not None else ()
+        return next((each for each in allocations if each.address <= address < each.address + each.size), None)
+
+    def describe(self) -> dict[str, object]:
+        """What traces say of a kernel's run."""
+        offset, whole, local = self.nd_range()
+        facts: dict[str, object] = {"kernel": self.kernel.name, "global": whole, "offset": offset}
+        if local:
+            facts["local"] = local
+        facts["buffers"] = [buffer.owner.number for _, buffer in self.buffers]
+        if len(self.places) == len(self.buffers):
+            facts["image"] = self.invocation_image().hex()
+        if self.usm is not None:
+            facts["allocations"] = [allocation.number for allocation in self.usm.allocations]
+            facts["indirect"] = [kind.name.lower() for kind in Kind if self.usm.indirect & Indirect.of(kind)]
+        if self.showing is not None:
+            facts["shown"] = [
+                {"buffer": buffer.owner.number, "size": buffer.size, "at": f"{address:#x}"}
+                for (_, buffer), address in zip(self.buffers, self.showing.addresses, strict=True)
+            ]
+            facts["regions"] = describe_regions(self.showing)
+        return facts
+
+
+def _to_allocation(mode: AccessMode, allocation: UsmAllocation, argument: int = -1) -> MemoryAccess:
+    return MemoryAccess(mode, ((0, allocation.size),), None, allocation, argument, allocation.block)
+
+
+def describe_regions(showing: Showing) -> list[dict[str, object]]:
+    """What a kernel is shown where."""
+    return [
+        {"physical": f"{region.physical:#x}", "kernel": f"{region.kernel:#x}", "size": region.size}
+        for region in showing.regions
+    ]

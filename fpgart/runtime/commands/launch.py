@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launching a kernel (OpenCL 3.0, 5.10)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from time import monotonic_ns
+
+from fpgart.board.memory_system import NotVisible, Window
+from fpgart.engine.interface import POINTER, Batch, EngineKernel, pack_arguments
+from fpgart.errors import OutOfResources
+from fpgart.notices import NOTICES
+from fpgart.runtime.commands.invocation import Invocation
+from fpgart.runtime.commands.migration import MoveToBlocks
+from fpgart.runtime.commands.programming import describe_program, load_onto
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.memory.reservation import NOTHING, Reservation
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.occupancy import TAKEN, WAITS, Claim, Direction
+
+SPLIT_KERNELS = 5
+"""The compiler mode that programs the board for every launch."""
+
+
+class Stage(enum.Enum):
+    """What a launch does next."""
+
+    PROGRAM = "program"
+    MIGRATE = "migration"
+    RUN = "kernel"
+
+
+RUN = Stage.RUN
+SHORT_NS = 200_000
+"""A kernel that ran no longer than that is short: ten times what it costs to wait for an end."""
+
+
+class LaunchKernel(Invocation):
+    """Run a kernel: program the board if it holds another binary, bring the buffers there, run.
+
+    From its first stage on the launch counts among the device's `launches`, which keeps other binaries
+    away until it has ended. Kernels are taken in their order, and then run beside each other.
+    """
+
+    __slots__ = ("committed", "cores", "engine_sizes", "moved", "pipes", "reserved", "stage", "watched")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        device: Device,
+        arguments: list[Argument],
+        buffers: list[tuple[int, Buffer]],
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+    ) -> None:
+        """`buffers`: index of the argument, and buffer."""
+        self.kernel = kernel
+        self.device = device
+        self.program = kernel.program.on(device)
+        self.arguments = arguments
+        self.buffers = buffers
+        self.on_host = []
+        self.places = []
+        self.dimensions = dimensions
+        self.sizes = sizes
+        self.has_local = has_local
+        self.usm = None
+        self.showing = None
+        self.pipes: list[Pipe] = []
+        """Those that it has the addresses of: the host may release them as soon as the launch is enqueued."""
+        self.moved: tuple[int, ...] = ()
+        """The arguments whose buffers had to be migrated for it."""
+        self.watched: Sequence[UsmAllocation] = ()
+        """Shared memory whose touches by the host are told, while the kernel runs."""
+        self.reserved = NOTHING
+        self.engine_sizes = sizes
+        """The sizes with work-groups that the engine takes."""
+        self.committed = False
+        self.stage = Stage.RUN
+        self.cores = self._cores() if device.cores else 0
+        """How many of the board's cores it keeps busy; 0 where that is not limited."""
+
+    def _cores(self) -> int:
+        """A task is one work-item, which one core runs; others are spread over all."""
+        if self.kernel.engine_kernel.waits_for_others:
+            return 0
+        return 1 if SIZES.unpack(self.sizes)[3:6] == (1, 1, 1) else self.device.cores
+
+    @property
+    def name(self) -> str:
+        return self.stage.value
+
+    @property
+    def launch(self) -> LaunchKernel:
+        """Itself, for those who ask any operation for the launch that it belongs to."""
+        return self
+
+    @property
+    def short_launch(self) -> LaunchKernel | None:
+        """Itself, if it is short: what follows it need not wait until its end is known."""
+        kernel = self._engine_kernel()
+        if kernel.new_batch is None or not kernel.launched or kernel.last_ns > SHORT_NS:
+            return None
+        return self if self.stage is RUN and not self.cores and self.device.before_kernel is None else None
+
+    @property
+    def recurs(self) -> bool:
+        """Whether launches like it may be run one behind the other, as a `LaunchRun`."""
+        return (
+            self.short_launch is not None
+            and self.device.knows_memories
+            and self.showing is None
+            and self.usm is None
+            and not self.on_host
+            and not self.pipes
+            and self.kernel.context.compiler_mode != SPLIT_KERNELS
+            and not any(kind == POINTER for kind, _, _ in self.arguments)
+        )
+
+    def _engine_kernel(self) -> EngineKernel:
+        return self.kernel.engine_kernel_on(self.program)
+
+    @property
+    def ready_list(self) -> ReadyList:
+        return self.device.ready_kernels
+
+    @property
+    def direction(self) -> Direction:
+        """Once begun it waits behind nobody: those in front may be waiting for its end."""
+        return Direction.NONE if self.committed else Direction.BOTH
+
+    @property
+    def needs_thread(self) -> bool:
+        """Whether it may wait for commands behind it, so that no thread that others rely on may run it.
+
+        Tasks on the cores of one board may wait for each other, too.
+        """
+        return self.kernel.engine_kernel.waits_for_others or 0 < self.cores < self.device.cores
+
+    def reserve(self) -> None:
+        """Claim a block where each buffer argument is needed, until the launch has ended.
+
+        Raises MemObjectAllocationFailure, OutOfResources; nothing stays reserved then.
+        """
+        try:
+            self._reserve()
+        except BaseException:
+            self.abandon()
+            raise
+
+    def location_of(self, index: int) -> str:
+        """The memory that the buffer of an argument has to be in; "" where that is left to the board."""
+        return self.kernel.interface.arguments[index].buffer_location
+
+    def describe_argument(self, index: int) -> str:
+        """The words for an argument."""
+        return self.kernel.describe(index)
+
+    def _reserve(self) -> None:
+        device, interleaving = self.device, self.program.interleaving
+        if self.buffers:
+            self.reserved = Reservation()
+        claimed: dict[Buffer, Block] = {}
+        for index, buffer in self.buffers:
+            if buffer.owner in claimed:  # one buffer is in one place: where its first argument needs it
+                self.places.append(claimed[buffer.owner])
+                continue
+            location = self.location_of(index)
+            try:
+                memory = device.memories.memory_for(location)
+            except KeyError:
+                raise OutOfResources(
+                    f"{self.describe_argument(index)} has to be in memory '{location}', "
+                    f"which board '{device.board.name}' does not have"
+                ) from None
+            block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory, interleaving)
+            self.places.append(block)
+        try:
+            self.showing = device.memories.show(self._windows())
+        except NotVisible as error:
+            raise OutOfResources(f"kernel '{self.kernel.name}' cannot be launched: {error}") from None
+
+    def _windows(self) -> Iterator[Window]:
+        for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            yield Window(block.address + buffer.origin, buffer.size, self.describe_argument(index))
+
+    def abandon(self) -> None:
+        """Give back the blocks that it alone wanted: it will not run, or a stage of it has failed."""
+        self._leave_watched()
+        self.reserved.give_back()
+
+    # The scheduler's side; its lock is held
+
+    def claim(self) -> Claim:
+        occupancy = self.device.occupancy
+        if not self.committed:
+            if self._needs_programming():
+                self.stage = Stage.PROGRAM
+                return occupancy.claim_programming()
+            if occupancy.claim_launch(self.cores) is not TAKEN:
+                return WAITS
+            self.committed = True
+        if self.adopt_places():
+            self._begin()
+        else:
+            self.stage = Stage.MIGRATE
+        return TAKEN
+
+    def _needs_programming(self) -> bool:
+        """Whether the board does not hold the binary, or has to be given it for every launch."""
+        split = self.kernel.context.compiler_mode == SPLIT_KERNELS
+        return split or self.program.identity not in self.device.loaded
+
+    def claim_behind(self, previous: Launch) -> bool:
+        """Only with the same binary, its buffers where it needs them, and nobody else waiting to launch."""
+        device = self.device
+        if (
+            device is not previous.device
+            or device.ready_kernels
+            or self._needs_programming()
+            or not self.adopt_places()
+            or device.occupancy.claim_launch(0) is not TAKEN
+        ):
+            return False
+        self.committed = True
+        self._begin()
+        return True
+
+    def _begin(self) -> None:
+        """The kernel is about to run: what it uses stays where it is."""
+        self.stage = RUN
+        for block in self.places:
+            block.running += 1
+
+    def adopt_places(self) -> bool:
+        """Whether all buffers are where they are needed; those without contents are by definition."""
+        ready = len(self.places) == len(self.buffers)
+        for (_, buffer), block in zip(self.buffers, self.places, strict=False):
+            owner = buffer.owner
+            if owner.home is not block:
+                if owner.home is None and not owner.on_host:
+                    owner.home = block
+                else:
+                    ready = False
+        return ready
+
+    def release(self, following: Operation | None) -> None:
+        if self.stage is Stage.PROGRAM:
+            self.device.occupancy.end_programming()
+            if following is not None:
+                self.device.occupancy.begin_launch(self.cores)
+                self.committed = True
+            return
+        if self.stage is Stage.RUN:
+            for block in self.places:
+                block.running -= 1
+        if following is None:
+            self.end()
+
+    def end(self) -> None:
+        """The launch is over, well or not."""
+        if self.committed:
+            self.committed = False
+            self.device.occupancy.end_launch(self.cores)
+        self.reserved.leave()
+
+    # Without the lock
+
+    def run(self) -> Operation | None:
+        try:
+            return self._run_stage()
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _run_stage(self) -> Operation | None:
+        if self.stage is Stage.PROGRAM:
+            return self._program()
+        if self.stage is Stage.MIGRATE:
+            return MigrateForLaunch(self)
+        self._run()
+        return None
+
+    def describe(self) -> dict[str, object]:
+        if self.stage is Stage.PROGRAM:
+            return describe_program(self.program) | {"kernel": self.kernel.name}
+        return super().describe()
+
+    def batch(self, most: int) -> Batch:
+        new_batch = self._engine_kernel().new_batch
+        assert new_batch is not None
+        return new_batch(most)
+
+    def hand_over(self, batch: Batch) -> None:
+        try:
+            batch.add(self._engine_kernel(), self._prepare(), self.dimensions, self.engine_sizes, self.has_local)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def took(self, elapsed_ns: int) -> None:
+        self._leave_watched()
+        self._engine_kernel().last_ns = elapsed_ns
+        self.device.kernel_ns += elapsed_ns
+        self.device.mmd.interrupt()
+
+    def _program(self) -> Operation:
+        load_onto(self.device, self.program)
+        if len(self.places) < len(self.buffers):
+            self.reserve()
+        return self
+
+    def _tell_skipped(self) -> None:
+        now = monotonic_ns()
+        for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            if index in self.moved:
+                continue
+            for listener in NOTICES.migrated:
+                listener(buffer.owner, block, block, now, self.reason(index))
+
+    def _prepare(self) -> bytes:
+        """All is where the kernel needs it; returns its arguments for the engine. Raises BoardError."""
+        if NOTICES.migrated:
+            self._tell_skipped()
+        packed: list[tuple[int, int, int | bytes]] = list(self.arguments)  # type: ignore[arg-type]
+        for (index, buffer), block in zip(self.buffers, self.places, strict=True):
+            packed[index] = (POINTER, 8, block.pointer + buffer.origin)
+        if self.device.before_kernel is not None:
+            self.device.before_kernel(self.kernel.name)
+        if self.usm is not None:
+            self._leave_watched()  # when it was put into a batch before, and dropped
+            self.watched = self.usm.bring(self.kernel.context, self.device, f"kernel '{self.kernel.name}'")
+        return pack_arguments(packed)
+
+    def _run(self) -> None:
+        image = self._prepare()
+        device = self.device
+        begin = monotonic_ns()
+        engine_kernel = self._engine_kernel()
+        if 0 < self.cores < device.cores:
+            engine_kernel = engine_kernel.on_own_thread()
+        reaches = self.reaches() if engine_kernel.wants_reaches else ()
+        shown = self.showing if self.showing is not None and self.showing.regions else None
+        if shown is not None:
+            for listener in NOTICES.regions_set:
+                listener(self, shown)
+        try:
+            engine_kernel.launch(image, self.dimensions, self.engine_sizes, self.has_local, reaches, device.network)
+        finally:
+            if shown is not None:
+                for listener in NOTICES.regions_restored:
+                    listener(self, shown)
+        self.took(monotonic_ns() - begin)
+        if not engine_kernel.launched:
+            engine_kernel.launched = True
+            device.platform.engine_grew()
+
+    def _leave_watched(self) -> None:
+        watched, self.watched = self.watched, ()
+        for allocation in watched:
+            allocation.left_by_kernel()
+
+
+class MigrateForLaunch(MoveToBlocks):
+    """The migrations in front of a launch: one per buffer argument that is elsewhere."""
+
+    __slots__ = ("launch", "needs_thread")
+
+    def __init__(self, launch: LaunchKernel) -> None:
+        moves = [(buffer, block) for (_, buffer), block in zip(launch.buffers, launch.places, strict=True)]
+        super().__init__(launch.device, moves)
+        self.launch: LaunchKernel = launch  # type: ignore[assignment]
+        self.needs_thread = launch.needs_thread
+
+    def run(self) -> Operation | None:
+        try:
+            for (index, _), (buffer, block) in zip(self.launch.buffers, self.moves, strict=True):
+                if buffer.owner.home is not block:
+                    buffer.migrate(block, self.launch.reason(index))
+                    self.launch.moved += (index,)
+        except BaseException:
+            self.abandon()
+            raise
+        return self.launch
+
+    def abandon(self) -> None:
+        self.launch.abandon()
+
+    def release(self, following: Operation | None) -> None:
+        super().release(following)
+        if following is None:
+            self.launch.end()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operations that bring buffers to another place (OpenCL 3.0, 5.7)."""
+
+from __future__ import annotations
+
+from fpgart.runtime.commands.access import Accesses, AccessMode, whole
+from fpgart.runtime.commands.transfers import Transfer
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.memory.reservation import NOTHING, Reservation
+from fpgart.runtime.scheduling.event import Operation
+from fpgart.runtime.scheduling.occupancy import Claim
+
+Move = tuple[Buffer, Block]
+"""A buffer, and the block that is to have its contents."""
+
+
+class MoveToBlocks(Transfer):
+    """Buffers to blocks on a device.
+
+    It waits while a running kernel uses a block that it would move contents from or to.
+    """
+
+    __slots__ = ("moves",)
+    name = "migration"
+
+    def __init__(self, device: Device, moves: list[Move]) -> None:
+        super().__init__(device)
+        self.moves = moves
+
+    def devices(self) -> tuple[Device, ...]:
+        found = {self.device: None}
+        for buffer, _ in self.moves:
+            home = buffer.owner.home
+            if home is not None:
+                found[home.device] = None
+        return tuple(found)
+
+    def claim(self) -> Claim:
+        for buffer, target in self.moves:
+            home = buffer.owner.home
+            if home is not target and (target.running or (home is not None and home.running)):
+                return Claim.YIELDS
+        return super().claim()
+
+    def accesses(self) -> Accesses:
+        return tuple(whole(AccessMode.MOVE, buffer.owner) for buffer, _ in self.moves)
+
+
+class Migration(MoveToBlocks):
+    """Buffers to blocks because the host wants them there; `reason` is told to watchers."""
+
+    __slots__ = ("keep", "reason", "reserved")
+
+    def __init__(
+        self, device: Device, moves: list[Move], reason: str, *, keep: bool = True, reserved: Reservation = NOTHING
+    ) -> None:
+        """`reserved` keeps the blocks until it has ended."""
+        super().__init__(device, moves)
+        self.reason = reason
+        self.keep = keep
+        self.reserved = reserved
+
+    def run(self) -> None:
+        try:
+            for buffer, target in self.moves:
+                buffer.migrate(target, self.reason, keep=self.keep)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def release(self, following: Operation | None) -> None:
+        super().release(following)
+        self.reserved.leave()
+
+    def abandon(self) -> None:
+        self.reserved.give_back()
+
+
+def map_in_place(device: Device, buffer: Buffer, block: Block, *, keep: bool) -> Migration:
+    """A buffer to the block in which the host has mapped it; nothing moves if it is there already."""
+    return Migration(device, [(buffer, block)], "clEnqueueMapBuffer", keep=keep)
+
+
+def migrate_to_device(device: Device, buffers: list[Buffer], keep: bool) -> Migration:
+    """Buffers to a device because the host says so (OpenCL 3.0, 5.7); room is reserved at once.
+
+    Raises MemObjectAllocationFailure; nothing stays reserved then.
+    """
+    reserved = Reservation()
+    try:
+        moves = [(buffer, reserved.take(buffer, device)) for buffer in buffers]
+    except BaseException:
+        reserved.give_back()
+        raise
+    return Migration(device, moves, "clEnqueueMigrateMemObjects", keep=keep, reserved=reserved)
+
+
+class MigrateToHost(Transfer):
+    """Buffers' contents back to the host's memory (OpenCL 3.0, 5.7: CL_MIGRATE_MEM_OBJECT_HOST)."""
+
+    __slots__ = ("buffers", "keep")
+    name = "migration"
+    reason = "clEnqueueMigrateMemObjects to the host"
+
+    def __init__(self, device: Device, buffers: list[Buffer], keep: bool) -> None:
+        super().__init__(device)
+        self.buffers = buffers
+        self.keep = keep
+
+    def devices(self) -> tuple[Device, ...]:
+        return tuple({buffer.device_of_contents(self.device): None for buffer in self.buffers})
+
+    def claim(self) -> Claim:
+        homes = [buffer.owner.home for buffer in self.buffers]
+        if any(home.running for home in homes if home is not None):
+            return Claim.YIELDS
+        return super().claim()
+
+    def run(self) -> None:
+        for buffer in self.buffers:
+            buffer.migrate_to_host(self.reason, keep=self.keep)
+
+    def accesses(self) -> Accesses:
+        return tuple(whole(AccessMode.MOVE, buffer.owner) for buffer in self.buffers)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the host does with channels and program-scope variables of the program that a board is programmed with."""
+
+from __future__ import annotations
+
+import ctypes
+
+from fpgart.errors import InvalidArgValue, InvalidValue, OutOfResources
+from fpgart.runtime.commands.access import Accesses
+from fpgart.runtime.commands.transfers import Transfer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
+
+SLICE_MS = 100
+
+
+class Unready(OutOfResources):
+    """A packet cannot move now; the event's status is -1, as in the original."""
+
+    status = -1
+
+
+class MovePacket:
+    """A packet between the host and a channel of the program that the board is programmed with."""
+
+    __slots__ = ("address", "blocking", "channel", "device", "size", "writing")
+    name = "host"
+    short_launch: Launch | None = None
+    launch: None = None
+    direction = Direction.NONE
+
+    def __init__(self, device: Device, channel: str, address: int, size: int, *, writing: bool, blocking: bool) -> None:
+        self.device = device
+        self.channel = channel
+        self.address = address
+        self.size = size
+        self.writing = writing
+        self.blocking = blocking
+
+    @property
+    def needs_thread(self) -> bool:
+        return self.blocking
+
+    @property
+    def ready_list(self) -> ReadyList:
+        return self.device.scheduler.host_ready
+
+    def claim(self) -> Claim:
+        return Claim.TAKEN
+
+    def release(self, following: Operation | None) -> None:
+        """It keeps nothing busy."""
+
+    def run(self) -> None:
+        """Raises DeviceNotFound, the status -1 that the original gives, when the packet has to wait and may not."""
+        network = self.device.network
+        fifo = network.channel(self.channel) if network is not None else None
+        if network is None or fifo is None:
+            raise InvalidValue(f"the board has no channel '{self.channel}' that the host may use")
+        if fifo.packet != self.size:
+            raise InvalidValue(f"channel '{self.channel}' has packets of {fifo.packet} bytes, not {self.size}")
+        move = fifo.write if self.writing else fifo.read
+        while not move(self.address, SLICE_MS if self.blocking else 0):
+            if not self.blocking or network.stopped:
+                raise Unready(f"channel '{self.channel}' is {'full' if self.writing else 'empty'}")
+
+    def abandon(self) -> None:
+        """Nothing was reserved."""
+
+    def accesses(self) -> Accesses:
+        """Packets go through a channel, which is no memory that hosts know."""
+        return ()
+
+    def describe(self) -> dict[str, object]:
+        return {}
+
+
+class MoveVariable(Transfer):
+    """Bytes between the host and a program-scope variable of the program that the board is programmed with."""
+
+    __slots__ = ("address", "offset", "size", "variable", "writing")
+
+    def __init__(self, device: Device, variable: str, address: int, size: int, offset: int, *, writing: bool) -> None:
+        super().__init__(device)
+        self.variable = variable
+        self.address = address
+        self.size = size
+        self.offset = offset
+        self.writing = writing
+
+    def run(self) -> None:
+        """Raises InvalidArgValue for a name that the board does not have, InvalidValue beyond the variable's end."""
+        network = self.device.network
+        found = network.variable(self.variable) if network is not None else None
+        if found is None:
+            raise InvalidArgValue(f"the board has no program-scope variable '{self.variable}'")
+        begin, size = found
+        if self.offset + self.size > size:
+            raise InvalidValue(f"'{self.variable}' has {size} bytes, {self.size} at {self.offset} are beyond its end")
+        here, there = self.address, begin + self.offset
+        ctypes.memmove(*((there, here) if self.writing else (here, there)), self.size)
+
+    def accesses(self) -> Accesses:
+        return ()

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loading a program onto a board by itself: the first binary eagerly, or because the host asks for it."""
+
+from __future__ import annotations
+
+import weakref
+from functools import partial
+
+from fpgart.board.mmd import BoardError
+from fpgart.errors import OutOfResources
+from fpgart.runtime.commands.access import Accesses
+from fpgart.runtime.memory.device import OWNERS, Block, Device, DeviceProgram
+from fpgart.runtime.memory.host_store import HostStore
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
+
+PROGRAM_COMMAND = 0x1210  # the runtime's own command type
+
+
+def load_onto(device: Device, program: Program) -> None:
+    """Program the board, or load one more program into its memory. Raises BoardError, CLError."""
+    if device.network is not None:
+        device.network.stop()
+        device.network = None
+    if device.memories.keeps_programs:
+        load_into_memory(device, program)
+    else:
+        program_anew(device, program)
+    device.knows_memories = True
+    device.network = program.made.network()
+
+
+def load_into_memory(device: Device, program: Program) -> None:
+    """Add a program to those that the board holds, until nobody has it any more. Raises OutOfResources, BoardError."""
+    is_loaded = program.identity in device.loaded
+    image = program.image()
+    block = device.allocate_program(len(image), program.identity, next(OWNERS))
+    if block is None:
+        raise OutOfResources(f"no {len(image)} bytes free for a program on device {device.id} ('{device.board.name}')")
+    try:
+        device.mmd.program(image)
+    except BaseException:
+        block.release()
+        raise
+    device.unload(program.identity)  # what a context that programs anew for every launch loads once more
+    device.loaded[program.identity] = block
+    if not is_loaded:
+        unload_after(program, device)
+
+
+def unload_after(program: DeviceProgram, device: Device) -> None:
+    """Have the board forget a program when it dies; the next one that is the same takes its place."""
+    forget = program.context.reaper.append  # programs die anywhere, also where the board's memory is locked
+    weakref.finalize(program, forget, partial(hand_on, device, program.identity)).atexit = False
+
+
+def hand_on(device: Device, identity: str) -> None:
+    heir = device.program_died(identity)
+    if heir is not None:
+        unload_after(heir, device)
+
+
+def program_anew(device: Device, program: Program) -> None:
+    """Program the board; its memory keeps its contents.
+
+    A binary that interleaves the banks otherwise would scatter them: the blocks are then saved in the
+    host's memory and written back. So they are when the board cannot be programmed with its contents kept.
+    Raises BoardError when it cannot be programmed at all, OutOfHostMemory.
+    """
+    interleaving = program.interleaving or device.interleaving
+    saved = save(device) if interleaving != device.interleaving else []
+    try:
+        device.mmd.program(program.image())
+    except BoardError:
+        saved = saved or save(device)
+        device.loaded = {}
+        device.mmd.program(program.image(), preserve=False)
+    device.loaded = {program.identity: None}
+    device.interleaving = interleaving
+    restore(saved)
+
+
+def save(device: Device) -> list[tuple[Block, HostStore]]:
+    """A copy of every block of the device, in the host's memory. Raises OutOfHostMemory, BoardError."""
+    saved = []
+    for block in device.blocks():
+        store = HostStore(block.range.size)
+        device.mmd.read(block.address, store.address, block.range.size)
+        saved.append((block, store))
+    return saved
+
+
+def restore(saved: list[tuple[Block, HostStore]]) -> None:
+    """Write what save() saved back, all that can be. Raises BoardError."""
+    words = ""
+    for block, store in saved:
+        try:
+            block.device.mmd.write(store.address, block.address, block.range.size)
+        except BoardError as error:
+            words = words or str(error)
+    if words:
+        raise BoardError(words)
+
+
+class ProgramDevice:
+    """Programming excludes everything else on the board."""
+
+    __slots__ = ("device", "program")
+    name = "program"
+    needs_thread = False
+    short_launch: Launch | None = None
+    launch: None = None
+    direction = Direction.BOTH
+
+    def __init__(self, device: Device, program: Program) -> None:
+        self.device = device
+        self.program = program
+
+    @property
+    def ready_list(self) -> ReadyList:
+        return self.device.ready_kernels
+
+    def claim(self) -> Claim:
+        return self.device.occupancy.claim_programming()
+
+    def release(self, following: Operation | None) -> None:
+        self.device.occupancy.end_programming()
+
+    def run(self) -> None:
+        load_onto(self.device, self.program)
+
+    def abandon(self) -> None:
+        """It reserves nothing before it runs."""
+
+    def accesses(self) -> Accesses:
+        """What lies in the board's memory keeps its contents."""
+        return ()
+
+    def describe(self) -> dict[str, object]:
+        return describe_program(self.program)
+
+
+def describe_program(program: Program) -> dict[str, object]:
+    """What traces say of a programming."""
+    return {"program": program.identity, "size": len(program.image())}

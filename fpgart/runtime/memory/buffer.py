@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers and sub-buffers (OpenCL 3.0, 5.2): their contents, and the regions of them that the host has mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fpgart import opencl as cl
+from fpgart._native import lib
+from fpgart.errors import InvalidValue
+from fpgart.notices import NOTICES
+from fpgart.runtime.memory.block_copy import copy_block
+from fpgart.runtime.memory.device import OWNERS, Block, Device
+from fpgart.runtime.memory.placement import Placement
+from fpgart.runtime.memory.residency import Residency
+
+HOST_WRITES = cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
+
+
+class Buffer(Residency):
+    """A buffer, or (`parent` set) a window of one."""
+
+    handle = 0
+    parent: Buffer | None
+    callbacks: list[Callable[[], None]] | None = None
+    mappings: dict[int, list[tuple[int, int, int]]] | None = None
+    map_count = 0
+    svm = False
+    stays_on_host = False
+    """Whether kernels use the host's memory that it is made over, so that nothing ever moves."""
+
+    def __init__(
+        self,
+        context: Placement,
+        flags: int,
+        size: int,
+        host_ptr: int = 0,
+        *,
+        parent: Buffer | None = None,
+        origin: int = 0,
+        property_list: tuple[int, ...] | None = None,
+        bank: int = 0,
+        location: int | None = None,
+    ) -> None:
+        self.number = next(OWNERS)
+        self.context = context
+        self.flags = flags
+        self.size = size
+        self.parent = parent
+        self.origin = origin
+        self.property_list = property_list
+        self.bank = bank
+        self.location = location
+        if host_ptr and flags & cl.CL_MEM_USE_HOST_PTR:
+            self.host_ptr = host_ptr
+            self.on_host = True
+            self.svm = context.svm.find(host_ptr) is not None
+            self.stays_on_host = self.svm or context.unified_memory or context.malloced.holds(host_ptr)
+        for listener in NOTICES.buffer_created:
+            listener(self)
+
+    # Contents; offsets count from the buffer's own begin
+
+    def write_from(self, host: int, offset: int, size: int) -> None:
+        block = self.settled()
+        if block is None:
+            lib.copy_bytes(self.host_address() + offset, host, size)
+        else:
+            block.device.mmd.write(host, block.range.address + self.origin + offset, size)
+
+    def read_into(self, host: int, offset: int, size: int) -> None:
+        block = self.settled()
+        if block is None:
+            lib.copy_bytes(host, self.host_address() + offset, size)
+        else:
+            block.device.mmd.read(block.range.address + self.origin + offset, host, size)
+
+    def copy_to(self, other: Buffer, offset: int, other_offset: int, size: int) -> None:
+        source, target = self.settled(), other.settled()
+        if source is None:
+            other.write_from(self.host_address() + offset, other_offset, size)
+        elif target is None:
+            self.read_into(other.host_address() + other_offset, offset, size)
+        else:
+            from_address = source.address + self.origin + offset
+            copy_block(source, from_address, target, target.address + other.origin + other_offset, size)
+
+    # Mapping
+
+    def map(self, offset: int, size: int, flags: int, block: Block | None = None) -> int:
+        """The host address under which the region will appear; map_in() brings the contents.
+
+        With `block` it is there that the host sees it: the board's memory is the host's own.
+        """
+        pointer = self.host_address() + offset if block is None else block.pointer + self.origin + offset
+        with self.context.placing:
+            if self.mappings is None:
+                self.mappings = {}
+            self.mappings.setdefault(pointer, []).append((offset, size, flags))
+            self.map_count += 1
+        for listener in NOTICES.region_mapped:
+            listener(self, pointer, offset, size, flags)
+        return pointer
+
+    def map_in(self, pointer: int, offset: int, size: int, flags: int) -> None:
+        if not flags & cl.CL_MAP_WRITE_INVALIDATE_REGION and self.settled() is not None:
+            self.read_into(pointer, offset, size)
+
+    def unmap(self, pointer: int) -> tuple[int, int, int]:
+        """Forget a mapping and return its offset, size and flags.
+
+        Raises InvalidValue for a pointer that is no mapping of this buffer.
+        """
+        with self.context.placing:
+            regions = (self.mappings or {}).get(pointer)
+            if not regions or self.mappings is None:
+                raise InvalidValue(f"{pointer:#x} is not the address of a mapping of this buffer")
+            region = regions.pop()
+            if not regions:
+                del self.mappings[pointer]
+            self.map_count -= 1
+        for listener in NOTICES.region_unmapped:
+            listener(self, pointer, *region)
+        return region
+
+    def void_mapping(self, pointer: int, region: tuple[int, int, int]) -> None:
+        """The contents did not get to a mapping: unmapping it writes nothing back, and may come first."""
+        with self.context.placing:
+            regions = (self.mappings or {}).get(pointer, [])
+            if region in regions:
+                regions.remove(region)
+                regions.append((region[0], region[1], 0))
+
+    def reserve_for_mapping(self, device: Device) -> Block | None:
+        """A block that the host can use in place, kept until leave_mapping(); None where there is no such memory."""
+        if not self.context.unified_memory or not device.knows_memories or self.owner.stays_on_host:
+            return None
+        return self.reserve(device, mapped=True)
+
+    def mapped_block(self, pointer: int) -> Block | None:
+        """The block that a mapping in place is in."""
+        blocks = self.owner.blocks or {}
+        return next((b for b in blocks.values() if b.pointer <= pointer < b.pointer + b.range.size), None)
+
+    def leave_mapping(self, block: Block) -> None:
+        """The host no longer uses the block."""
+        with self.context.placing:
+            block.mapped -= 1
+        self.owner.drop_unused()
+
+    def map_out(self, pointer: int, region: tuple[int, int, int]) -> None:
+        offset, size, flags = region
+        if flags & HOST_WRITES and self.settled() is not None:
+            self.write_from(pointer, offset, size)
+
+    # The end
+
+    def when_destroyed(self, callback: Callable[[], None]) -> None:
+        """Call back, last registered first, when the buffer is destroyed (OpenCL 3.0, 5.4)."""
+        if self.callbacks is None:
+            self.callbacks = []
+        self.callbacks.append(callback)
+
+    def __del__(self) -> None:
+        blocks, callbacks = self.blocks, self.callbacks
+        if blocks or callbacks:
+            reaper = self.context.reaper
+            for callback in reversed(callbacks or ()):
+                reaper.append(callback)
+            for block in (blocks or {}).values():
+                reaper.append(block.release)
+        for listener in NOTICES.buffer_destroyed:
+            listener(self.number)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of the host that the driver takes for itself."""
+
+from __future__ import annotations
+
+from fpgart._native import lib
+from fpgart.board.first_fit import round_up
+from fpgart.errors import OutOfHostMemory
+
+PAGE = 4096
+
+
+class HostStore:
+    """Host memory of a buffer, page-aligned; unmapped when the buffer dies."""
+
+    __slots__ = ("address", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = round_up(size, PAGE)
+        self.address = int(lib.map_anonymous(self.size))
+        if not self.address:
+            raise OutOfHostMemory(f"no {size} bytes of host memory to map a buffer into")
+
+    def __del__(self) -> None:
+        lib.unmap(self.address, self.size)

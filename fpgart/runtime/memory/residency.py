@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the contents of a buffer are: described at creation, placed at first use.
+
+A buffer has a *block* for each memory of each device that it is needed in, reserved when a command that
+needs it is enqueued: `blocks`, a list by device and memory. One of them is its *home*, where its contents
+are. A transfer copies bytes and leaves the home as it is; a migration moves the home and gives the block
+that was left back. Contents may also be in the host's memory (`on_host`): those of CL_MEM_USE_HOST_PTR
+until a kernel needs them, and those that were migrated to the host.
+"""
+
+from __future__ import annotations
+
+from time import monotonic_ns
+from typing import TypeVar
+
+from fpgart import log
+from fpgart.errors import MemObjectAllocationFailure
+from fpgart.notices import NOTICES
+from fpgart.runtime.memory.block_copy import copy_block
+from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.memory.host_store import HostStore
+from fpgart.runtime.memory.placement import Placement
+
+R = TypeVar("R", bound="Residency")
+
+
+class Residency:
+    """The blocks of a buffer or, for a window of one (`parent` set), of that one. `size` and `origin` are in bytes.
+
+    `bank` (from 1; 0: none) and `location` (index of a memory; None: no wish) are where the host wants it;
+    `hint` is the buffer_location of the first kernel argument with one that it was set as before it had a place,
+    "" for none. `number` is its name in traces.
+    """
+
+    # Most buffers leave most of this as it is, and they have to be cheap to make: no slots.
+    number: int
+    context: Placement
+    size: int
+    parent: Residency | None
+    origin: int
+    bank: int
+    location: int | None
+    blocks: dict[tuple[Device, int], Block] | None = None
+    home: Block | None = None
+    on_host = False
+    host_ptr = 0
+    hint = ""
+    store: HostStore | None = None
+
+    @property
+    def owner(self: R) -> R:
+        """The buffer whose blocks hold the contents: the parent of a sub-buffer, else itself."""
+        return self.parent or self  # type: ignore[return-value]
+
+    @property
+    def placed(self) -> bool:
+        """Whether the contents have a place, or will have one when what is enqueued has run."""
+        owner = self.owner
+        return bool(owner.blocks) or owner.on_host
+
+    @property
+    def memory(self) -> int:
+        """Index of the memory that it is in or, before it has a place, shall be in on the context's first device."""
+        owner = self.owner
+        block = owner.home or next(iter((owner.blocks or {}).values()), None)
+        return block.memory if block is not None else owner._wanted(owner.context.devices[0]) or 0
+
+    def host_address(self) -> int:
+        """Where the buffer begins in the host's own memory; made at the first call."""
+        owner = self.owner
+        if owner.host_ptr:
+            return owner.host_ptr + self.origin
+        if owner.store is None:
+            with owner.context.placing:
+                if owner.store is None:
+                    owner.store = HostStore(owner.size)
+        return owner.store.address + self.origin
+
+    def reserve(
+        self,
+        device: Device,
+        memory: int | None = None,
+        user: int = 0,
+        *,
+        mapped: bool = False,
+        interleaving: tuple[bool, ...] | None = None,
+    ) -> Block:
+        """The block in a memory of `device`, claimed now if there is none.
+
+        `memory` None: wherever on the device the buffer is or, if it is not there yet, where it wants to be.
+        `interleaving`: by memory, whether the binary that will use it spreads it over the banks; None: the loaded one.
+        A `user` (the number of a Reservation) keeps the block until it is taken out of its users, and so does one
+        more mapping (`mapped`) until leave_mapping(). Raises MemObjectAllocationFailure when there is no room.
+        """
+        owner = self.owner
+        with owner.context.placing:
+            block = owner._on(device, memory)
+            if block is None:
+                block = owner._claim(device, memory, interleaving)
+            if user:
+                block.users[user] = None
+            block.mapped += mapped
+        return block
+
+    def _on(self, device: Device, memory: int | None) -> Block | None:
+        blocks, home = self.blocks, self.home
+        if blocks is None:
+            return None
+        if memory is not None:
+            return blocks.get((device, memory))
+        if home is not None and home.device is device:
+            return home
+        return next((block for (where, _), block in blocks.items() if where is device), None)
+
+    def _claim(self, device: Device, memory: int | None, interleaving: tuple[bool, ...] | None = None) -> Block:
+        device.open()
+        if memory is None:
+            memory = self._wanted(device)
+        bank = self._bank_on(device, memory, interleaving) if self.bank else 0
+        block = device.allocate(self.size, memory, bank, self.number)
+        if block is None:
+            where = f" in memory '{device.memories.name_of(memory)}'" if memory is not None else ""
+            raise MemObjectAllocationFailure(
+                f"no {self.size} bytes free{where} on device {device.id} ('{device.board.name}')"
+            )
+        if bank:
+            self._tell_bank(block, bank)
+        if self.blocks is None:
+            self.blocks = {}
+        self.blocks[device, block.memory] = block
+        return block
+
+    def _bank_on(self, device: Device, memory: int | None, interleaving: tuple[bool, ...] | None) -> int:
+        """The bank that the host wants it in, or 0 where the binary on the board interleaves them."""
+        if not device.interleaves(memory, self.size, interleaving):
+            return self.bank
+        log.note(
+            f"buffer {self.number} asks for bank {self.bank} of device {device.id} ('{device.board.name}'), "
+            "whose memory interleaves its banks: the wish has no effect"
+        )
+        for listener in NOTICES.bank_ignored:
+            listener(self, device)
+        return 0
+
+    def _tell_bank(self, block: Block, bank: int) -> None:
+        """A full bank goes on elsewhere in its memory; whoever asked for it wants to know."""
+        first, last = block.device.memories.banks_of(block.range)
+        wanted = block.device.board.memories[block.memory].wrapped_bank(bank)
+        if first == last == wanted:
+            return
+        log.note(
+            f"buffer {self.number} asks for bank {bank} of device {block.device.id} ('{block.device.board.name}'), "
+            f"which has no room for it: it begins in bank {first} and ends in bank {last}"
+        )
+        for listener in NOTICES.bank_full:
+            listener(self, block)
+
+    def _wanted(self, device: Device) -> int | None:
+        """The memory where the host, or else a kernel argument, wants it; None for no wish."""
+        if self.location is not None:
+            return self.location if device.holds_buffers(self.location) else None
+        if not self.hint:
+            return None
+        try:
+            return device.memories.memory_for(self.hint)
+        except KeyError:  # another device's memory
+            return None
+
+    def bind(self, device: Device) -> None:
+        """Make sure that the buffer has a place, on `device` if it has none yet.
+
+        A simulator that has no binary yet cannot place anything: the contents wait in the host's memory.
+        """
+        owner = self.owner
+        if owner.home is not None or owner.on_host:
+            return
+        if owner.blocks or device.knows_memories:
+            owner._settle_on(device)
+        else:
+            self.host_address()
+            owner.on_host = True
+
+    def _settle_on(self, device: Device) -> None:
+        """Contents are on their way: they get a home, which stays whatever becomes of the launches with a block."""
+        with self.context.placing:
+            if self.home is None and not self.on_host:
+                self.home = next(iter((self.blocks or {}).values()), None) or self._claim(device, None)
+
+    def adopt(self, block: Block) -> bool:
+        """Whether the contents are in `block`; where there are none yet, they are from now on."""
+        with self.context.placing:
+            if self.home is None and not self.on_host:
+                self.home = block
+        return self.home is block
+
+    def device_of_contents(self, default: Device) -> Device:
+        """The device that a transfer of this buffer keeps busy."""
+        owner = self.owner
+        if owner.home is not None:
+            return owner.home.device
+        if owner.blocks:
+            return next(iter(owner.blocks.values())).device
+        return default
+
+    def settled(self) -> Block | None:
+        """The block with the contents; None while they are in the host's own memory."""
+        owner = self.owner
+        if owner.home is None and owner.blocks and not owner.on_host:
+            owner.adopt(next(iter(owner.blocks.values())))
+        return owner.home
+
+    # Migration
+
+    def migrate(self, target: Block, reason: str, *, keep: bool = True) -> None:
+        """Bring the contents to block `target`; with `keep` False they need not come along.
+
+        Blocks that are then neither home nor waited for by a launch are given back.
+        """
+        owner = self.owner
+        begin = monotonic_ns()
+        home = owner.home
+        source = home
+        if home is not target:
+            if not keep or (home is None and not owner.on_host):
+                source = target
+            elif home is None:
+                target.device.mmd.write(owner.host_address(), target.address, owner.size)
+            else:
+                copy_block(home, home.address, target, target.address, owner.size)
+            owner.home = target
+            owner.on_host = False
+            owner.drop_unused()
+        for listener in NOTICES.migrated:
+            listener(owner, source, target, begin, reason)
+
+    def migrate_to_host(self, reason: str, *, keep: bool = True) -> None:
+        """Bring the contents to the host's own memory and give the blocks back."""
+        owner = self.owner
+        begin = monotonic_ns()
+        home = owner.settled()
+        address = owner.host_address()
+        if home is not None and keep:
+            home.device.mmd.read(home.address, address, owner.size)
+        owner.on_host = True
+        owner.home = None
+        owner.drop_unused()
+        for listener in NOTICES.migrated:
+            listener(owner, home if keep else None, None, begin, reason)
+
+    def drop_unused(self) -> None:
+        """Give back the blocks that neither hold the contents nor are waited for."""
+        if self.blocks is None:
+            return
+        with self.context.placing:
+            for key, block in list(self.blocks.items()):
+                if block is not self.home and not block.users and not block.mapped:
+                    del self.blocks[key]
+                    block.release()

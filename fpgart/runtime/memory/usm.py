@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unified shared memory (cl_intel_unified_shared_memory): allocations that hosts know by pointers.
+
+Device allocations borrow the buffers' first-fit space; the host sees them where the board's memory is mapped
+into the process or, with FPGART_USM_POINTERS=encoded, as the device address with bit 61, as a board has it.
+Host and shared allocations are host memory from the MMD. Nothing moves by itself, except that a shared
+allocation is on one side or the other, page range by page range, as hints and kernels say.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import threading
+from bisect import insort
+from collections.abc import Iterator, Sequence
+from time import monotonic_ns
+from typing import Protocol
+
+from fpgart import config, log
+from fpgart import opencl as cl
+from fpgart._native import ffi, lib
+from fpgart.board.mmd import Capability, Info
+from fpgart.errors import InvalidValue, OutOfHostMemory, OutOfResources
+from fpgart.notices import NOTICES
+from fpgart.runtime.memory.device import OWNERS, Block, Device
+from fpgart.runtime.memory.registry import AddressRegistry
+
+PAGE = 4096
+TOUCHING = threading.Lock()
+DEFAULT_ALIGNMENT = 128  # the largest data type of OpenCL C: long16, double16
+
+
+class Kind(enum.IntEnum):
+    """The kinds of allocations; the numbers are the extension's."""
+
+    HOST = cl.CL_MEM_TYPE_HOST_INTEL
+    DEVICE = cl.CL_MEM_TYPE_DEVICE_INTEL
+    SHARED = cl.CL_MEM_TYPE_SHARED_INTEL
+
+
+class UsmAllocation:
+    """`size` bytes at `pointer`, which is what the host knows; `address` is where they are in this process.
+
+    `device` is its owner, None for host allocations and shared ones without an owner; the devices that reach it are
+    its `givers`. `number` is its name in
+    traces, from the same row as buffers' numbers. `sides` of a shared allocation: where each range last was, as
+    (begin, end, device or None for the host), in bytes, without gaps.
+    """
+
+    __slots__ = (
+        "address",
+        "block",
+        "device",
+        "flags",
+        "givers",
+        "kind",
+        "location",
+        "number",
+        "pointer",
+        "running",
+        "sides",
+        "size",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        kind: Kind,
+        device: Device | None,
+        size: int,
+        flags: int,
+        location: int,
+        pointer: int,
+        givers: tuple[Device, ...],
+    ) -> None:
+        """`givers`: the devices whose MMDs gave the memory, and which reach it; the first one has allocated it."""
+        self.givers = givers
+        self.kind = kind
+        self.device = device
+        self.size = size
+        self.flags = flags
+        self.location = location
+        self.number = 0
+        self.watched = kind is Kind.SHARED and config.touches_are_watched()
+        """Whether the host's touches bring ranges back to its side."""
+        self.running = 0
+        """Kernels that may touch it now; TOUCHING guards it."""
+        self.block: Block | None = None
+        self.pointer = self.address = pointer
+        begins_on_device = flags & cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL
+        self.sides: list[tuple[int, int, Device | None]] = [(0, size, device if begins_on_device else None)]
+
+    @property
+    def end(self) -> int:
+        return self.pointer + self.size
+
+    def board_address(self, pointer: int) -> int:
+        """A device allocation's pointer in the board's memory map."""
+        assert self.block is not None
+        return self.block.address + pointer - self.pointer
+
+    def address_for_board(self, address: int) -> int:
+        """What a board knows this address in the process by: a device allocation's has bit 61."""
+        if self.block is None:
+            return address
+        return self.block.device_address.as_usm_device() + address - self.address
+
+    def translated(self, pointer: int) -> int:
+        """Where a kernel finds what `pointer` stands for."""
+        return self.address + pointer - self.pointer
+
+    def move(self, offset: int, size: int, side: Device | None, reason: str) -> None:
+        """A range of a shared allocation goes to a side; page by page, as boards do. Tells what was elsewhere."""
+        begin, end = offset // PAGE * PAGE, min(self.size, -(-(offset + size) // PAGE) * PAGE)
+        if all(owner is side for _, _, owner in self._within(begin, end)):
+            return
+        now = monotonic_ns()
+        moved = sum(stop - start for start, stop, owner in self._within(begin, end) if owner is not side)
+        kept = list(self._without(begin, end))
+        insort(kept, (begin, end, side), key=lambda part: part[0])
+        self.sides = _joined(kept)
+        if self.watched and side is not None:
+            self._forget_touches(begin, end)
+        for listener in NOTICES.usm_migrated:
+            listener(self, offset, moved, side, now, reason)
+
+    # What the host touches between kernels, where that is watched
+
+    def used_by_kernel(self) -> None:
+        """One more kernel may touch it from now on; what the host has touched since the last one is told first."""
+        with TOUCHING:
+            if not self.running:
+                self.take_touches()
+            self.running += 1
+
+    def left_by_kernel(self) -> None:
+        with TOUCHING:
+            self.running -= 1
+            self._forget_touches(0, self.size)
+
+    def take_touches(self) -> None:
+        """What the host has touched of ranges on a device's side is on the host's again."""
+        for begin, end, side in list(self.sides):
+            if side is None:
+                continue
+            pages = -(-(end - begin) // PAGE)
+            touched = ffi.new("char[]", pages)
+            count = lib.touched_pages(self.pointer + begin, pages, touched)
+            if count < 0:
+                log.note(
+                    "the system does not tell which pages of shared memory the host has touched (/proc/self/pagemap)"
+                )
+                self.watched = False
+                return
+            for first, count in _runs(ffi.buffer(touched)[:]):
+                offset = begin + first * PAGE
+                self.move(offset, min(count * PAGE, self.size - offset), None, "touched by the host")
+
+    def _forget_touches(self, begin: int, end: int) -> None:
+        lib.forget_touches(self.pointer + begin, -(-(end - begin) // PAGE) * PAGE)
+
+    def _within(self, begin: int, end: int) -> Iterator[tuple[int, int, Device | None]]:
+        for start, stop, owner in self.sides:
+            if start < end and stop > begin:
+                yield max(start, begin), min(stop, end), owner
+
+    def _without(self, begin: int, end: int) -> Iterator[tuple[int, int, Device | None]]:
+        for start, stop, owner in self.sides:
+            if start < begin:
+                yield start, min(stop, begin), owner
+            if stop > end:
+                yield max(start, end), stop, owner
+
+
+def _runs(marks: bytes) -> Iterator[tuple[int, int]]:
+    """Index and length of each run of ones."""
+    for found in re.finditer(b"\1+", marks):
+        yield found.start(), found.end() - found.start()
+
+
+def _joined(parts: list[tuple[int, int, Device | None]]) -> list[tuple[int, int, Device | None]]:
+    joined = parts[:1]
+    for begin, end, owner in parts[1:]:
+        if joined[-1][2] is owner:
+            joined[-1] = joined[-1][0], end, owner
+        else:
+            joined.append((begin, end, owner))
+    return joined
+
+
+# Allocating and freeing
+
+
+class UsmContext(Protocol):
+    """Devices that share the allocations of a registry."""
+
+    @property
+    def devices(self) -> Sequence[Device]: ...
+
+    @property
+    def usm(self) -> AddressRegistry[UsmAllocation]: ...
+
+
+def allocate_device(
+    context: UsmContext, device: Device, size: int, flags: int = 0, location: int | None = None
+) -> UsmAllocation:
+    """Memory of a device, in memory `location` (None: the default one). Raises OutOfResources."""
+    device.open()
+    memory = location if location is not None else 0
+    block = device.allocate(size, memory, 0, next(OWNERS))
+    if block is None:
+        raise OutOfResources(
+            f"no {size} bytes free in memory '{device.memories.name_of(memory)}' on device {device.id} "
+            f"('{device.board.name}')"
+        )
+    pointer = block.pointer
+    if config.USM_POINTERS.value == "encoded":
+        pointer = int(block.device_address.as_usm_device())
+    allocation = UsmAllocation(Kind.DEVICE, device, size, flags, memory, pointer, (device,))
+    allocation.number = block.owner
+    allocation.block = block
+    allocation.address = block.pointer
+    return _made(context, allocation)
+
+
+def allocate_host(context: UsmContext, size: int, alignment: int, flags: int = 0, location: int = 0) -> UsmAllocation:
+    """Memory of the host that all devices of the context reach, as far as they can. Raises OutOfHostMemory."""
+    return _allocate_for(context, context.devices, Kind.HOST, None, size, alignment, flags, location)
+
+
+def allocate_shared(
+    context: UsmContext, device: Device | None, size: int, alignment: int, flags: int = 0, location: int = 0
+) -> UsmAllocation:
+    """Memory that a device shares with the host, or (None) all devices of the context that can.
+
+    Raises OutOfHostMemory.
+    """
+    devices = context.devices if device is None else [device]
+    return _allocate_for(context, devices, Kind.SHARED, device, size, alignment, flags, location)
+
+
+def _allocate_for(
+    context: UsmContext,
+    devices: Sequence[Device],
+    kind: Kind,
+    owner: Device | None,
+    size: int,
+    alignment: int,
+    flags: int,
+    location: int,
+) -> UsmAllocation:
+    givers = tuple(device for device in devices if supports(device, kind))
+    for device in devices:
+        if device not in givers:
+            log.note(
+                f"device {device.id} ('{device.board.name}') has no {kind.name.lower()} allocations: "
+                f"its kernels do not reach the {size} bytes allocated for the other devices of the context"
+            )
+    pointer = 0
+    for done, device in enumerate(givers):
+        device.open()
+        allocate = device.mmd.host_alloc if kind is Kind.HOST else device.mmd.shared_alloc
+        if not (given := allocate(size, alignment or DEFAULT_ALIGNMENT, pointer)):
+            _free_by(givers[:done], pointer)
+            raise OutOfHostMemory(f"no {size} bytes of {kind.name.lower()} memory for device {device.id}")
+        pointer = given
+    return _made(context, UsmAllocation(kind, owner, size, flags, location, pointer, givers))
+
+
+def _free_by(givers: tuple[Device, ...], pointer: int) -> None:
+    """The board that has allocated the memory is the last to give it back."""
+    for device in reversed(givers):
+        device.mmd.free(pointer)
+
+
+def _made(context: UsmContext, allocation: UsmAllocation) -> UsmAllocation:
+    allocation.number = allocation.number or next(OWNERS)
+    context.usm.add(allocation)
+    for listener in NOTICES.usm_allocated:
+        listener(allocation)
+    return allocation
+
+
+def free(context: UsmContext, pointer: int) -> None:
+    """Give an allocation back; waits for nobody. Raises InvalidValue for what is none of this context."""
+    allocation = context.usm.remove(pointer)
+    if allocation is None:
+        inside = context.usm.find(pointer)
+        words = f"it points into the allocation at {inside.pointer:#x}" if inside else "no allocation is there"
+        raise InvalidValue(f"{pointer:#x} was not given by an allocation function of this context: {words}")
+    give_back(allocation)
+
+
+def give_back(allocation: UsmAllocation) -> None:
+    if allocation.watched and not allocation.running:
+        allocation.take_touches()
+    for listener in NOTICES.usm_freed:
+        listener(allocation)
+    if allocation.block is not None:
+        allocation.block.release()
+    else:
+        _free_by(allocation.givers, allocation.pointer)
+
+
+CAPABILITIES = {
+    Kind.HOST: Info.HOST_MEM_CAPABILITIES,
+    Kind.DEVICE: Info.DEVICE_MEM_CAPABILITIES,
+    Kind.SHARED: Info.SHARED_MEM_CAPABILITIES,
+}
+
+
+def supports(device: Device, kind: Kind) -> bool:
+    """Whether the board's memories take allocations of that kind."""
+    return Capability.SUPPORTED in device.capabilities(CAPABILITIES[kind])

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a board is busy with in the simulated clock, and so when a step of a command begins and ends (docs/time.md)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from fpgart import config
+from fpgart.board.timing import Bank, Pace
+from fpgart.runtime.memory.block_copy import CHUNK
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.model.planning import Movement, Programming, Run, Spot, Step
+from fpgart.runtime.model.timeline import Timeline
+
+WRITE, READ, COPY = "PCIe write", "PCIe read", "copy engine"
+HOST_WRITE, HOST_READ = "write by the host", "read by the host"
+CALLS, PIPELINE, MEMORY_LATENCY, PROGRAMMING = "MMD calls", "pipeline", "memory latency", "programming"
+
+
+@dataclass(slots=True)
+class StepTime:
+    """A step in the simulated clock, in nanoseconds. `bound` names what it would have to have more of to end earlier.
+
+    `busy`: by resource of `device`, how long the step keeps it busy.
+    """
+
+    device: Device
+    name: str
+    begin: int
+    end: int
+    bound: str
+    size: int = 0
+    busy: dict[str, int] = field(default_factory=dict)
+    kernel: str = ""
+    program: str = ""
+
+
+class BoardClock:
+    """The resources of one board: a link for each direction, banks, and each kernel's hardware."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.pace = Pace(device.board, [memory.interleaved for memory in device.board.memories])
+        self.write, self.read = (WRITE, READ) if self.pace.link_rate else (HOST_WRITE, HOST_READ)
+        self.to_board = Timeline()
+        self.to_host = Timeline() if device.occupancy.full_duplex else self.to_board
+        self._banks: defaultdict[Bank, Timeline] = defaultdict(Timeline)
+        self._pipelines: defaultdict[str, Timeline] = defaultdict(Timeline)
+        self._floor = 0
+        """No kernel begins before: the end of the last programming."""
+
+    def bank_name(self, bank: Bank) -> str:
+        memory = f"memory '{self.device.board.memories[bank.memory].name}'"
+        return f"{memory} bank {bank.number}" if bank.number else memory
+
+    def run(self, step: Run, at: int) -> StepTime:
+        """A kernel that could begin at `at`; it begins a launch's latency later, at the earliest."""
+        pace = self.pace
+        begin = max(at + self.device.board.timing.launch_latency, self._floor)
+        latency = pace.memory_latency(step.accesses)
+        pipelined = pace.pipeline_time(step.work_items, step.width)
+        job = Job(latency, pipelined, {self: pace.bank_time(step.accesses)})
+        begin, end, bank = job.place([self._pipelines[step.kernel]], begin)
+        bound = MEMORY_LATENCY if 2 * latency > end - begin else bank or PIPELINE
+        size = sum(access.size for access in step.accesses)
+        busy = {PIPELINE: pipelined, **job.busy(self)}
+        return StepTime(self.device, "kernel", begin, end, bound, size, busy, step.kernel, step.program)
+
+    def program(self, step: Programming, at: int) -> StepTime:
+        """Programming waits until all is quiet, and nothing else happens meanwhile."""
+        busy_until = [line.end for line in (self.to_board, self.to_host, *self._pipelines.values())]
+        begin = max(at, *busy_until)
+        length = self.device.board.timing.program_time * 1_000_000
+        if config.PROGRAM_SECONDS.is_set:
+            length = int(config.PROGRAM_SECONDS.value * 1e9)
+        end = self._floor = begin + length
+        for line in {id(line): line for line in (self.to_board, self.to_host)}.values():
+            line.take(begin, end)
+        self._pipelines.clear()
+        if step.program.interleaving is not None:
+            self.pace = Pace(self.device.board, step.program.interleaving)
+        return StepTime(
+            self.device, "program", begin, end, PROGRAMMING, len(step.program.image()), {PROGRAMMING: length}
+        )
+
+    def latency(self, size: int, count: int) -> int:
+        """What `count` MMD calls of `size` bytes cost besides their data."""
+        return self.pace.call_latency(count, count * -(-size // self.device.board.timing.dma_block))
+
+    def bank_line(self, bank: Bank) -> Timeline:
+        return self._banks[bank]
+
+
+class Job:
+    """Work that holds something from begin to end, and needs banks for parts of that time.
+
+    The data begin after `latency` and take `streaming`, or longer if a bank has less time for them.
+    """
+
+    def __init__(self, latency: int, streaming: int, banks: dict[BoardClock, dict[Bank, int]]) -> None:
+        self.latency = latency
+        self.streaming = streaming
+        self.banks = banks
+
+    def busy(self, clock: BoardClock) -> dict[str, int]:
+        return {clock.bank_name(bank): time for bank, time in self.banks.get(clock, {}).items()}
+
+    def place(self, held: list[Timeline], at: int) -> tuple[int, int, str]:
+        """Begin, end, and the bank that it waits for last ("": none), from `at` on; all that it uses is taken."""
+        begin = at
+        while True:
+            end, slowest = self._end(begin)
+            free = begin
+            for line in held:
+                free = line.free_from(free, end - begin)
+            if free == begin:
+                break
+            begin = free
+        for line in {id(line): line for line in held}.values():
+            line.take(begin, end)
+        for clock, needs in self.banks.items():
+            for bank, time in needs.items():
+                line = clock.bank_line(bank)
+                for part in line.parts(begin + self.latency, time):
+                    line.take(*part)
+        return begin, end, slowest
+
+    def _end(self, begin: int) -> tuple[int, str]:
+        end, slowest = begin + self.latency + self.streaming, ""
+        for clock, needs in self.banks.items():
+            for bank, time in needs.items():
+                parts = clock.bank_line(bank).parts(begin + self.latency, time)
+                if parts and parts[-1][1] > end:
+                    end, slowest = parts[-1][1], clock.bank_name(bank)
+        return end, slowest
+
+
+class BoardClocks:
+    """The clocks of all boards, which some movements need two of."""
+
+    def __init__(self) -> None:
+        self._clocks: dict[Device, BoardClock] = {}
+
+    def of(self, device: Device) -> BoardClock:
+        clock = self._clocks.get(device)
+        if clock is None:
+            clock = self._clocks[device] = BoardClock(device)
+        return clock
+
+    def place(self, step: Step, at: int) -> list[StepTime]:
+        """The step's time if it can begin at `at`: one part per board that it keeps busy."""
+        if isinstance(step, Run):
+            return [self.of(step.device).run(step, at)]
+        if isinstance(step, Programming):
+            return [self.of(step.device).program(step, at)]
+        source, target = step.source, step.target
+        if source is not None and target is not None:
+            if source.device is target.device:
+                return [self._copy(step, source, target, at)]
+            return self._across(step, source, target, at)
+        return [self._transfer(step, at)]
+
+    def _transfer(self, step: Movement, at: int) -> StepTime:
+        """Between host and board."""
+        spot = step.target or step.source
+        assert spot is not None
+        clock = self.of(spot.device)
+        line, link = (clock.to_board, clock.write) if step.target else (clock.to_host, clock.read)
+        latency = clock.latency(step.size, step.count)
+        streaming = clock.pace.link_time(step.bytes)
+        job = Job(latency, streaming, {clock: clock.pace.bank_time([step.access(spot)])})
+        begin, end, bank = job.place([line], at)
+        bound = CALLS if 2 * latency > end - begin else bank or link
+        busy = {link: latency + streaming, **job.busy(clock)}
+        return StepTime(
+            spot.device, _name(step, "write" if step.target else "read"), begin, end, bound, step.bytes, busy
+        )
+
+    def _copy(self, step: Movement, source: Spot, target: Spot, at: int) -> StepTime:
+        """Within a board: its memory is read and written."""
+        clock = self.of(source.device)
+        latency = clock.latency(step.size, step.count)
+        banks = clock.pace.bank_time([step.access(source), step.access(target)])
+        job = Job(latency, 0, {clock: banks})
+        begin, end, bank = job.place([clock.to_board, clock.to_host], at)
+        bound = CALLS if 2 * latency > end - begin else bank
+        busy = {COPY: end - begin, **job.busy(clock)}
+        return StepTime(source.device, _name(step, "copy"), begin, end, bound, step.bytes, busy)
+
+    def _across(self, step: Movement, source: Spot, target: Spot, at: int) -> list[StepTime]:
+        """From board to board: through the host, one piece being written while the next one is read."""
+        giver, taker = self.of(source.device), self.of(target.device)
+        sizes = [min(CHUNK, step.size - done) for done in range(0, step.size, CHUNK)]
+        latencies = [giver.latency(size, 1) for size in sizes], [taker.latency(size, 1) for size in sizes]
+        reads = [latency + _data(giver, source, size) for latency, size in zip(latencies[0], sizes, strict=True)]
+        writes = [latency + _data(taker, target, size) for latency, size in zip(latencies[1], sizes, strict=True)]
+        together = sum(max(read, write) for read, write in zip(reads[1:], writes, strict=False))
+        first = latencies[0][0]
+        accesses = {giver: [step.access(source)], taker: [step.access(target)]}
+        banks = {clock: clock.pace.bank_time(accesses[clock]) for clock in (giver, taker)}
+        job = Job(first, step.count * (reads[0] + together + writes[-1]) - first, banks)
+        begin, end, bank = job.place([giver.to_host, taker.to_board], at)
+        link, calls = giver.read, sum(latencies[0])
+        if sum(writes) > sum(reads):
+            link, calls = taker.write, sum(latencies[1])
+        bound = CALLS if 2 * calls > max(sum(reads), sum(writes)) else bank or link
+        busy = {
+            giver: {giver.read: step.count * sum(reads), **job.busy(giver)},
+            taker: {taker.write: step.count * sum(writes), **job.busy(taker)},
+        }
+        return [
+            StepTime(clock.device, _name(step, "copy"), begin, end, bound, step.bytes, busy[clock])
+            for clock in (giver, taker)
+        ]
+
+
+def _data(clock: BoardClock, spot: Spot, size: int) -> int:
+    """Nanoseconds for the data of one piece, with the banks to itself."""
+    banks = clock.pace.bank_time([Movement(spot, None, size).access(spot)])
+    return max([clock.pace.link_time(size), *banks.values()])
+
+
+def _name(step: Movement, name: str) -> str:
+    return "migration" if step.migration else name

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command will have a board do, known when it is enqueued: for the model of time (docs/time.md).
+
+It follows the commands in the order in which the host enqueues them: where each buffer's contents are then, and
+which binary a board holds. When the commands really run does not matter, so it is the same in every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatchmethod
+from weakref import WeakKeyDictionary
+
+from fpgart import opencl as cl
+from fpgart.board.global_memory import AllocationType
+from fpgart.board.timing import Access
+from fpgart.runtime.commands.launch import SPLIT_KERNELS, LaunchKernel
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToHost, Migration
+from fpgart.runtime.commands.programming import ProgramDevice
+from fpgart.runtime.commands.transfers import (
+    FILL_CHUNK,
+    CopyBuffer,
+    FillBuffer,
+    ReadBuffer,
+    ReadRect,
+    RectTransfer,
+    WriteBuffer,
+    WriteRect,
+)
+from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer
+from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.programs.kernel import SIZES
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where contents begin on a board; in the plans, None stands for the host's memory."""
+
+    device: Device
+    memory: int
+    address: int
+
+    @classmethod
+    def of(cls, block: Block) -> Spot:
+        return cls(block.device, block.memory, block.address)
+
+    def at(self, offset: int) -> Spot:
+        return Spot(self.device, self.memory, self.address + offset)
+
+    def in_same_memory(self, other: Spot) -> bool:
+        return self.device is other.device and self.memory == other.memory
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """Bytes from one spot to another, `count` MMD calls of `size` bytes each.
+
+    `migration`: a buffer changes its place.
+    """
+
+    source: Spot | None
+    target: Spot | None
+    size: int
+    count: int = 1
+    migration: bool = False
+
+    @property
+    def bytes(self) -> int:
+        return self.size * self.count
+
+    def access(self, spot: Spot) -> Access:
+        """What it does to the memory of one of its ends."""
+        return Access(spot.memory, spot.address, self.bytes, self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Programming:
+    """A board gets another binary."""
+
+    device: Device
+    program: Program
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A kernel runs: work-items, how many of them its hardware takes per cycle, and each byte of its arguments once."""
+
+    device: Device
+    program: str
+    kernel: str
+    work_items: int
+    width: int
+    accesses: tuple[Access, ...]
+
+
+Step = Movement | Programming | Run
+
+
+class Planner:
+    """Turns operations into steps; to be asked in the order of the commands."""
+
+    def __init__(self) -> None:
+        self._contents: WeakKeyDictionary[Buffer, Spot | None] = WeakKeyDictionary()
+        self._loaded: dict[Device, str] = {}
+        self._widths: WeakKeyDictionary[Program, dict[str, int]] = WeakKeyDictionary()
+
+    @singledispatchmethod
+    def steps(self, operation: Operation | None) -> list[Step]:
+        """What the boards do for an operation, one step after another; nothing for work of the host alone."""
+        return []
+
+    # Where contents are
+
+    def _spot(self, buffer: Buffer) -> Spot | None:
+        """Where a window's bytes are when this command's turn comes."""
+        owner = buffer.owner
+        if owner not in self._contents:
+            block = owner.home or next(iter((owner.blocks or {}).values()), None)
+            self._contents[owner] = None if owner.on_host or block is None else Spot.of(block)
+        spot = self._contents[owner]
+        return None if spot is None else spot.at(buffer.origin)
+
+    def _move(self, buffer: Buffer, target: Spot, keep: bool) -> list[Step]:
+        """The contents of a whole buffer to a block; nothing if they are there, or if there are none."""
+        owner = buffer.owner
+        known = owner in self._contents or owner.home is not None or owner.on_host
+        source = self._spot(owner) if known else target
+        self._contents[owner] = target
+        if not keep or (source is not None and source.in_same_memory(target)):
+            return []
+        return [Movement(source, target, owner.size, migration=True)]
+
+    # Transfers
+
+    @steps.register
+    def _write(self, operation: WriteBuffer) -> list[Step]:
+        return self._in(operation.buffer, operation.offset, operation.size)
+
+    @steps.register
+    def _read(self, operation: ReadBuffer) -> list[Step]:
+        return self._out(operation.buffer, operation.offset, operation.size)
+
+    @steps.register
+    def _write_rect(self, operation: WriteRect) -> list[Step]:
+        return self._in(operation.buffer, operation.offset, *self._rows(operation))
+
+    @steps.register
+    def _read_rect(self, operation: ReadRect) -> list[Step]:
+        return self._out(operation.buffer, operation.offset, *self._rows(operation))
+
+    @staticmethod
+    def _rows(operation: RectTransfer) -> tuple[int, int]:
+        """Bytes of a contiguous piece, and how many there are."""
+        parts = list(operation.pieces())
+        return parts[0][2], len(parts)
+
+    @steps.register
+    def _fill(self, operation: FillBuffer) -> list[Step]:
+        return [
+            step
+            for offset, size, count in _chunks(operation.size)
+            for step in self._in(operation.buffer, operation.offset + offset, size, count)
+        ]
+
+    @steps.register
+    def _map(self, operation: MapBuffer) -> list[Step]:
+        if operation.flags & cl.CL_MAP_WRITE_INVALIDATE_REGION:
+            return []
+        return self._out(operation.buffer, operation.offset, operation.size)
+
+    @steps.register
+    def _unmap(self, operation: UnmapBuffer) -> list[Step]:
+        if not operation.flags & HOST_WRITES:
+            return []
+        return self._in(operation.buffer, operation.offset, operation.size)
+
+    @steps.register
+    def _copy(self, operation: CopyBuffer) -> list[Step]:
+        (offset, other_offset, size), count = operation.parts[0], len(operation.parts)
+        source, target = self._spot(operation.source), self._spot(operation.destination)
+        return _between(
+            source and source.at(offset),
+            target and target.at(other_offset),
+            size,
+            count,
+        )
+
+    def _in(self, buffer: Buffer, offset: int, size: int, count: int = 1) -> list[Step]:
+        spot = self._spot(buffer)
+        return _between(None, spot and spot.at(offset), size, count)
+
+    def _out(self, buffer: Buffer, offset: int, size: int, count: int = 1) -> list[Step]:
+        spot = self._spot(buffer)
+        return _between(spot and spot.at(offset), None, size, count)
+
+    @steps.register
+    def _migrate(self, operation: Migration) -> list[Step]:
+        moves = [(buffer, Spot.of(target)) for buffer, target in operation.moves]
+        return [step for buffer, spot in moves for step in self._move(buffer, spot, operation.keep)]
+
+    @steps.register
+    def _migrate_to_host(self, operation: MigrateToHost) -> list[Step]:
+        found: list[Step] = []
+        for buffer in operation.buffers:
+            owner = buffer.owner
+            if operation.keep:
+                found += _between(self._spot(owner), None, owner.size)
+            self._contents[owner] = None
+        return found
+
+    # Unified shared memory
+
+    @steps.register
+    def _usm_copy(self, operation: UsmCopy) -> list[Step]:
+        return _between(_spot_of_pointer(operation.source), _spot_of_pointer(operation.target), operation.size)
+
+    @steps.register
+    def _usm_fill(self, operation: UsmFill) -> list[Step]:
+        spot = _spot_of_pointer(operation.target)
+        return [
+            step
+            for offset, size, count in _chunks(operation.size)
+            for step in _between(None, spot and spot.at(offset), size, count)
+        ]
+
+    # Programs and kernels
+
+    @steps.register
+    def _program(self, operation: ProgramDevice) -> list[Step]:
+        self._loaded[operation.device] = operation.program.identity
+        return [Programming(operation.device, operation.program)]
+
+    @steps.register
+    def _launch(self, operation: LaunchKernel) -> list[Step]:
+        device, kernel = operation.device, operation.kernel
+        program = operation.program
+        found: list[Step] = []
+        split = kernel.context.compiler_mode == SPLIT_KERNELS
+        if split or self._loaded.get(device) != program.identity:
+            self._loaded[device] = program.identity
+            found.append(Programming(device, program))
+        spots = self._places(operation)
+        for (_, buffer), spot in zip(operation.buffers, spots, strict=True):
+            found += self._move(buffer, spot, keep=True)
+        accesses = [
+            Access(spot.memory, spot.address + buffer.origin, buffer.size)
+            for (_, buffer), spot in zip(operation.buffers, spots, strict=True)
+        ]
+        if operation.usm is not None:
+            accesses += [_access_of(allocation, device) for allocation in operation.usm.allocations]
+        sizes = SIZES.unpack(operation.sizes)
+        work_items = sizes[3] * sizes[4] * sizes[5]
+        width = self._widths_of(program).get(kernel.name, 1)
+        found.append(Run(device, program.identity, kernel.name, work_items, width, tuple(accesses)))
+        return found
+
+    @staticmethod
+    def _places(launch: LaunchKernel) -> list[Spot]:
+        """Where its buffers have to be; a simulator that has no binary yet has only promised the memory."""
+        if len(launch.places) == len(launch.buffers):
+            return [Spot.of(block) for block in launch.places]
+        device, promised = launch.device, dict[Buffer, Spot]()
+        for index, buffer in launch.buffers:
+            location = launch.kernel.interface.arguments[index].buffer_location
+            try:
+                memory = device.memories.memory_for(location) or 0
+            except KeyError:  # the launch will fail
+                memory = 0
+            promised.setdefault(buffer.owner, Spot(device, memory, device.board.memories[memory].usable_begin))
+        return [promised[buffer.owner] for _, buffer in launch.buffers]
+
+    def _widths_of(self, program: Program) -> dict[str, int]:
+        if program not in self._widths:
+            self._widths[program] = widths(program)
+        return self._widths[program]
+
+
+def widths(program: Program) -> dict[str, int]:
+    """By kernel, the work-items that enter its hardware per cycle: num_simd_work_items times num_compute_units.
+
+    A container without source knows the first of them.
+    """
+    if program.source is not None:
+        from fpgart.engine.opencl_c import kernel_attributes
+
+        options = next((build.options for build in program.builds.values() if build.options), "")
+        return {
+            name: max(1, _product(numbers.get("num_simd_work_items", ())))
+            * max(1, _product(numbers.get("num_compute_units", ())))
+            for name, numbers in kernel_attributes(program.source, options).items()
+        }
+    if program.is_container:
+        from fpgart.aocx import container
+        from fpgart.aocx.autodiscovery import parse
+
+        text = container.Container.decode(program.binary(program.devices[0])).text(container.AUTODISCOVERY)
+        return {kernel.name: max(1, kernel.vector_lanes) for kernel in parse(text).kernels}
+    return {}
+
+
+def _product(numbers: tuple[int, ...]) -> int:
+    product = 1
+    for number in numbers:
+        product *= number
+    return product
+
+
+def _chunks(size: int) -> list[tuple[int, int, int]]:
+    """Offset, bytes and number of the equal pieces in which patterns are written."""
+    whole, rest = divmod(size, FILL_CHUNK)
+    found = [(0, FILL_CHUNK, whole)] if whole else []
+    return [*found, (whole * FILL_CHUNK, rest, 1)] if rest else found
+
+
+def _between(source: Spot | None, target: Spot | None, size: int, count: int = 1) -> list[Step]:
+    """A movement, unless both ends are in the host's memory: that costs boards nothing."""
+    return [] if source is None and target is None else [Movement(source, target, size, count)]
+
+
+def _spot_of_pointer(pointer: UsmPointer) -> Spot | None:
+    block = pointer.block
+    return None if block is None else Spot(block.device, block.memory, pointer.board_address)
+
+
+def _access_of(allocation: UsmAllocation, device: Device) -> Access:
+    """An allocation that a kernel was given; what is not the board's own is behind the memory that has its kind."""
+    if allocation.block is not None:
+        return Access(allocation.block.memory, allocation.block.address, allocation.size)
+    kind = AllocationType[allocation.kind.name]
+    for index, memory in enumerate(device.board.memories):
+        if kind in memory.allocation_types:
+            return Access(index, memory.begin, allocation.size)
+    return Access(0, device.board.memories[0].begin, allocation.size)

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated clock (FPGART_TIME=model): when each command would run on the board that is described.
+
+Commands get their times from the graph of commands, in the order in which the host enqueues them, and never from when
+they really run. What a command does is known when it is enqueued (planning.py), how long it takes from the board's
+description (board/timing.py), what else is busy then from what was enqueued before (board_clock.py). A command that
+waits for a user event has its turn when the host sets that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import count
+from weakref import WeakKeyDictionary
+
+from fpgart.notices import NOTICES
+from fpgart.runtime.model.board_clock import BoardClocks, StepTime
+from fpgart.runtime.model.planning import Planner
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event, EventQueue
+from fpgart.runtime.scheduling.order import QueueOrder, Role
+from fpgart.runtime.scheduling.readiness import role_of
+from fpgart.runtime.scheduling.scheduler import Scheduler
+from fpgart.runtime.scheduling.threads import Threads
+
+HOST_NS = 1_000
+"""What the host takes for enqueueing a command; nothing else that it does takes time. Threads begin there."""
+MOST_THREADS = 4096
+"""Of so many threads the times are kept, those last used."""
+
+
+class ModelledCommand:
+    """A command, or a user event, in the simulated clock: times in nanoseconds, known once it is `settled`.
+
+    `failed` is that of an event that failed by the host's will, or of one that has such a one in its wait list.
+    """
+
+    __slots__ = (
+        "awaited",
+        "dependants",
+        "end",
+        "event",
+        "failed",
+        "missing",
+        "number",
+        "queued",
+        "settled",
+        "start",
+        "submit",
+    )
+
+    def __init__(self, number: int, event: Event | None, queued: int) -> None:
+        self.number = number
+        self.event = event
+        """That of a command, until it is settled."""
+        self.queued = self.submit = self.start = self.end = queued
+        self.missing = 0
+        self.awaited: tuple[ModelledCommand, ...] = ()
+        self.dependants: list[ModelledCommand] = []
+        self.settled = self.failed = False
+
+
+class ModelledQueue:
+    """A command queue in the simulated clock."""
+
+    __slots__ = ("end", "order", "queued")
+
+    def __init__(self, queued: int, *, in_order: bool) -> None:
+        self.queued = queued
+        self.end = 0
+        """When all that is settled has ended."""
+        self.order: QueueOrder[ModelledCommand] = QueueOrder(in_order)
+        """What later commands have to wait for; open are those that are not settled."""
+
+
+class SimulatedClock:
+    """Times of commands and of the host's threads. The scheduler's lock guards it."""
+
+    def __init__(self) -> None:
+        self._planner = Planner()
+        self._boards = BoardClocks()
+        self._numbers = count(1)
+        self._commands: WeakKeyDictionary[Event, ModelledCommand] = WeakKeyDictionary()
+        self._queues: WeakKeyDictionary[EventQueue, ModelledQueue] = WeakKeyDictionary()
+        self._threads: dict[int, int] = {}
+        self.untold: list[tuple[Event, ModelledCommand, list[StepTime]]] = []
+        """What was settled and not told to watchers yet."""
+
+    # The host's time
+
+    def now(self) -> int:
+        """Where the calling thread is."""
+        return self._threads.get(threading.get_native_id(), HOST_NS)
+
+    def turn(self, to: int) -> int:
+        """Put the calling thread's time, forwards or backwards; returns what it was."""
+        threads, thread = self._threads, threading.get_native_id()
+        before = threads.pop(thread, HOST_NS)
+        if len(threads) >= MOST_THREADS:
+            del threads[next(iter(threads))]
+        threads[thread] = to
+        return before
+
+    def reach(self, at: int) -> None:
+        """The calling thread knows of something that happened at `at`."""
+        if at > self.now():
+            self.turn(at)
+
+    def forget_boards(self) -> None:
+        """Boards are as new: they hold no program, and where contents are is to be looked up."""
+        self._planner = Planner()
+        self._boards = BoardClocks()
+
+    # Queues and commands
+
+    def queue(self, queue: EventQueue) -> ModelledQueue:
+        modelled = self._queues.get(queue)
+        if modelled is None:
+            modelled = self._queues[queue] = ModelledQueue(self.now(), in_order=queue.in_order)
+        return modelled
+
+    def command(self, event: Event) -> ModelledCommand:
+        """Of a command that was enqueued, or of a user event."""
+        command = self._commands.get(event)
+        if command is None:
+            command = self._commands[event] = ModelledCommand(next(self._numbers), None, self.now())
+        return command
+
+    def enqueue(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
+        """A command at the end of its queue."""
+        modelled = self.queue(queue)
+        queued = modelled.queued = max(self.now(), modelled.queued)
+        self.turn(queued + HOST_NS)
+        command = self._commands[event] = ModelledCommand(next(self._numbers), event, queued)
+        command.awaited = tuple(self.command(other) for other in wait_list)
+        role = role_of(event)
+        if role is not Role.WORK and not wait_list and not queue.in_order:
+            command.submit = max(command.submit, modelled.end)
+        before = modelled.order.follow(command, role, waits=bool(wait_list))
+        for other in dict.fromkeys((*command.awaited, *before)):
+            if other.settled:
+                command.submit = max(command.submit, other.end)
+            else:
+                command.missing += 1
+                other.dependants.append(command)
+        if not command.missing:
+            self._settle([command])
+
+    def set_user_event(self, event: Event, status: int) -> None:
+        """The host ends a user event, now."""
+        command = self.command(event)
+        if not command.settled:
+            command.submit = command.start = command.end = max(command.queued, self.now())
+            command.failed = status < COMPLETE
+            self._settle(self._finish(command))
+
+    def _settle(self, commands: Iterable[ModelledCommand]) -> None:
+        """Give some commands their times, and those that waited for them alone; the first enqueued first."""
+        ready = [(command.number, command) for command in commands]
+        heapify(ready)
+        while ready:
+            _, command = heappop(ready)
+            event = command.event
+            assert event is not None
+            assert event.queue is not None
+            command.failed = any(other.failed for other in command.awaited)
+            steps = [] if command.failed else self._place(command, event)
+            if NOTICES.modelled:
+                self.untold.append((event, command, steps))
+            modelled = self.queue(event.queue)
+            modelled.end = max(modelled.end, command.end)
+            modelled.order.ended(command)
+            for other in self._finish(command):
+                heappush(ready, (other.number, other))
+
+    def _place(self, command: ModelledCommand, event: Event) -> list[StepTime]:
+        """Start and end of a command, from its steps: a launch starts when its kernel does."""
+        command.start = command.end = command.submit
+        found: list[StepTime] = []
+        for step in self._planner.steps(event.operation):
+            found += self._boards.place(step, command.end)
+            command.end = found[-1].end
+        if found:
+            command.start = found[-1].begin if found[-1].kernel else found[0].begin
+        return found
+
+    @staticmethod
+    def _finish(command: ModelledCommand) -> list[ModelledCommand]:
+        """The command's times are known; returns those that waited for nothing else."""
+        command.settled = True
+        command.event = None
+        command.awaited = ()
+        dependants, command.dependants = command.dependants, []
+        for other in dependants:
+            other.submit = max(other.submit, command.end)
+            other.missing -= 1
+        return [other for other in dependants if not other.missing]
+
+
+class ModelScheduler(Scheduler):
+    """The scheduler with a simulated clock beside it: commands run as ever, their times are the clock's."""
+
+    ends_are_news = True
+    takes_runs = False
+
+    def __init__(self, threads: Threads | None = None) -> None:
+        super().__init__(threads)
+        self.clock = SimulatedClock()
+
+    # Commands
+
+    def enqueue(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
+        super().enqueue(event, wait_list)
+        self._tell()
+
+    def _entering(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
+        self.clock.enqueue(event, queue, wait_list)
+
+    def run_blocking(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
+        try:
+            super().run_blocking(event, wait_list)
+        finally:
+            self._tell()
+            self.saw_end(event)
+
+    def end_user_event(self, event: Event, status: int) -> None:
+        with self._lock:
+            if event.status > COMPLETE:
+                self.clock.set_user_event(event, status)
+        self._tell()
+        super().end_user_event(event, status)
+
+    def _tell(self) -> None:
+        """Watchers hear of what was settled once the lock is not held."""
+        if not self.clock.untold:
+            return
+        with self._lock:
+            untold, self.clock.untold = self.clock.untold, []
+        for event, command, steps in untold:
+            for listener in NOTICES.modelled:
+                listener(event, command, steps)
+
+    def boards_renewed(self) -> None:
+        with self._lock:
+            self.clock.forget_boards()
+
+    # What the host learns, and when
+
+    def queue_made(self, queue: EventQueue) -> None:
+        with self._lock:
+            self.clock.queue(queue)
+
+    def saw_end(self, event: Event) -> None:
+        with self._lock:
+            command = self.clock.command(event)
+            if command.settled:
+                self.clock.reach(command.end)
+
+    def wait(self, event: Event) -> None:
+        super().wait(event)
+        self.saw_end(event)
+
+    def finish(self, queue: EventQueue) -> None:
+        super().finish(queue)
+        self._saw_ends([queue])
+
+    def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
+        """In the clock, whoever asks waits for all that is in the queues."""
+        self._saw_ends(queues)
+        return super().unfinished(queues)
+
+    def _saw_ends(self, queues: Sequence[EventQueue]) -> None:
+        with self._lock:
+            for queue in queues:
+                self.clock.reach(self.clock.queue(queue).end)
+
+    def add_callback(self, event: Event, status: int, callback: Callback) -> None:
+        """A callback is in a thread of its own that begins when the event reaches the status."""
+
+        def called(event: Event, reached: int) -> None:
+            at = self.stage_time(event, STAGES.get(reached, "end"))
+            before = self._turn(at)
+            try:
+                callback(event, reached)
+            finally:
+                self._turn(before)
+
+        super().add_callback(event, status, called)
+
+    def _turn(self, to: int) -> int:
+        with self._lock:
+            return self.clock.turn(to)
+
+    def host_time(self) -> int:
+        with self._lock:
+            return self.clock.now()
+
+    def stage_time(self, event: Event, stage: str) -> int:
+        with self._lock:
+            return int(getattr(self.clock.command(event), stage))
+
+
+STAGES = {SUBMITTED: "submit", RUNNING: "start"}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Freeing unified shared memory that commands may still use."""
+
+from __future__ import annotations
+
+from fpgart.notices import NOTICES
+from fpgart.runtime.commands.operation import DeviceOperation, operation_of
+from fpgart.runtime.memory.usm import UsmAllocation, free
+from fpgart.runtime.objects.context import Context
+
+
+def uses(operation: DeviceOperation | None, allocation: UsmAllocation) -> bool:
+    """Whether a command that has not ended may touch an allocation."""
+    if operation is None:
+        return False
+    if operation.launch is not None:
+        return operation.launch.usm is not None and operation.launch.usm.may_touch(allocation)
+    return any(access.allocation is allocation for access in operation.accesses())
+
+
+def blocking_free(context: Context, pointer: int) -> None:
+    """free() after every command that may use the allocation, in any queue of the context, has ended."""
+    allocation = context.usm.at(pointer)
+    if allocation is not None:
+        for event in context.scheduler.unfinished(context.all_queues()):
+            if uses(operation_of(event), allocation):
+                context.scheduler.wait(event)
+                for listener in NOTICES.end_observed:
+                    listener(event)
+    free(context, pointer)

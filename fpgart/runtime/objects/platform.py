@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The platform: its devices, its scheduler, its engine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from time import monotonic_ns
+
+from fpgart.board.memory_system import MemorySystem
+from fpgart.board.mmd import Mmd
+from fpgart.engine.contents import Contents
+from fpgart.engine.interface import Engine, NoEngine
+from fpgart.personality import Personality
+from fpgart.runtime.memory.board_malloc import BoardMalloc
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.programs.work_groups import engine_limits
+from fpgart.runtime.scheduling.scheduler import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What a device is made of; a simulator knows its memories only once a binary is loaded."""
+
+    mmd: Mmd
+    memories: MemorySystem
+    simulator: bool = False
+
+
+class Platform:
+    """One per process (OpenCL 3.0, 4.1)."""
+
+    def __init__(
+        self,
+        personality: Personality,
+        boards: list[Board],
+        engine: Engine | None,
+        scheduler: Scheduler,
+        contents: Contents | None = None,
+    ) -> None:
+        """`engine` None: it is looked for when it is first needed, and may want to know the boards' `contents`."""
+        self.handle = 0
+        self.started_ns = monotonic_ns()
+        self.personality = personality
+        self.scheduler = scheduler
+        self.devices = [
+            Device(self, scheduler, id, board.mmd, board.memories, simulator=board.simulator)
+            for id, board in enumerate(boards)
+        ]
+        self._engine = engine
+        self._contents = contents
+        self.engine_grew: Callable[[], None] = lambda: None
+        """Called whenever the engine has loaded or compiled something for the first time."""
+        self._choosing = threading.Lock()
+        self.malloced = BoardMalloc()
+        """What the host has allocated in boards' memory without a buffer."""
+
+    @property
+    def engine(self) -> Engine:
+        """What executes kernels; a `NoEngine` with words when there is nothing that could."""
+        if self._engine is None:
+            from fpgart.engine.choice import choose_engine
+
+            with self._choosing:
+                if self._engine is None:
+                    self._engine = choose_engine(self._contents)
+                    self.engine_grew()
+        return self._engine
+
+    @cached_property
+    def group_limits(self) -> tuple[int, tuple[int, ...]]:
+        """Work-items of the largest group that the engine takes, and by dimension its largest local size."""
+        return engine_limits(self.engine)
+
+    @property
+    def has_engine(self) -> bool:
+        return not isinstance(self.engine, NoEngine)

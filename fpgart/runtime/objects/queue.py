@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command queues (OpenCL 3.0, 5.1)."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from fpgart import opencl as cl
+from fpgart.notices import NOTICES
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.scheduling.event import QUEUED, Event, Operation
+from fpgart.runtime.scheduling.order import QueueOrder
+
+NUMBERS = count(1)
+
+
+class CommandQueue:
+    """Commands for one device, in order or out of order.
+
+    `number` is its name in traces. `order` knows the commands that have not ended; the scheduler guards it.
+    """
+
+    def __init__(
+        self, context: Context, device: Device, properties: int = 0, property_list: tuple[int, ...] | None = None
+    ) -> None:
+        self.handle = 0
+        self.number = next(NUMBERS)
+        self.context = context
+        self.device = device
+        self.properties = properties
+        self.property_list = property_list
+        self.in_order = not properties & cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
+        self.order: QueueOrder[Event] = QueueOrder(self.in_order)
+        self._scheduler = context.scheduler
+        context.queues.add(self)
+        self._scheduler.queue_made(self)
+
+    def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
+        """Put a command at the end of the queue and return its event at once."""
+        event = Event(self.context, self, command_type, operation)
+        for listener in NOTICES.command_enqueued:
+            listener(event, wait_list, False)
+        self._enqueue(event, wait_list)
+        return event
+
+    def run(
+        self, command_type: int, operation: Operation | None, blocking: bool, wait_list: tuple[Event, ...] = ()
+    ) -> Event:
+        """As enqueue(), but a blocking command has ended when this returns; raises its error."""
+        event = Event(self.context, self, command_type, operation)
+        for listener in NOTICES.command_enqueued:
+            listener(event, wait_list, blocking)
+        if blocking:
+            try:
+                self._scheduler.run_blocking(event, wait_list)
+            except BaseException:
+                self._give_back_if_refused(event)
+                raise
+            finally:
+                for listener in NOTICES.end_observed:
+                    listener(event)
+        else:
+            self._enqueue(event, wait_list)
+        return event
+
+    def _enqueue(self, event: Event, wait_list: tuple[Event, ...]) -> None:
+        try:
+            self._scheduler.enqueue(event, wait_list)
+        except BaseException:
+            self._give_back_if_refused(event)
+            raise
+
+    def _give_back_if_refused(self, event: Event) -> None:
+        """A command that the scheduler did not take never ends: its operation is abandoned here."""
+        if event.status == QUEUED and event.operation is not None and event not in self.order.open:
+            event.operation.abandon()
+
+    def flush(self) -> None:
+        """Hand all that is in the queue to the device (OpenCL 3.0, 5.15)."""
+        if self.order.open:
+            self._scheduler.flush()
+
+    def finish(self) -> None:
+        """Return when all commands that are in the queue now have ended (OpenCL 3.0, 5.15)."""
+        self._scheduler.finish(self)
+        for listener in NOTICES.queue_drained:
+            listener(self)
+
+
+def auto_queue(context: Context, device: Device | None = None) -> CommandQueue:
+    """An in-order queue for commands that the host did not enqueue; on the context's first device if none is named."""
+    return CommandQueue(context, device or context.devices[0])

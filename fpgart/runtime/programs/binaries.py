@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether what a host gives for a binary is one (OpenCL 3.0, 5.8.1)."""
+
+from __future__ import annotations
+
+from fpgart.aocx.binary import ProgramBinary
+from fpgart.aocx.container import MAGIC, Container
+from fpgart.aocx.errors import AocxError
+from fpgart.errors import InvalidBinary
+from fpgart.runtime.memory.device import Device
+
+
+def check_binary(device: Device, data: bytes) -> None:
+    """Raises InvalidBinary for bytes that are no binary, or not one for this device."""
+    if not data.startswith(MAGIC):
+        ProgramBinary.decode(data)
+        return
+    from fpgart.aocx.checks import check  # only who has an .aocx needs it
+
+    try:
+        check(Container.decode(data), device.board)
+    except AocxError as error:
+        raise InvalidBinary(str(error)) from None

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What became of a program for one device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fpgart import opencl as cl
+
+
+@dataclass(slots=True)
+class Build:
+    """What became of a program for one device."""
+
+    status: int = cl.CL_BUILD_NONE
+    options: str = ""
+    log: str = ""
+    kind: int = cl.CL_PROGRAM_BINARY_TYPE_NONE
+
+
+def first_error(log: str) -> str:
+    """The line of a compiler's log that says why."""
+    lines = [line for line in log.splitlines() if "error" in line.lower()]
+    return (lines or log.splitlines() or ["the compiler gave no reason"])[0]

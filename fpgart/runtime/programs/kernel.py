@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels and their arguments (OpenCL 3.0, 5.9)."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Protocol
+from weakref import ref
+
+from fpgart import opencl as cl
+from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, EngineKernel
+from fpgart.errors import InvalidArgIndex, InvalidArgSize, InvalidArgValue
+from fpgart.notices import NOTICES
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.usm_use import Indirect
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.programs.program import Program
+
+Argument = tuple[int, int, "bytes | int | ref[Buffer] | Pipe"]
+BUFFER, PIPE = -1, -2  # besides the engine's kinds: what has its address at launch
+SIZES = Struct("9Q")
+LARGEST_VALUE = 1 << 16
+"""Bytes of an argument that is passed by value."""
+
+
+class Elsewhere(Protocol):
+    """Arguments that are kept where setting them again costs nothing."""
+
+    pending: memoryview
+    """pending[0] is not 0 while there is something to tell."""
+
+    def tell(self, kernel: Kernel) -> None:
+        """Tell the kernel of all that were set, by keep_buffer() and keep_value()."""
+
+    def withdraw_launches(self, index: int) -> None:
+        """The kernel's next launch may be unlike those before: an argument is of another kind."""
+
+
+class Kernel:
+    """A kernel with the arguments that the next launch takes.
+
+    Argument i is None while unset, else kind, size in bytes, and value. A kernel does not keep its buffers
+    alive (OpenCL 3.0, 5.9.2); a launch does.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "arguments",
+        "context",
+        "elsewhere",
+        "engine_kernel",
+        "handle",
+        "indirect",
+        "interface",
+        "kinds",
+        "program",
+        "usm_pointers",
+    )
+
+    def __init__(self, program: Program, name: str) -> None:
+        self.handle = 0
+        self.program = program
+        self.context = program.context
+        self.engine_kernel = program.engine_kernel(name)
+        self.interface = program.interfaces()[name]
+        self.kinds = [argument.address_qualifier for argument in self.interface.arguments]
+        self.arguments: list[Argument | None] = [None] * len(self.kinds)
+        self.elsewhere: Elsewhere | None = None
+        """Arguments that were set without the kernel being told."""
+        self.indirect = Indirect.NONE
+        self.usm_pointers: list[int] = []
+        program.admit(self)
+
+    @property
+    def name(self) -> str:
+        return self.interface.name
+
+    def engine_kernel_on(self, program: Program) -> EngineKernel:
+        """The kernel of what its program is on some device."""
+        return self.engine_kernel if program is self.program else program.engine_kernel(self.name)
+
+    def clone(self) -> Kernel:
+        """Another kernel with the same arguments (OpenCL 3.0, 5.9.1)."""
+        self.hear()
+        other = Kernel(self.program, self.name)
+        other.arguments = list(self.arguments)
+        other.indirect = self.indirect
+        other.usm_pointers = list(self.usm_pointers)
+        return other
+
+    def _kind_of(self, index: int) -> int:
+        if index >= len(self.kinds):
+            raise InvalidArgIndex(f"kernel '{self.name}' has {len(self.kinds)} arguments, there is no number {index}")
+        return self.kinds[index]
+
+    def is_pointer(self, index: int) -> bool:
+        """Whether argument `index` is a pointer to global or constant memory. Raises InvalidArgIndex."""
+        kind = self._kind_of(index)
+        return kind in (cl.CL_KERNEL_ARG_ADDRESS_GLOBAL, cl.CL_KERNEL_ARG_ADDRESS_CONSTANT)
+
+    def is_local(self, index: int) -> bool:
+        return self._kind_of(index) == cl.CL_KERNEL_ARG_ADDRESS_LOCAL
+
+    def describe(self, index: int) -> str:
+        argument = self.interface.arguments[index]
+        return f"argument {index} ('{argument.type_name} {argument.name}') of kernel '{self.name}'"
+
+    def describe_briefly(self, index: int) -> str:
+        """As describe(), without the type."""
+        return f"argument {index} ('{self.interface.arguments[index].name}') of kernel '{self.name}'"
+
+    def hear(self) -> None:
+        """Take over arguments that were set elsewhere."""
+        if self.elsewhere is not None and self.elsewhere.pending[0]:
+            self.elsewhere.tell(self)
+
+    def _set(self, index: int, argument: Argument) -> None:
+        self.hear()  # what was set before must not come later
+        before = self.arguments[index]
+        self.arguments[index] = argument
+        if self.elsewhere is not None and not (before is not None and before[0] == argument[0] == BUFFER):
+            self.elsewhere.withdraw_launches(index)
+
+    def set_buffer(self, index: int, buffer: Buffer | None) -> None:
+        """A buffer, or no buffer, for a pointer argument.
+
+        A buffer that has no place yet remembers the memory that the first argument with a buffer_location needs it
+        in; one that has a place stays as it is.
+        """
+        if buffer is None:
+            self._set(index, (NULL, 8, 0))
+            return
+        location = self.interface.arguments[index].buffer_location
+        if location and not buffer.placed:
+            self._hint(buffer.owner, index, location)
+        self._set(index, (BUFFER, 8, ref(buffer)))
+
+    def keep_buffer(self, index: int, buffer: ref[Buffer]) -> None:
+        """As set_buffer(), of a buffer that was this argument before."""
+        self.arguments[index] = (BUFFER, 8, buffer)
+
+    def _hint(self, buffer: Buffer, index: int, location: str) -> None:
+        if not buffer.hint:
+            buffer.hint = location
+        for listener in NOTICES.place_hinted:
+            listener(buffer, location, self.describe_briefly(index))
+
+    def set_pipe(self, index: int, pipe: Pipe) -> None:
+        """A pipe for a pipe argument. Raises InvalidArgValue, InvalidArgSize."""
+        declared = self.interface.arguments[index].pipe
+        if declared is None:
+            raise InvalidArgValue(f"{self.describe(index)} is no pipe")
+        pipe.bind(self, declared, self.describe(index))
+        self._set(index, (PIPE, 8, pipe))
+
+    def set_local(self, index: int, size: int) -> None:
+        """`size` bytes of local memory; raises InvalidArgSize for none."""
+        if not size:
+            raise InvalidArgSize(f"{self.describe(index)} needs a size of local memory above 0")
+        self._set(index, (LOCAL, size, 0))
+
+    def check_value_size(self, index: int, size: int) -> None:
+        """Raises InvalidArgSize when a value of `size` bytes is not the argument's; to be asked before it is read."""
+        current = self.arguments[index]
+        known = current is not None and current[0] == BYTES and current[1] == size
+        if not known and not (0 < size <= LARGEST_VALUE and self.engine_kernel.accepts(index, size)):
+            raise InvalidArgSize(f"{self.describe(index)} does not have {size} bytes")
+
+    def set_value(self, index: int, value: bytes) -> None:
+        """A value; raises InvalidArgSize when its size is not the argument's."""
+        self.check_value_size(index, len(value))
+        self._set(index, (BYTES, len(value), value))
+
+    def keep_value(self, index: int, value: bytes) -> None:
+        """As set_value(), of a value whose size is known to be right, when nothing is left to hear."""
+        self.arguments[index] = (BYTES, len(value), value)
+
+    def set_pointer(self, index: int, address: int) -> None:
+        """An address that the kernel dereferences: shared virtual memory, or a USM pointer. 0 is NULL.
+
+        Raises InvalidArgValue for an argument that is no pointer to global memory.
+        """
+        if not self.is_pointer(index):
+            raise InvalidArgValue(f"{self.describe(index)} is no pointer to global memory")
+        self._set(index, (POINTER, 8, address) if address else (NULL, 8, 0))

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linking programs (OpenCL 3.0, 5.8.3.2)."""
+
+from __future__ import annotations
+
+from fpgart import opencl as cl
+from fpgart.engine.interface import BuildFailed
+from fpgart.errors import CLError, error_of
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.programs.build import first_error
+from fpgart.runtime.programs.context import ProgramContext
+from fpgart.runtime.programs.program import Program
+
+
+def link(
+    context: ProgramContext, devices: list[Device], options: str, programs: list[Program]
+) -> tuple[Program, CLError | None]:
+    """Link compiled programs into an executable or a library (OpenCL 3.0, 5.8.3.2).
+
+    What does not link is a program, too, which has the log; the error is beside it. Raises the error of a link that
+    cannot even begin.
+    """
+    engine = context.platform.engine
+    try:
+        made, log = engine.link(options, [program.made for program in programs])
+    except BuildFailed as failed:
+        program = Program(context, devices)
+        program.adopt_failure(options, failed.log)
+        return program, error_of(failed.status, f"the programs do not link: {first_error(failed.log)}")
+    library = "-create-library" in options.split()
+    program = Program(context, devices, made=made)
+    kind = cl.CL_PROGRAM_BINARY_TYPE_LIBRARY if library else cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+    program.adopt(made, options, log, kind, programs)
+    return program, None

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work-groups above the engine's limit: which kernels can have them, and how the engine then runs them.
+
+Boards have no such limit. Where a kernel's work-items know nothing of their group, and do not wait for each other, the
+engine gets the same ND-range in smaller groups.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from math import prod
+from struct import Struct
+
+from fpgart import opencl as cl
+from fpgart.engine.call_graph import names_used
+from fpgart.engine.interface import Engine
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.program import Program
+
+COUNT, SIZES3, SIZES9 = Struct("Q"), Struct("3Q"), Struct("9Q")
+NO_LIMIT = (1 << 31) - 1
+"""Work-items of a group: what aoc writes into an .aocx for kernels without max_work_group_size."""
+DEFAULT = 4096
+"""The same where there is no engine that could say it."""
+
+GROUP_BOUND = re.compile(
+    r"barrier|(__)?local|get_(enqueued_)?local_\w+|get_group_id|get_num_groups|(intel_)?(sub|work)_group_\w+"
+    r"|get_(max_|enqueued_num_|num_)?sub_groups?_\w+|async_work_group_\w+|wait_group_events|read_pipe\w*|write_pipe\w*"
+)
+"""Names of what depends on the group that a work-item is in."""
+
+
+def largest_group(kernel: Kernel, device: Device) -> tuple[int, str]:
+    """Work-items of the largest group that a kernel can have on a device, and in words what keeps it from more."""
+    most, reason = engine_limit(kernel), f"engine '{device.platform.engine.name}' takes no more"
+    board = NO_LIMIT if kernel.program.is_container else device.board.largest_group
+    if most >= board:
+        return most, reason if board else f"{reason}, and the program is no .aocx"
+    if any(kernel.interface.required_work_group_size):
+        return most, f"{reason}, and the kernel has reqd_work_group_size"
+    program = kernel.program.on(device)
+    bound = bound_to_groups(program.listing or "", kernel.name, program.builds[device].options)
+    return (
+        (most, f"{reason}, and the kernel's groups cannot be split: {bound}") if bound else (board, "so has the board")
+    )
+
+
+def takes_uneven_groups(program: Program, device: Device) -> bool:
+    """Whether work-groups may differ in size: the language has to be OpenCL C 2.0 or newer, or SPIR-V."""
+    options = program.builds[device].options.split()
+    if "-cl-uniform-work-group-size" in options:
+        return False
+    return bool(program.il) or any(option in ("-cl-std=CL2.0", "-cl-std=CL3.0") for option in options)
+
+
+def engine_limit(kernel: Kernel) -> int:
+    """Work-items of the largest group of a kernel that the engine can run as it is."""
+    answer = kernel.engine_kernel.work_group_info(cl.CL_KERNEL_WORK_GROUP_SIZE)
+    return int(COUNT.unpack(answer)[0]) if len(answer) == COUNT.size else NO_LIMIT
+
+
+def engine_limits(engine: Engine) -> tuple[int, tuple[int, ...]]:
+    """Work-items of the largest group of the engine's device, and by dimension its largest local size."""
+    most = engine.device_info(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE)
+    items = engine.device_info(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES)
+    return (
+        int(COUNT.unpack(most)[0]) if len(most) == COUNT.size else DEFAULT,
+        SIZES3.unpack(items) if len(items) == SIZES3.size else (DEFAULT,) * 3,
+    )
+
+
+def fits_engine(device: Device, local: tuple[int, ...]) -> bool:
+    """Whether the engine takes groups of a size."""
+    most, limits = device.platform.group_limits
+    return prod(local) <= most and all(map(int.__le__, local, limits))
+
+
+def for_engine(kernel: Kernel, device: Device, sizes: bytes) -> bytes:
+    """The offset, global and local size of a launch with groups that the engine takes."""
+    numbers = SIZES9.unpack(sizes)
+    local = numbers[6:]
+    if fits_engine(device, local):
+        return sizes
+    most = engine_limit(kernel)
+    if most == NO_LIMIT:  # a Python model
+        return sizes
+    return SIZES9.pack(*numbers[:6], *smaller_group(local, most, device.platform.group_limits[1]))
+
+
+@lru_cache(maxsize=256)
+def bound_to_groups(source: str, kernel: str, options: str) -> str:
+    """What ties a kernel to its work-groups, in words; "" for a kernel whose groups may be split."""
+    used = names_used(source, kernel, options)
+    if used is None:
+        return "its source does not show that it can do without them"
+    bound = sorted(name for name in used if GROUP_BOUND.fullmatch(name))
+    return f"it uses {', '.join(bound)}" if bound else ""
+
+
+def smaller_group(local: tuple[int, ...], most: int, per_dimension: tuple[int, ...]) -> tuple[int, ...]:
+    """The largest local size that divides `local` and keeps to the limits: `most` work-items, and by dimension."""
+    found = [_largest_divisor(size, min(limit, most)) for size, limit in zip(local, per_dimension, strict=False)]
+    for index in reversed(range(len(found))):
+        others = prod(found[:index] + found[index + 1 :])
+        if others * found[index] > most:
+            found[index] = _largest_divisor(found[index], max(1, most // others))
+    return tuple(found)
+
+
+def _largest_divisor(number: int, limit: int) -> int:
+    return next(divisor for divisor in range(min(number, limit), 0, -1) if number % divisor == 0)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Doing something for a command, whose event gets the status of what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from fpgart import log
+from fpgart.board.mmd import BoardError
+from fpgart.errors import CLError, OutOfResources
+from fpgart.runtime.scheduling.event import COMPLETE, Event
+
+T = TypeVar("T")
+
+
+def attempt(event: Event, act: Callable[[], T]) -> tuple[int, T | None]:
+    """Do something for a command: CL_COMPLETE and what it returns, or the status of the error that it raises."""
+    try:
+        return COMPLETE, act()
+    except CLError as error:
+        tell_failure(event, error)
+        return error.status, None
+    except BoardError as error:
+        tell_failure(event, OutOfResources(str(error)))
+    except BaseException:
+        log.bug("a command failed")
+    return OutOfResources.status, None
+
+
+def tell_failure(event: Event, error: CLError) -> None:
+    log.error(error)
+    event.context.notify(error)

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which commands may begin: what each waits for, whose turn it is, and what its end sets free.
+
+A command is *ready* once everything that it follows has ended. Ready commands stand in a `ReadyList`, oldest first:
+one per device for transfers, one per device for kernels, one for work on host memory. A thread *claims* a ready
+command that nothing conflicts with, and runs it.
+
+There are no threads in here and no lock: the caller (scheduler.py) holds one lock during each call. What must
+not happen under it is put into an `Aftermath`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from fpgart import log
+from fpgart import opencl as cl
+from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
+from fpgart.runtime.scheduling.event import (
+    COMPLETE,
+    RUNNING,
+    SUBMITTED,
+    Event,
+    EventQueue,
+    Launch,
+    Operation,
+    ReadyList,
+)
+from fpgart.runtime.scheduling.occupancy import BOTH, TAKEN, Claim
+from fpgart.runtime.scheduling.order import Role
+from fpgart.runtime.scheduling.unclaimable import Unclaimable
+
+WALK = 64  # how far a waiting thread looks for something that it can run
+BATCH = 128  # how many launches are handed over at once, at most
+
+
+class Aftermath(list[Callable[[], None]]):
+    """What is left to do, in this order, when the lock is no longer held.
+
+    That is to call the host back, and to abandon the operations of commands that have ended without being run.
+    """
+
+    __slots__ = ()
+
+    def settle(self) -> None:
+        """Do it. Whatever a callback raises is logged and goes no further."""
+        for act in self:
+            try:
+                act()
+            except BaseException:
+                log.bug("an event callback failed, or an operation could not be given up")
+        self.clear()
+
+
+def role_of(event: Event) -> Role:
+    """A command without an operation is a marker or a barrier."""
+    if event.operation is not None:
+        return Role.WORK
+    return Role.BARRIER if event.command_type == cl.CL_COMMAND_BARRIER else Role.MARKER
+
+
+class Readiness:
+    """The commands of all queues of a process, between their enqueueing and their end.
+
+    `horizon`, in nanoseconds of the monotonic clock: commands that were enqueued until then are *due*. The host has
+    flushed them, waits for something, or has had its time to wait. Threads of the driver take what is due only.
+    """
+
+    __slots__ = ("horizon", "lists", "running")
+
+    def __init__(self) -> None:
+        self.horizon = 0
+        self.running = 0
+        """Commands that are claimed."""
+        self.lists: list[ReadyList] = []
+
+    def new_list(self, *, ends_by_itself: bool) -> ReadyList:
+        """Where ready commands of one kind wait for their turn."""
+        made = ReadyList(ends_by_itself=ends_by_itself)
+        self.lists.append(made)
+        return made
+
+    # What there is
+
+    def any_ready(self) -> bool:
+        return any(self.lists)
+
+    def at_rest(self) -> bool:
+        """Whether nothing runs and nothing is ready to run."""
+        return not (self.running or self.any_ready())
+
+    def any_due(self) -> bool:
+        """Whether a thread of the driver may find something; it may still have to wait for its turn."""
+        horizon = self.horizon
+        for ready in self.lists:  # noqa: SIM110 - asked after each command; any() takes three times as long
+            if ready and next(iter(ready)).queued_ns <= horizon:
+                return True
+        return False
+
+    def any_later_than(self, horizon: int) -> bool:
+        """Whether a ready command may have been enqueued after `horizon`."""
+        for ready in self.lists:  # noqa: SIM110 - as above
+            if ready and ready.newest_ns > horizon:
+                return True
+        return False
+
+    def make_due(self, until: int) -> None:
+        """Commands that were enqueued until `until` are due, and those that follow them in no time."""
+        if until > self.horizon:
+            self.horizon = until
+
+    # Enqueueing
+
+    def enter(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...], now: int, after: Aftermath) -> None:
+        """Put a command at the end of its queue; it is ready at once if all that it follows has ended."""
+        before = queue.order.follow(event, role_of(event), waits=bool(wait_list))
+        event.wait_list = wait_list
+        event.predecessors = predecessors = tuple(dict.fromkeys((*wait_list, *before))) if wait_list else before
+        for other in predecessors:
+            if other.status > COMPLETE:
+                if other.dependants is None:
+                    other.dependants = []
+                other.dependants.append(event)
+                event.unmet += 1
+        if not event.unmet:
+            self._make_ready(event, now, after)
+
+    def _make_ready(self, event: Event, now: int, after: Aftermath) -> None:
+        operation = event.operation
+        if operation is None or (event.wait_list and any(e.status < COMPLETE for e in event.wait_list)):
+            self.end(event, self._pass_through(event, now, after), now, after)
+            return
+        event.wait_list = event.predecessors = ()
+        event.status = SUBMITTED
+        event.submit_ns = now
+        if event.callbacks:
+            collect(event, SUBMITTED, after)
+        self._stand(event, operation)
+
+    def _stand(self, event: Event, operation: Operation) -> None:
+        """Put a ready command behind the others of its kind."""
+        event.ready = ready = operation.ready_list
+        if event.queued_ns <= self.horizon and ready:  # what stands before it must not keep it from its turn
+            self.make_due(ready.newest_ns)
+        ready.add(event)
+
+    # Claiming
+
+    def claim_at_once(self, event: Event) -> bool:
+        """Start a command that never stood in a list, if nothing is in its way."""
+        operation = event.operation
+        assert operation is not None
+        return not operation.ready_list and self._take(event, operation) is TAKEN
+
+    def claim(self, event: Event) -> bool:
+        """Start a ready command, if nothing that it conflicts with runs or is older."""
+        ready, operation = event.ready, event.operation
+        assert ready is not None
+        assert operation is not None
+        direction = operation.direction
+        for older in ready:
+            if older is event:
+                break
+            assert older.operation is not None
+            if direction & older.operation.direction:
+                return False
+        return self._take(event, operation) is TAKEN
+
+    def claim_first(self, ready: ReadyList, horizon: int) -> Event | None:
+        """The oldest due command of a list that may begin now."""
+        before = 0
+        for event in ready:
+            if event.queued_ns > horizon:
+                break
+            operation = event.operation
+            assert operation is not None
+            if not operation.direction & before:
+                claim = self._take(event, operation)
+                if claim is TAKEN:
+                    return event
+                if claim is Claim.YIELDS:
+                    continue
+            before |= operation.direction
+            if before == BOTH:
+                break
+        return None
+
+    def claim_any(self) -> Event | None:
+        """A command that is due and may begin now."""
+        for ready in self.lists:
+            if ready:
+                event = self.claim_first(ready, self.horizon)
+                if event is not None:
+                    return event
+        return None
+
+    def claim_needed(self, event: Event) -> Event | None:
+        """Something that has to run before `event` can end, `event` itself at best.
+
+        Never a kernel that merely stands before it: that may wait for what the host does next.
+        """
+        for _ in range(WALK):
+            ready = event.ready
+            if ready is not None:
+                if self.claim(event):
+                    return event
+                return self.claim_first(ready, event.queued_ns) if ready.ends_by_itself else None
+            queue = event.queue
+            if event.status <= RUNNING or queue is None:
+                return None
+            if queue.in_order:
+                oldest = next(iter(queue.order.open))
+                if oldest is not event:
+                    event = oldest
+                    continue
+            unfinished = next((e for e in event.predecessors if e.status > RUNNING), None)
+            if unfinished is None:
+                return None
+            event = unfinished
+        return None
+
+    def claim_followers(self, event: Event, launch: Launch, last: Event | None, now: int) -> list[tuple[Event, Launch]]:
+        """A short launch that is claimed, and those behind it that may be handed over with it, in their order.
+
+        Not beyond `last`: a thread that waits for it must not wait for more. None: all that are due.
+        """
+        found = [(event, launch)]
+        until = self.horizon if last is None else last.queued_ns
+        while event is not last and len(found) < BATCH:
+            other = self._next_in_line(event, until)
+            if other is None or other.operation is None:
+                break
+            following = other.operation.short_launch
+            if following is None or not following.claim_behind(launch):
+                break
+            self.running += 1
+            other.status = SUBMITTED
+            other.submit_ns = now
+            event, launch = other, following
+            found.append((event, launch))
+        return found
+
+    @staticmethod
+    def _next_in_line(event: Event, until: int) -> Event | None:
+        """The command of the same queue that waits for `event` alone, if it was enqueued by `until`."""
+        for other in event.dependants or ():
+            if other.queue is event.queue:
+                alone = other.unmet == 1 and other.queued_ns <= until and not other.callbacks
+                return other if alone and all(e.status >= COMPLETE for e in other.wait_list) else None
+        return None
+
+    def _take(self, event: Event, operation: Operation) -> Claim:
+        """Ask the operation; one that cannot even be asked is taken, and fails when it is run."""
+        try:
+            claim = operation.claim()
+        except BaseException as error:
+            event.operation = Unclaimable(operation, error)
+            claim = TAKEN
+        if claim is TAKEN:
+            self.running += 1
+            if event.ready is not None:
+                del event.ready[event]
+                event.ready = None
+        return claim
+
+    # Ending
+
+    def stage_ended(
+        self, event: Event, status: int, following: Operation | None, now: int, after: Aftermath
+    ) -> Operation | None:
+        """A stage of a claimed command is over: start the `following` one, have it wait for its turn, or end it.
+
+        Returns the stage that the calling thread has to run now.
+        """
+        operation = event.operation
+        assert operation is not None
+        try:
+            operation.release(following)
+        except BaseException:
+            log.bug("what an operation kept busy could not be freed")
+            status, following = OutOfResources.status, None
+        self.running -= 1
+        if following is None:
+            self.end(event, status, now, after)
+            return None
+        event.operation = following
+        if not (following.direction and following.ready_list) and self._take(event, following) is TAKEN:
+            return event.operation
+        self._stand(event, following)
+        return None
+
+    def launch_ended(self, event: Event, status: int, now: int, after: Aftermath) -> None:
+        """As stage_ended() for a launch that was handed over with others: it fails with what it waited for, too."""
+        if any(other.status < COMPLETE for other in event.wait_list):
+            status = ExecStatusErrorForEventsInWaitList.status
+        event.wait_list = event.predecessors = ()
+        self.stage_ended(event, status, None, now, after)
+
+    def end(self, event: Event, status: int, now: int, after: Aftermath) -> None:
+        """The end of `event`, and of everything that ends with it."""
+        ended = [(event, status)]
+        while ended:
+            event, status = ended.pop()
+            self.take_note(event, status, now, after)
+            ended += self._passed_through(event, now, after)
+
+    def take_note(self, event: Event, status: int, now: int, after: Aftermath) -> None:
+        """`event` has ended: for those who wait for it and those who are called back. What follows it comes later."""
+        event.end_ns = now
+        event.status = status
+        queue = event.queue
+        if queue is not None:
+            queue.order.forget(event)
+        if event.callbacks:
+            collect(event, status, after)
+        if event.waiters:
+            for waiter in event.waiters:
+                waiter.release()
+            event.waiters = None
+        event.operation = None
+
+    def let_follow(self, event: Event, now: int, after: Aftermath) -> None:
+        """What follows `event`, of whose end note was taken, is ready now or ends with it."""
+        for other, status in self._passed_through(event, now, after):
+            self.end(other, status, now, after)
+
+    def _passed_through(self, event: Event, now: int, after: Aftermath) -> list[tuple[Event, int]]:
+        """Make ready what waited for `event` alone; returns the commands that end without being run, each with how."""
+        ended = []
+        dependants, event.dependants = event.dependants, None
+        for other in dependants or ():
+            other.unmet -= 1
+            if other.unmet == 0:
+                if other.status == SUBMITTED:  # it was handed over behind this one
+                    other.status = RUNNING
+                    other.start_ns = now
+                    if other.callbacks:
+                        collect(other, RUNNING, after)
+                elif other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
+                    self._make_ready(other, now, after)
+                else:
+                    ended.append((other, self._pass_through(other, now, after)))
+        return ended
+
+    def _pass_through(self, event: Event, now: int, after: Aftermath) -> int:
+        """A command without work of its own, or whose wait list failed, ends as soon as it may begin."""
+        failed = any(other.status < COMPLETE for other in event.wait_list)
+        if event.operation is not None:
+            after.append(event.operation.abandon)
+        event.wait_list = event.predecessors = ()
+        event.submit_ns = event.start_ns = now
+        if event.callbacks:
+            collect(event, SUBMITTED, after)
+        return ExecStatusErrorForEventsInWaitList.status if failed else COMPLETE
+
+
+def collect(event: Event, status: int, after: Aftermath) -> None:
+    """Move the callbacks that are due with `status` to the aftermath; an abnormal end counts as every status."""
+    due = [entry for entry in event.callbacks or () if entry[0] >= status]
+    if due:
+        event.callbacks = [entry for entry in event.callbacks or () if entry[0] < status]
+        due.sort(key=lambda entry: -entry[0])
+        after.extend(partial(callback, event, status if status < 0 else wanted) for wanted, callback in due)

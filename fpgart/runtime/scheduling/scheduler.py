@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which command runs when, and on whose thread.
+
+What may begin is decided in readiness.py. A thread that waits for an event runs what that event needs by
+itself: handing work to another thread costs more than everything else in a small call. Workers (workers.py)
+take what nobody waits for, at once after a flush and otherwise after a short delay.
+
+One lock guards the state of all queues and events. It is never held while a command runs, while bytes move, while the
+host is called back, or while objects of the host are destroyed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from fpgart.engine.network import host_waits
+from fpgart.errors import OutOfResources, error_of
+from fpgart.notices import NOTICES
+from fpgart.runtime.scheduling.attempt import attempt, tell_failure
+from fpgart.runtime.scheduling.batch import LaunchBatch
+from fpgart.runtime.scheduling.event import (
+    COMPLETE,
+    RUNNING,
+    Callback,
+    Event,
+    EventQueue,
+    Launch,
+    Operation,
+    ReadyList,
+)
+from fpgart.runtime.scheduling.readiness import Aftermath, Readiness, collect, role_of
+from fpgart.runtime.scheduling.reaper import Reaper
+from fpgart.runtime.scheduling.threads import SystemThreads, Threads
+from fpgart.runtime.scheduling.workers import Recorder, Workers
+
+T = TypeVar("T")
+
+
+class Scheduler:
+    """Runs the commands of all queues of a process."""
+
+    ends_are_news = False
+    """Whether it matters which thread learns of an end, each time that one does."""
+    takes_runs = True
+    """Whether launches that nobody looks at one by one may be one command."""
+
+    def __init__(self, threads: Threads | None = None) -> None:
+        self._threads = threads or SystemThreads()
+        self._now = self._threads.now
+        self._lock = self._threads.lock()
+        self._ready = Readiness()
+        self.host_ready = self.new_ready_list(ends_by_itself=True)
+        """Ready commands that touch host memory only."""
+        self.reaper = Reaper()
+        """What dead contexts have left; every thread that forgets a command sees to it."""
+        self._workers = Workers(self._lock, self._threads, self._ready, self._run_where_it_may, self.reaper.reap)
+        self._still = self._threads.bell()
+        self._waits_for_still = 0
+        self._closed = False
+
+    # What the runtime asks for
+
+    def new_ready_list(self, *, ends_by_itself: bool) -> ReadyList:
+        """Where the ready commands of one kind on one device wait for their turn."""
+        return self._ready.new_list(ends_by_itself=ends_by_itself)
+
+    def enqueue(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
+        """Put a command at the end of its queue."""
+        queue = event.queue
+        assert queue is not None
+        after = Aftermath()
+        now = event.queued_ns = self._now()
+        with self._lock:
+            self._refuse_when_closed()
+            self._entering(event, queue, wait_list)
+            self._ready.enter(event, queue, wait_list, now, after)
+            self._workers.command_enqueued(now, ready=event.ready is not None)
+        if after:
+            after.settle()
+
+    def run_blocking(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
+        """Put a command at the end of its queue and return when it has ended.
+
+        Raises the error that it ended with.
+        """
+        if not self._run_directly(event, wait_list):
+            self.enqueue(event, wait_list)
+        self.wait(event)
+        if event.status < COMPLETE:
+            raise error_of(event.status, "the command did not complete")
+
+    def _run_directly(self, event: Event, wait_list: tuple[Event, ...]) -> bool:
+        """Run a command that waits for nothing, without any thread having to be told; False if it has to wait."""
+        queue = event.queue
+        assert queue is not None
+        if wait_list or queue.order.open:
+            return False
+        now = event.queued_ns = self._now()
+        with self._lock:
+            self._refuse_when_closed()
+            if queue.order.open or not self._ready.claim_at_once(event):
+                return False
+            self._entering(event, queue, ())
+            queue.order.follow(event, role_of(event), waits=False)
+            event.status = RUNNING
+            event.submit_ns = event.start_ns = now
+        self._run_where_it_may(event)
+        self._stop_looking()
+        return True
+
+    def wait(self, event: Event) -> None:
+        """Return when `event` has ended, however it ended; until then run what it needs."""
+        helped = False
+        while event.status > COMPLETE:
+            waiter = None
+            with self._lock:
+                if event.status <= COMPLETE:
+                    break
+                mine = None if self._closed else self._ready.claim_needed(event)
+                if mine is None:
+                    self._ready.make_due(self._now())
+                    self._workers.leave()
+                    if self._workers.stranded:
+                        mine = self._workers.claim()
+                if mine is None:
+                    waiter = self._threads.lock()
+                    waiter.acquire()
+                    if event.waiters is None:
+                        event.waiters = []
+                    event.waiters.append(waiter)
+            if mine is not None:
+                helped = True
+                self._run_where_it_may(mine, event)
+                mine = None  # destroyed here, not under the lock
+            elif waiter is not None:
+                helped = False
+                host_waits(True)
+                try:
+                    waiter.acquire()
+                finally:
+                    host_waits(False)
+        if helped:
+            self._stop_looking()
+
+    def flush(self) -> None:
+        """Have everything that was enqueued until now begin as soon as it may, without further calls."""
+        with self._lock:
+            self._ready.make_due(self._now())
+            self._workers.leave()
+            stranded = self._workers.stranded
+        while stranded:  # no thread can be made: then it is this one that has to run them
+            with self._lock:
+                event = self._workers.claim()
+            if event is None:
+                return
+            self._run_where_it_may(event)
+
+    def finish(self, queue: EventQueue) -> None:
+        """Return when every command that is in `queue` now has ended."""
+        with self._lock:
+            open_ = queue.order.open
+            commands = list(open_) if not queue.in_order else [next(reversed(open_))] if open_ else []
+        for event in commands:
+            self.wait(event)
+
+    def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
+        """The commands in some queues that have not ended."""
+        with self._lock:
+            return [event for queue in queues for event in queue.order.open]
+
+    def add_callback(self, event: Event, status: int, callback: Callback) -> None:
+        with self._lock:
+            pending = event.status > status
+            if pending:
+                if event.callbacks is None:
+                    event.callbacks = []
+                event.callbacks.append((status, callback))
+        if not pending:
+            callback(event, min(event.status, status) if event.status < 0 else status)
+
+    def end_user_event(self, event: Event, status: int) -> None:
+        """End a user event. Its callbacks return before what waits for it begins: hosts of boards rely on that."""
+        after, then = Aftermath(), Aftermath()
+        with self._lock:
+            if event.status <= COMPLETE:
+                return
+            self._ready.take_note(event, status, self._now(), after)
+        after.settle()
+        with self._lock:
+            self._ready.let_follow(event, self._now(), then)
+        then.settle()
+        self._stop_looking()
+
+    def host_polls(self) -> None:
+        """The host asks for the status of a command that has not ended, and may do nothing else from now on."""
+        if self._workers.stranded:
+            self.flush()
+
+    def settle(self, patience_s: float) -> bool:
+        """Wait until nothing runs and nothing is ready to run; False when that takes longer."""
+        self.flush()
+        return self._wait_until_still(patience_s, self._ready.at_rest)
+
+    def at_rest(self) -> bool:
+        """Whether nothing runs and nothing is ready to run."""
+        with self._lock:
+            return self._ready.at_rest()
+
+    # Time, for those who ask; a scheduler with a clock of its own answers otherwise
+
+    def host_time(self) -> int:
+        """Nanoseconds of the clock that stage_time() is in, now."""
+        return self._now()
+
+    def stage_time(self, event: Event, stage: str) -> int:
+        """Nanoseconds at which a command reached a stage: queued, submit, start or end."""
+        return int(getattr(event, f"{stage}_ns"))
+
+    def saw_end(self, event: Event) -> None:
+        """The host has seen by itself that a command has ended."""
+
+    def queue_made(self, queue: EventQueue) -> None:
+        """The host has made a queue."""
+
+    def boards_renewed(self) -> None:
+        """The boards are as new, and nothing runs."""
+
+    def close(self, patience_s: float) -> bool:
+        """Start nothing more, and wait for what runs; True when everything stands still."""
+        with self._lock:
+            self._closed = True
+            self._workers.close()
+        return self._wait_until_still(patience_s, lambda: not self._ready.running)
+
+    def reopen(self) -> None:
+        """Take commands again after close()."""
+        with self._lock:
+            self._closed = False
+            self._workers.reopen()
+
+    def record_with(self, recorder: Recorder) -> None:
+        """Have the keeper see to commands that hosts leave with `recorder`."""
+        self._workers.recorder = recorder
+
+    def while_none_begins(self, decide: Callable[[], T]) -> T:
+        """What a short look at, or change of, the boards' state gives while no command begins or ends.
+
+        It must destroy nothing of the host's.
+        """
+        with self._lock:
+            return decide()
+
+    # With the lock held
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise OutOfResources("the process is exiting")
+
+    def _entering(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
+        """A command is about to enter its queue; for schedulers with a clock of their own."""
+
+    # Without the lock
+
+    def _stop_looking(self) -> None:
+        """The calling thread runs nothing more: whoever is needed for what is ready takes over."""
+        if self._ready.any_ready():
+            with self._lock:
+                self._workers.leave()
+
+    def _wait_until_still(self, patience_s: float, still: Callable[[], bool]) -> bool:
+        deadline = self._now() + int(patience_s * 1e9)
+        while True:
+            with self._lock:
+                if still():
+                    return True
+                self._waits_for_still += 1
+            left = deadline - self._now()
+            if left <= 0 or not self._still.wait(left / 1e9):
+                with self._lock:
+                    return still()
+
+    def _run_where_it_may(self, event: Event, awaited: Event | None = None) -> None:
+        """Run a claimed command here; one that may wait for later commands on a thread of its own.
+
+        `awaited`: what the calling thread waits for, if it is one of the host's.
+        """
+        operation = event.operation
+        if operation is None or not operation.needs_thread:
+            self._run(event, awaited)
+        elif not self._threads.start(partial(self._run_apart, [event])):
+            self._ended_stage(event, OutOfResources.status, None)
+            tell_failure(event, OutOfResources("the system has no thread for a command that may wait for others"))
+
+    def _run_apart(self, only: list[Event]) -> None:
+        """Run a command on a thread that has nothing else to do, and forget it."""
+        self._run(only.pop())
+        self.reaper.reap()
+        self._stop_looking()
+
+    def _run(self, event: Event, awaited: Event | None = None) -> None:
+        """Run a claimed command as far as its stages may follow each other, and short launches behind it."""
+        if event.status != RUNNING:
+            event.start_ns = self._now()
+            event.status = RUNNING
+            if event.callbacks:
+                after = Aftermath()
+                with self._lock:
+                    collect(event, RUNNING, after)
+                after.settle()
+        operation = event.operation
+        while operation is not None:
+            launch = operation.short_launch if event.dependants else None
+            if launch is not None and self._run_batch(event, launch, awaited):
+                break
+            operation = self._ended_stage(event, *self._run_stage(event, operation))
+        context = event.context
+        if context.reaper:
+            context.reap()
+
+    def _ended_stage(self, event: Event, status: int, following: Operation | None) -> Operation | None:
+        """Take note of the end of a stage; returns the stage that this thread has to run next."""
+        after = Aftermath()
+        operation = event.operation  # destroyed without the lock
+        with self._lock:
+            next_stage = self._ready.stage_ended(event, status, following, self._now(), after)
+            if next_stage is not None:  # this thread will not look at what the ended stage was in the way of
+                self._workers.leave()
+            self._tell_still()
+        del operation
+        if after:
+            after.settle()
+        return next_stage
+
+    def _run_batch(self, event: Event, launch: Launch, awaited: Event | None) -> bool:
+        """Run a claimed launch together with those behind it; False if there are none, and nothing was done.
+
+        Watchers of operations get each by itself.
+        """
+        if NOTICES.operation_began or NOTICES.operation_ended:
+            return False
+        last = awaited
+        if awaited is not None and (
+            awaited.queue is not event.queue or event.queue is None or not event.queue.in_order
+        ):
+            last = event
+        with self._lock:
+            commands = self._ready.claim_followers(event, launch, last, self._now())
+        if len(commands) == 1:
+            return False
+        batch = LaunchBatch(commands, self._now)
+        batch.hand_over(attempt)
+        self._end_batch(batch)
+        return True
+
+    def _end_batch(self, batch: LaunchBatch) -> None:
+        """Take note of the ends of launches. What is called back may wait for the rest: another thread sees to that."""
+        while batch.left:
+            after = Aftermath()
+            ended = batch.ended()
+            operations = [event.operation for event, _ in ended]  # destroyed without the lock
+            with self._lock:
+                now = self._now()
+                for event, status in ended:
+                    self._ready.launch_ended(event, status, now, after)
+                if batch.left:
+                    self._workers.leave()
+                self._tell_still()
+            del operations
+            if after:
+                apart = bool(batch.left) and self._threads.start(lambda: self._end_batch_apart(batch))
+                after.settle()
+                if apart:
+                    return
+
+    def _end_batch_apart(self, batch: LaunchBatch) -> None:
+        self._end_batch(batch)
+        self.reaper.reap()
+        self._stop_looking()
+
+    def _tell_still(self) -> None:
+        """Have those look again who wait until nothing runs. With the lock held."""
+        for _ in range(self._waits_for_still):
+            self._still.ring()
+        self._waits_for_still = 0
+
+    def _run_stage(self, event: Event, operation: Operation) -> tuple[int, Operation | None]:
+        begin = 0
+        if NOTICES.operation_began:
+            begin = self._now()
+            for listener in NOTICES.operation_began:
+                listener(event, operation)
+        status, following = attempt(event, operation.run)
+        for listener in NOTICES.operation_ended:
+            listener(event, operation, begin, status)
+        return status, following

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations that fail before they can begin."""
+
+from __future__ import annotations
+
+from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.occupancy import Claim, Direction
+
+
+class Unclaimable:
+    """In place of an operation whose claim() raised: it runs into that error, which ends its command and no other."""
+
+    __slots__ = ("_error", "_operation", "device")
+    name = "host"
+    needs_thread = False
+    short_launch: Launch | None = None
+    launch = None
+    direction = Direction.NONE
+
+    def __init__(self, operation: Operation, error: BaseException) -> None:
+        self._operation = operation
+        self._error = error
+        self.device = operation.device
+
+    @property
+    def ready_list(self) -> ReadyList:
+        return self._operation.ready_list
+
+    def claim(self) -> Claim:
+        return Claim.TAKEN
+
+    def release(self, following: Operation | None) -> None:
+        """It keeps nothing busy."""
+
+    def run(self) -> Operation | None:
+        self._operation.abandon()
+        raise self._error
+
+    def abandon(self) -> None:
+        self._operation.abandon()
+
+    def accesses(self) -> tuple[()]:
+        """Nothing, which is also what it does."""
+        return ()
+
+    def describe(self) -> dict[str, object]:
+        return {}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a trace: what moved, when and why, and what the host can avoid.
+
+model.py has the facts. collect.py takes them from the events of a trace, advice.py and its neighbours find what the
+host can do better, text.py writes the report.
+"""
+
+from fpgart.watch.report.advice import Adviser, covers
+from fpgart.watch.report.collect import of, read
+from fpgart.watch.report.model import Advice, BufferLife, Copy, Finding, Kernel, Modelled, Place, Report, Traffic
+from fpgart.watch.report.text import as_json, as_text, heading, modelled_in_words, saved, skipped_in_words
+from fpgart.watch.report.trace_events import Args, TraceError, events, in_order, ordered
+
+__all__ = [
+    "Advice",
+    "Adviser",
+    "Args",
+    "BufferLife",
+    "Copy",
+    "Finding",
+    "Kernel",
+    "Modelled",
+    "Place",
+    "Report",
+    "TraceError",
+    "Traffic",
+    "as_json",
+    "as_text",
+    "covers",
+    "events",
+    "heading",
+    "in_order",
+    "modelled_in_words",
+    "of",
+    "ordered",
+    "read",
+    "saved",
+    "skipped_in_words",
+]

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes the facts of a report from the events of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fpgart.watch.report.advice import Adviser
+from fpgart.watch.report.heap_advice import HeapAdviser
+from fpgart.watch.report.model import BufferLife, Copy, Kernel, Modelled, Place, Report, Traffic
+from fpgart.watch.report.trace_events import Args, ordered
+from fpgart.watch.words import banks_in_words
+
+Take = Callable[[Report, str, Args, float, float], None]
+"""Takes an event's name and arguments, begin and duration in microseconds into a report."""
+
+
+def read(path: Path) -> Report:
+    """The report of a trace; raises TraceError, OSError."""
+    return of(ordered(path))
+
+
+def of(found: list[Args]) -> Report:
+    """The report of ordered() events."""
+    report = Report()
+    adviser, heaps = Adviser(), HeapAdviser()
+    for event in found:
+        _take(report, event)
+        adviser.take(event)
+        heaps.take(event)
+    report.advice = adviser.advice()
+    report.heap_advice = heaps.findings
+    return report
+
+
+def _take(report: Report, event: Args) -> None:
+    category, begin, duration = event.get("cat", ""), float(event.get("ts", 0.0)), float(event.get("dur", 0.0))
+    if category != "time":  # the simulated clock has times of its own
+        report.microseconds = max(report.microseconds, begin + duration)
+    take = BY_CATEGORY.get(category)
+    if take is not None:
+        take(report, event.get("name", ""), event.get("args", {}), begin, duration)
+
+
+def _take_facts(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    if name == "board":
+        report.boards[args["device"]] = args["board"]
+    elif name == "not locked":
+        report.unlocked.calls += 1
+        report.unlocked.bytes += args["size"]
+        report.lock_limit = args["limit"]
+    elif name == "end":
+        report.whole = True
+
+
+def _take_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    report.calls[name] += 1
+    if "error" in args:
+        report.errors[f"{name}: {args['error']}"] += 1
+
+
+def _take_mmd_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    traffic = report.traffic.setdefault((args["device"], name), Traffic())
+    traffic.calls += 1
+    traffic.bytes += args["size"]
+    traffic.microseconds += duration
+
+
+def _take_buffer(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    life = _life(report, args["buffer"])
+    if name == "create":
+        life.size, life.created, life.parent = args["size"], begin, args.get("parent", 0)
+    else:
+        life.released = begin
+
+
+def _take_placing(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    if "words" in args:
+        _life(report, args["buffer"]).banks.append(f"bank {args['bank']}, asked for, {args['words']}")
+
+
+def _take_block(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    life = _life(report, args["buffer"])
+    life.size = life.size or args["size"]
+    if "program" in args:
+        life.kind, life.created = "program", begin if name == "reserve" else life.created
+        life.released = begin if name == "free" else None
+    banks = banks_in_words(args["bank"], args.get("last_bank") or args["bank"])
+    words = f"device {args['device']}, {args['memory']} {banks} at {args['address']}"
+    if name == "reserve":
+        life.places.append(Place(words, begin))
+        return
+    for place in life.places:
+        if place.words == words and place.end is None:
+            place.end = begin
+
+
+def _take_usm(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    life = _life(report, args["allocation"])
+    life.kind = f"{args['kind']} allocation"
+    if name == "allocate":
+        life.size, life.created, life.made_by = args["size"], begin, args["call"]
+    elif name == "free":
+        life.released = begin
+    else:
+        life.migrations += 1
+        what = f"shared allocation -> {args['to']}"
+        report.copies.append(Copy(begin, what, args["allocation"], args["size"], args["reason"]))
+
+
+def _take_operation(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    if name == "kernel":
+        kernel = report.kernels.setdefault((args["device"], args["kernel"]), Kernel())
+        kernel.launches += 1
+        kernel.microseconds += duration
+    elif name == "program":
+        report.programmed.append((args["device"], args["program"]))
+        report.programming_microseconds += duration
+    elif name == "migration" and "buffer" in args:
+        _take_migration(report, args, begin)
+    elif name == "transfer" and args.get("size"):
+        _take_transfer(report, args, begin)
+
+
+def _take_migration(report: Report, args: Args, begin: float) -> None:
+    if args["skipped"]:
+        report.skipped_migrations += 1
+    else:
+        _add_copy(report, begin, f"{args['from']} -> {args['to']}", args, args["reason"])
+
+
+def _take_transfer(report: Report, args: Args, begin: float) -> None:
+    cause = f"the host's command on device {args['device']}"
+    if "buffer" not in args:  # of unified shared memory
+        allocation = args.get("allocation", args.get("source", 0))
+        _add_copy(report, begin, args["command"], {**args, "buffer": allocation}, cause)
+        return
+    source = f" from buffer {args['source']}" if "source" in args else ""
+    where = " in the host's memory" if args.get("on_host") else ""
+    _add_copy(report, begin, f"{args['command']}{source}{where}", args, cause)
+
+
+def _add_copy(report: Report, begin: float, what: str, args: Args, cause: str) -> None:
+    report.copies.append(Copy(begin, what, args["buffer"], args["size"], cause, args.get("source", 0)))
+    life = _life(report, args["buffer"])
+    life.copies += 1
+    life.copied_bytes += args["size"]
+
+
+def _take_step(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    """A step of the simulated clock."""
+    device, kernel = args["device"], args.get("kernel", "")
+    report.modelled_nanoseconds = max(report.modelled_nanoseconds, args["end"])
+    found = report.modelled.setdefault((device, f"kernel {kernel}" if kernel else name), Modelled())
+    found.count += 1
+    found.bytes += args["size"]
+    found.nanoseconds += args["end"] - args["begin"]
+    found.bounds[args["bound"]] = found.bounds.get(args["bound"], 0) + 1
+    for resource, busy in args["busy"].items():
+        key = device, f"{resource} of {kernel}" if resource == "pipeline" else resource
+        report.busy[key] = report.busy.get(key, 0) + busy
+
+
+def _life(report: Report, number: int) -> BufferLife:
+    return report.buffers.setdefault(number, BufferLife(number))
+
+
+BY_CATEGORY: dict[str, Take] = {
+    "api": _take_call,
+    "buffer": _take_buffer,
+    "device": _take_operation,
+    "fpgart": _take_facts,
+    "memory": _take_block,
+    "mmd": _take_mmd_call,
+    "placing": _take_placing,
+    "time": _take_step,
+    "usm": _take_usm,
+}

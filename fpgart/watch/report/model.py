@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facts of a report: traffic, buffers and their lives, copies and their causes, advice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Traffic:
+    """MMD calls of one kind on one device."""
+
+    calls: int = 0
+    bytes: int = 0
+    microseconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Copy:
+    """One device operation that moved bytes, with its cause."""
+
+    at: float
+    """Microseconds since the trace began."""
+    what: str
+    buffer: int
+    size: int
+    cause: str
+    source: int = 0
+    """The buffer that the bytes came from, if it is another one."""
+
+
+@dataclass(slots=True)
+class Place:
+    """A block that held a buffer, from `begin` until `end` microseconds (None: to the end of the trace)."""
+
+    words: str
+    begin: float
+    end: float | None = None
+
+
+@dataclass(slots=True)
+class BufferLife:
+    """A buffer from its creation to its release, in microseconds (None: not seen)."""
+
+    number: int
+    size: int = 0
+    created: float | None = None
+    released: float | None = None
+    parent: int = 0
+    made_by: str = ""
+    """The call that allocated it, for unified shared memory."""
+    kind: str = "buffer"
+    migrations: int = 0
+    """How often a shared allocation moved between the host and a device."""
+    places: list[Place] = field(default_factory=list)
+    banks: list[str] = field(default_factory=list)
+    """For each bank that the host requested in vain, why the buffer is in another."""
+    copies: int = 0
+    copied_bytes: int = 0
+
+
+@dataclass(slots=True)
+class Kernel:
+    """Runs of one kernel on one device."""
+
+    launches: int = 0
+    microseconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Modelled:
+    """Steps of one kind, or runs of one kernel, in the simulated clock."""
+
+    count: int = 0
+    bytes: int = 0
+    nanoseconds: int = 0
+    bounds: dict[str, int] = field(default_factory=dict)
+    """By resource, the number of steps that it bounds."""
+
+
+@dataclass(slots=True)
+class Advice:
+    """Copies that the host can avoid: what to do instead, how many copies and how many bytes that saves."""
+
+    words: str
+    copies: int = 0
+    bytes: int = 0
+    buffers: list[int] = field(default_factory=list)
+    """The buffers or allocations concerned, each once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What to change about a buffer in a heap, and the bytes that this saves."""
+
+    words: str
+    bytes: int
+    buffer: int
+
+
+@dataclass(slots=True)
+class Report:
+    """Everything that `fpgart report` shows."""
+
+    boards: dict[int, str] = field(default_factory=dict)
+    unlocked: Traffic = field(default_factory=Traffic)
+    """Host memory that a board uses and the system did not lock."""
+    lock_limit: int = 0
+    """The most bytes that the system locks (RLIMIT_MEMLOCK)."""
+    whole: bool = False
+    """Whether the trace has its last event; False after a crash."""
+    microseconds: float = 0.0
+    calls: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    traffic: dict[tuple[int, str], Traffic] = field(default_factory=dict)
+    kernels: dict[tuple[int, str], Kernel] = field(default_factory=dict)
+    buffers: dict[int, BufferLife] = field(default_factory=dict)
+    copies: list[Copy] = field(default_factory=list)
+    programmed: list[tuple[int, str]] = field(default_factory=list)
+    programming_microseconds: float = 0.0
+    skipped_migrations: int = 0
+    advice: list[Advice] = field(default_factory=list)
+    modelled: dict[tuple[int, str], Modelled] = field(default_factory=dict)
+    """By device, and kernel or kind of step (FPGART_TIME=model)."""
+    modelled_nanoseconds: int = 0
+    """When the last step ends."""
+    busy: dict[tuple[int, str], int] = field(default_factory=dict)
+    """By device and resource, nanoseconds of the simulated clock."""
+    heap_advice: list[Finding] = field(default_factory=list)
+    """For heaps whose buffers kernels see through regions (66AK2x)."""

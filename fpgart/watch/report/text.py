@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as text: lines for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from fpgart.watch.report.model import Advice, BufferLife, Copy, Modelled, Report
+from fpgart.watch.words import in_words, times
+
+
+def as_text(report: Report) -> str:
+    """The report for people."""
+    lines = heading(report)
+    lines += ["", "traffic"]
+    for (device, name), traffic in sorted(report.traffic.items()):
+        lines.append(
+            f"  device {device}: {name}: {times(traffic.calls, 'call')}, {in_words(traffic.bytes)}, "
+            f"{traffic.microseconds / 1000:.3f} ms"
+        )
+    if not report.traffic:
+        lines.append("  none")
+    lines += ["", "kernels"]
+    for (device, name), kernel in sorted(report.kernels.items()):
+        lines.append(f"  device {device}: {name}: {times(kernel.launches, 'run')}, {kernel.microseconds / 1000:.3f} ms")
+    if not report.kernels:
+        lines.append("  none ran")
+    if report.programmed:
+        cost = report.programming_microseconds / 1000
+        programs = len(set(report.programmed))
+        lines += [
+            "",
+            f"programming: {times(len(report.programmed), 'time')}, {times(programs, 'program')}, {cost:.3f} ms",
+        ]
+    lines += modelled_in_words(report)
+    lines += ["", "buffers"]
+    for life in sorted(report.buffers.values(), key=lambda life: life.number):
+        lines += _life_in_words(life)
+    if not report.buffers:
+        lines.append("  none")
+    lines += ["", f"copies ({skipped_in_words(report.skipped_migrations)}: the buffer was in its place)"]
+    lines += _copies_in_words(report.copies)
+    lines += ["", "to avoid"]
+    for advice in report.advice:
+        lines.append(f"  {advice.words}: {saved(advice)}")
+    lines += [f"  {finding.words}" for finding in report.heap_advice]
+    if not report.advice and not report.heap_advice:
+        lines.append("  nothing")
+    return "\n".join(lines) + "\n"
+
+
+def modelled_in_words(report: Report) -> list[str]:
+    """What the simulated clock says: what bounds each kernel and kind of step, and what is busiest on each board."""
+    if not report.modelled:
+        return []
+    lines = ["", f"simulated time (FPGART_TIME=model): {report.modelled_nanoseconds / 1e6:.3f} ms"]
+    for (device, name), found in sorted(report.modelled.items()):
+        lines.append(
+            f"  device {device}: {name}: {times(found.count, 'time')}, {in_words(found.bytes)}, "
+            f"{found.nanoseconds / 1e6:.3f} ms, bound by {_bounds(found)}"
+        )
+    for device in sorted({device for device, _ in report.busy}):
+        parts = sorted((-busy, name) for (where, name), busy in report.busy.items() if where == device and busy)
+        shares = [f"{name} {-busy / 1e6:.3f} ms ({_share(-busy, report)})" for busy, name in parts]
+        lines.append(f"  device {device}: busiest first: {', '.join(shares)}")
+    return lines
+
+
+def _bounds(found: Modelled) -> str:
+    """`pipeline`, or `PCIe write (3), MMD calls (1)`."""
+    if len(found.bounds) == 1:
+        return next(iter(found.bounds))
+    return ", ".join(f"{name} ({number})" for name, number in sorted(found.bounds.items(), key=lambda b: (-b[1], b[0])))
+
+
+def _share(busy: int, report: Report) -> str:
+    return f"{100 * busy / max(1, report.modelled_nanoseconds):.1f} %"
+
+
+def saved(advice: Advice) -> str:
+    """What following it saves."""
+    if advice.copies == 1:
+        return f"1 copy of {in_words(advice.bytes)} saved"
+    return f"{advice.copies} copies saved, {in_words(advice.bytes)} in all"
+
+
+def skipped_in_words(count: int) -> str:
+    """How many migrations found the buffer in its place."""
+    return f"{times(count, 'migration')} {'was' if count == 1 else 'were'} skipped"
+
+
+def heading(report: Report) -> list[str]:
+    """Boards, calls and time in one line, and a line for each error."""
+    boards = ", ".join(f"device {device}: board '{name}'" for device, name in sorted(report.boards.items()))
+    calls = sum(report.calls.values())
+    lines = [f"{boards or 'no device'}; {times(calls, 'call')} in {report.microseconds / 1000:.1f} ms"]
+    if not report.whole:
+        lines.append("the trace has no end: the process was killed, or still runs")
+    if report.unlocked.calls:
+        lines.append(
+            f"  host memory for boards that is not locked: {times(report.unlocked.calls, 'allocation')}, "
+            f"{in_words(report.unlocked.bytes)}; the system allows {in_words(report.lock_limit)} (ulimit -l), "
+            "a board's driver locks all"
+        )
+    for words, number in report.errors.most_common():
+        lines.append(f"  error{f' ({number} times)' if number > 1 else ''}: {words}")
+    return lines
+
+
+def _life_in_words(life: BufferLife) -> list[str]:
+    if life.made_by:
+        return _allocation_in_words(life)
+    begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "made before"
+    end = f"to {life.released / 1000:.3f} ms" if life.released is not None else "never released"
+    part = f", part of buffer {life.parent}" if life.parent else ""
+    moved = f"; {times(life.copies, 'copy')}, {in_words(life.copied_bytes)}" if life.copies else ""
+    lines = [f"  {life.kind} {life.number}: {in_words(life.size)}{part}, {begin} {end}{moved}"]
+    for place in life.places:
+        until = f"to {place.end / 1000:.3f} ms" if place.end is not None else "to the end"
+        lines.append(f"    {place.words}, from {place.begin / 1000:.3f} ms {until}")
+    lines += [f"    {words}" for words in life.banks]
+    if not life.places and not life.parent:
+        lines.append("    never on a board")
+    return lines
+
+
+def _allocation_in_words(life: BufferLife) -> list[str]:
+    owner = f", {life.places[0].words}" if life.places else ""
+    begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "made before"
+    leaked = f"never freed: it leaks, allocated by {life.made_by}"
+    end = f"to {life.released / 1000:.3f} ms" if life.released is not None else leaked
+    moved = f"; {times(life.migrations, 'migration')}" if life.migrations else ""
+    return [f"  {life.kind} {life.number}: {in_words(life.size)}{owner}, {begin} {end}{moved}"]
+
+
+def _copies_in_words(copies: list[Copy]) -> list[str]:
+    """One line per copy; equal ones that follow each other share a line."""
+    lines: list[str] = []
+    index = 0
+    while index < len(copies):
+        copy, count = copies[index], 1
+        key = copy.what, copy.buffer, copy.size, copy.cause
+        while index + count < len(copies):
+            other = copies[index + count]
+            if (other.what, other.buffer, other.size, other.cause) != key:
+                break
+            count += 1
+        again = f" ({count} times)" if count > 1 else ""
+        lines.append(
+            f"  {copy.at / 1000:.3f} ms: buffer {copy.buffer}, {in_words(copy.size)}: {copy.what}{again}; {copy.cause}"
+        )
+        index += count
+    return lines or ["  none"]
+
+
+def as_json(report: Report) -> str:
+    """The report for programs."""
+    traffic = [{"device": device, "call": name, **asdict(made)} for (device, name), made in report.traffic.items()]
+    kernels = [{"device": device, "kernel": name, **asdict(run)} for (device, name), run in report.kernels.items()]
+    facts = {
+        "boards": report.boards,
+        "whole": report.whole,
+        "unlocked": asdict(report.unlocked),
+        "microseconds": report.microseconds,
+        "calls": report.calls,
+        "errors": report.errors,
+        "traffic": traffic,
+        "kernels": kernels,
+        "buffers": [asdict(life) for life in report.buffers.values()],
+        "copies": [asdict(copy) for copy in report.copies],
+        "programmed": report.programmed,
+        "programming_microseconds": report.programming_microseconds,
+        "skipped_migrations": report.skipped_migrations,
+        "modelled": [
+            {"device": device, "what": name, **asdict(found)} for (device, name), found in report.modelled.items()
+        ],
+        "modelled_nanoseconds": report.modelled_nanoseconds,
+        "busy": [
+            {"device": device, "resource": name, "nanoseconds": busy} for (device, name), busy in report.busy.items()
+        ],
+        "advice": [asdict(advice) for advice in report.advice],
+        "heap_advice": [asdict(finding) for finding in report.heap_advice],
+    }
+    return json.dumps(facts, indent=2) + "\n"

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The events of a trace file, in the order in which they began."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+Args = dict[str, Any]
+
+
+class TraceError(Exception):
+    """A file that is no trace of fpgart's; the sentence says why."""
+
+
+def events(path: Path) -> Iterator[Args]:
+    """The events of a trace, one per line, without a truncated last line. Raises TraceError, OSError."""
+    with path.open(encoding="ascii", errors="replace") as file:
+        if file.readline().strip() != "[":
+            raise TraceError(f"{path} is no trace: it does not begin with a line of '['")
+        for number, line in enumerate(file, 2):
+            text = line.strip().rstrip(",")
+            if text in ("", "]"):
+                continue
+            try:
+                event = json.loads(text)
+            except ValueError:
+                if line.endswith("\n"):
+                    raise TraceError(f"{path}:{number}: not an event") from None
+                return
+            if isinstance(event, dict):
+                yield event
+
+
+def ordered(path: Path) -> list[Args]:
+    """The events in the order in which they began; raises TraceError, OSError."""
+    return in_order(events(path))
+
+
+def in_order(unordered: Iterable[Args]) -> list[Args]:
+    """Events in the order in which they began."""
+    found = sorted(unordered, key=lambda e: float(e.get("ts", 0.0)))
+    moved = {e["args"].get("operation") for e in found if e.get("cat") == "mmd"}
+    for event in found:
+        args = event.get("args", {})
+        if args.get("command") in ("MAP_BUFFER", "UNMAP_MEM_OBJECT") and args.get("operation") not in moved:
+            args["size"] = 0  # without a call through the MMD, a map or unmap moved nothing
+    return found

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on copies of unified shared memory that another order of calls saves.
+
+Only copies to, from or on a board count: the others cost no transfer. A kernel with indirect access (each kernel of
+SYCL) counts as a use and a change of every allocation of that kind, so that the adviser blames no copy that such a
+kernel may need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fpgart.watch.report.trace_events import Args
+
+Range = tuple[int, int]
+THE_ALLOCATION = "{allocation}"
+
+WRITTEN_TWICE = f"{THE_ALLOCATION} is written again before anything used it: leave the first write out"
+READ_TWICE = f"{THE_ALLOCATION} is read again though nothing has changed it: keep what was read"
+STAGED = f"copy from the host straight to where {THE_ALLOCATION} was only copied on to"
+
+
+@dataclass(slots=True)
+class Contents:
+    """What happened to the contents of a device allocation, by offset and size in bytes."""
+
+    size: int
+    written: set[Range] = field(default_factory=set)
+    """Ranges that the host wrote and nothing has used since."""
+    read: set[Range] = field(default_factory=set)
+    """Ranges that the host read and nothing has changed since."""
+    passed_on: int = 0
+    """Bytes that the host wrote and then copied to another allocation of the board, once."""
+    used: bool = False
+    """Whether anything else used the contents."""
+
+    def overwritten(self) -> None:
+        self.read.clear()
+
+    def touched(self) -> None:
+        """A kernel may have read and changed it."""
+        self.written.clear()
+        self.read.clear()
+        self.used = True
+
+
+class UsmAdviser:
+    """Takes the events of a trace in the order of time; reports each copy to `add` (words, bytes, allocation)."""
+
+    def __init__(self, add: Callable[[str, int, int], None]) -> None:
+        self._add = add
+        self._on_board: dict[int, Contents] = {}
+
+    def take(self, event: Args) -> None:
+        args, name = event.get("args", {}), event.get("name")
+        if event.get("cat") == "usm" and args["kind"] == "device":
+            if name == "allocate":
+                self._on_board[args["allocation"]] = Contents(args["size"])
+            elif name == "free":
+                self._freed(args["allocation"])
+        elif event.get("cat") == "device" and name == "kernel":
+            self._kernel(args)
+        elif event.get("cat") == "device" and name == "transfer":
+            self._transfer(args)
+
+    def _kernel(self, args: Args) -> None:
+        everything = "device" in args.get("indirect", ())
+        for number in list(self._on_board) if everything else args.get("allocations", ()):
+            if number in self._on_board:
+                self._on_board[number].touched()
+
+    def _transfer(self, args: Args) -> None:
+        target = self._on_board.get(args.get("allocation", 0))
+        source = self._on_board.get(args.get("source", 0))
+        size = args.get("size", 0)
+        if source is not None:
+            part = (args.get("source_offset", 0), size)
+            if target is None:
+                self._read(source, part, args["source"])
+            else:
+                self._copied(source, part)
+        if target is not None:
+            self._write(target, (args.get("offset", 0), size), args["allocation"], from_host=source is None)
+
+    def _read(self, source: Contents, part: Range, number: int) -> None:
+        if part in source.read:
+            self._add(READ_TWICE, part[1], number)
+        source.read.add(part)
+        source.written.clear()
+        source.used = True
+
+    def _copied(self, source: Contents, part: Range) -> None:
+        if part in source.written and not source.passed_on:
+            source.passed_on = part[1]
+        else:
+            source.used = True
+        source.written.discard(part)
+
+    def _write(self, target: Contents, part: Range, number: int, *, from_host: bool) -> None:
+        if part in target.written:
+            self._add(WRITTEN_TWICE, part[1], number)
+        target.overwritten()
+        if from_host:
+            target.written.add(part)
+        else:
+            target.written.discard(part)
+
+    def _freed(self, number: int) -> None:
+        contents = self._on_board.pop(number, None)
+        if contents is not None and contents.passed_on and not contents.used:
+            self._add(STAGED, contents.passed_on, number)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FPGART_TRACE: a log of the run as Chrome trace events, which Perfetto opens.
+
+The file is a JSON array with one event per line. Each line is written as soon as its event has ended: after a crash,
+all lines but perhaps the last are whole. Each thread of the host has a track (process 1), and so has each command queue
+under its device (process 2 + the device's number).
+
+- cat "fpgart": begin (args run, the run of `fpgart run`, and process), board (the description of a device's board),
+  not locked (the system refused to lock host memory; args size and limit), end.
+- cat "api": a call of the host. The driver answers reference counting in C; it does not appear.
+- cat "mmd": a call through the MMD, args device, address, board_address, size, buffer, operation.
+- cat "memory": reserve or free of a block, args device, memory, bank (and last_bank if it straddles several),
+  address, size, buffer.
+- cat "placing": whether a host's request for a bank or memory took effect, args buffer and bank, argument or words.
+- cat "refusal": a device has no room for a block, args device, size, buffer.
+- cat "device": a device operation, with its command, buffer, kernel, ND-range, or a migration's reason.
+- cat "buffer": create or release of a buffer.
+- cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its simulated time, in processes of
+  its own (1000 + the device's number): args command, queued, submit, begin, end (nanoseconds), bound, busy (by
+  resource), size.
+- cat "usm": allocate or free of unified shared memory, migrate of a shared range.
+- cat "mapping": set or default of the regions through which a kernel sees memory, args device, kernel, regions.
+- cat "fault": an injected fault, for as long as it delayed the call, args device, call.
+
+An address carries the device's number in its upper bits, as kernels receive it, and bit 61 in events of unified shared
+memory; board_address beside it is the offset in the board's memory map, which the MMD receives.
+"""

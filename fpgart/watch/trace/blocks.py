@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which buffer has which address of a board: calls through the MMD carry addresses only."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right, insort
+
+from fpgart.runtime.memory.device import Block
+
+
+class Blocks:
+    """The live blocks of all devices, by address."""
+
+    def __init__(self) -> None:
+        self._begins: dict[int, list[int]] = {}
+        self._blocks: dict[tuple[int, int], Block] = {}
+        self._lock = threading.Lock()
+
+    def add(self, block: Block) -> None:
+        """The block is reserved from now on."""
+        device = block.device.id
+        with self._lock:
+            insort(self._begins.setdefault(device, []), block.address)
+            self._blocks[device, block.address] = block
+
+    def remove(self, block: Block) -> None:
+        """The block is free from now on."""
+        device = block.device.id
+        with self._lock:
+            if self._blocks.pop((device, block.address), None) is not None:
+                begins = self._begins[device]
+                del begins[bisect_right(begins, block.address) - 1]
+
+    def owner(self, device: int, address: int) -> int:
+        """The number of the buffer at an address of a device; 0 for none."""
+        with self._lock:
+            begins = self._begins.get(device, [])
+            index = bisect_right(begins, address) - 1
+            if index < 0:
+                return 0
+            block = self._blocks[device, begins[index]]
+        return block.owner if address < block.address + block.range.size else 0

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events of the host's calls."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import wraps
+from time import monotonic_ns
+from typing import Any
+
+from fpgart import opencl as cl
+from fpgart.watch.trace.timeline import Timeline
+
+
+class HostCalls:
+    """An event around each call of an entry point, with the error that it returns."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._failure = threading.local()
+
+    def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the entry point with an event around it."""
+
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            begin = monotonic_ns()
+            try:
+                return function(*arguments)
+            finally:
+                self._timeline.emit("api", name, begin, monotonic_ns() - begin, self._error(name))
+
+        return call
+
+    def _error(self, name: str) -> dict[str, Any]:
+        """The error of the call that this thread has just made, if it is one of `name`."""
+        failure = getattr(self._failure, "words", None)
+        if failure is None or failure[0] != name:
+            return {}
+        self._failure.words = None
+        return {"error": failure[1]}
+
+    def call_failed(self, call: str, status: int, words: str) -> None:
+        """Keep the error until the call returns, on the same thread."""
+        self._failure.words = call, f"{cl.NAMES_OF_STATUS.get(status, str(status))}: {words}"

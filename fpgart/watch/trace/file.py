@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file of a trace: one per process, one system call per line."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from itertools import count
+
+from fpgart import log
+
+FIRST_BYTES = 256
+"""The line that names the run lies within these bytes of a trace."""
+
+
+class TraceFile:
+    """A JSON array on disk, open from the first line to the last."""
+
+    def __init__(self, path: str, run: str) -> None:
+        """Open `path`, or the next free name. Raises OSError if the file cannot be written."""
+        self._file, self.path = open_unshared(path, run)
+        os.write(self._file, b"[\n")
+        os.register_at_fork(after_in_child=self._leave_to_parent)
+
+    def _leave_to_parent(self) -> None:
+        """A child of fork() writes nothing: the file belongs to its parent."""
+        self._close()
+
+    def _close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether lines are still written."""
+        return self._file >= 0
+
+    def append(self, line: str) -> None:
+        """Write one element of the array."""
+        self._append(f"{line},\n")
+
+    def close(self, line: str) -> None:
+        """Write the last element and the bracket that ends the array."""
+        self._append(f"{line}\n]\n")
+        self._close()
+
+    def _append(self, text: str) -> None:
+        """Write at once. A full disk ends the trace; the host's calls continue without it."""
+        if self._file < 0:
+            return
+        line = text.encode()
+        try:
+            missing = len(line) - os.write(self._file, line)
+            reason = "the file takes no more" if missing else ""
+        except OSError as error:
+            reason = error.strerror or str(error)
+        if reason:
+            self._file = -1
+            log.warning(f"the trace ends here: {reason}")
+
+
+def open_unshared(path: str, run: str) -> tuple[int, str]:
+    """Open an empty file that no other process writes, and return it with its path: `path`, or the next free name.
+
+    A trace belongs to its process while that lives. Processes of the same `run` also keep each other's finished traces.
+    Raises OSError.
+    """
+    base, ending = os.path.splitext(path)
+    for number in count(1):
+        name = path if number == 1 else f"{base}.{number}{ending}"
+        file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            break
+        if locked(file) and not of_run(file, run):
+            os.ftruncate(file, 0)
+            break
+        os.close(file)
+    if number > 1:
+        log.warning(f"{path} is the trace of another process; process {os.getpid()} writes {name}")
+    return file, name
+
+
+def locked(file: int) -> bool:
+    """Lock the file until this process ends; False if another process holds the lock."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def of_run(file: int, run: str) -> bool:
+    """Whether a process of this run of `fpgart run` began the trace in the file."""
+    return bool(run) and f'"run": "{run}"'.encode() in os.pread(file, FIRST_BYTES, 0)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events of device operations, of the migrations and faults in them, and of the simulated clock."""
+
+from __future__ import annotations
+
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any
+
+from fpgart import opencl as cl
+from fpgart.board.memory_system import Showing
+from fpgart.runtime.commands.invocation import describe_regions
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.commands.operation import DeviceOperation
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.names import COMMANDS
+from fpgart.watch.trace.timeline import Timeline
+
+if TYPE_CHECKING:
+    from fpgart.runtime.model.board_clock import StepTime
+    from fpgart.runtime.model.simulated_clock import ModelledCommand
+
+
+class OperationEvents:
+    """Device operations on the tracks of their queues."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
+        self._timeline.begin_operation(queue_number(event))
+
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
+        number, queue = self._timeline.end_operation()
+        if operation.name == "migration" and status == 0:  # each buffer has an event of its own
+            return
+        args = {"device": operation.device.id, "operation": number, "command": command_name(event)}
+        args |= operation.describe()
+        if status < 0:
+            args["error"] = cl.NAMES_OF_STATUS.get(status, str(status))
+        self._timeline.emit("device", operation.name, begin, monotonic_ns() - begin, args, queue)
+
+    def migrated(self, buffer: Buffer, source: Block | None, target: Block | None, begin: int, reason: str) -> None:
+        place = target or source
+        device = place.device if place is not None else buffer.context.devices[0]
+        operation, queue = self._timeline.operation()
+        args: dict[str, Any] = {"device": device.id, "operation": operation, "buffer": buffer.number}
+        args |= {"size": buffer.size, "reason": reason, "skipped": source is target}
+        args["from"], args["to"] = block_in_words(source), block_in_words(target)
+        duration = 0 if source is target else monotonic_ns() - begin
+        self._timeline.emit("device", "migration", begin, duration, args, queue)
+
+    def fault_injected(self, device: int, call: str, rule: str, begin: int) -> None:
+        args = {"device": device, "call": call} | self._timeline.of_operation()
+        self._timeline.emit("fault", rule, begin, monotonic_ns() - begin, args)
+
+    def regions_set(self, launch: LaunchKernel, showing: Showing) -> None:
+        self._mapping("set", launch, showing)
+
+    def regions_restored(self, launch: LaunchKernel, showing: Showing) -> None:
+        self._mapping("default", launch, showing)
+
+    def _mapping(self, name: str, launch: LaunchKernel, showing: Showing) -> None:
+        operation, queue = self._timeline.operation()
+        args = {"device": launch.device.id, "operation": operation, "kernel": launch.kernel.name}
+        self._timeline.mark("mapping", name, args | {"regions": describe_regions(showing)}, queue)
+
+
+class SimulatedSteps:
+    """Steps of commands in the simulated clock, on the tracks of the resources that they keep busy."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+
+    def modelled(self, event: Event, command: ModelledCommand, steps: list[StepTime]) -> None:
+        for step in steps:
+            args = {"device": step.device.id, "command": command_name(event), "queue": queue_number(event)}
+            args |= {"queued": command.queued, "submit": command.submit, "begin": step.begin, "end": step.end}
+            args |= {"bound": step.bound, "busy": step.busy, "size": step.size}
+            if step.kernel:
+                args["kernel"] = step.kernel
+            lane = f"kernel {step.kernel}" if step.kernel else next(iter(step.busy), step.name)
+            self._timeline.emit_simulated(
+                step.name, step.device.id, step.device.board, lane, step.begin, step.end, args
+            )
+
+
+def command_name(event: Event) -> str:
+    """The host's command. Writes in a context's own queue carry out CL_MEM_COPY_HOST_PTR."""
+    own = event.queue is not None and not event.queue.handle
+    if own and event.command_type == cl.CL_COMMAND_WRITE_BUFFER:
+        return "COPY_HOST_PTR"
+    return COMMANDS.get(event.command_type, hex(event.command_type))
+
+
+def queue_number(event: Event) -> int:
+    """The track of a command: all queues that belong to contexts themselves share track 0."""
+    return event.queue.number if event.queue is not None and event.queue.handle else 0
+
+
+def block_in_words(block: Block | None) -> str:
+    """Where contents are, such as `device 0, HBM at 0x100000000`, or `host`."""
+    if block is None:
+        return "host"
+    return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.device_address:#x}"

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trace from its begin to its end: the watchers that write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fpgart.board.mmd import Mmd
+from fpgart.notices import NOTICES
+from fpgart.runtime.memory.device import Block
+from fpgart.watch.trace.blocks import Blocks
+from fpgart.watch.trace.calls import HostCalls
+from fpgart.watch.trace.memory import BlockEvents, BufferEvents, UsmEvents
+from fpgart.watch.trace.mmd import TracedMmd
+from fpgart.watch.trace.operations import OperationEvents, SimulatedSteps
+from fpgart.watch.trace.timeline import Timeline
+
+
+class Trace:
+    """Writes what happens to a file, between listen() and close()."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError when the file cannot be written."""
+        self.timeline = Timeline(path)
+        self._blocks = Blocks()
+        self._calls = HostCalls(self.timeline)
+        self._watchers: tuple[object, ...] = (
+            self._calls,
+            BufferEvents(self.timeline),
+            BlockEvents(self.timeline, self._blocks),
+            UsmEvents(self.timeline),
+            OperationEvents(self.timeline),
+            SimulatedSteps(self.timeline),
+        )
+
+    def listen(self) -> None:
+        """Write an event for each notice from now on."""
+        for watcher in self._watchers:
+            NOTICES.listen(watcher)
+
+    def silence(self) -> None:
+        """Write no more events for notices."""
+        for watcher in self._watchers:
+            NOTICES.silence(watcher)
+
+    def close(self) -> None:
+        """End the file."""
+        self.timeline.close()
+
+    def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return an entry point with an event around it."""
+        return self._calls.observe(name, function)
+
+    def around(self, mmd: Mmd, device: int) -> Mmd:
+        """Describe a device's board, and return its Mmd with an event around each call."""
+        self.timeline.introduce(device, mmd.description)
+        return TracedMmd(mmd, device, self.timeline, self._blocks)
+
+    def know(self, block: Block) -> None:
+        """Attribute addresses in a block that was reserved before the trace began."""
+        self._blocks.add(block)

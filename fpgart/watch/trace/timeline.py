@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events on tracks: threads of the host, command queues, resources of the simulated clock."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from contextvars import ContextVar
+from itertools import count
+from time import monotonic_ns
+from typing import Any
+
+from fpgart import config
+from fpgart.board.description import BoardDescription
+from fpgart.watch.trace.file import TraceFile
+
+HOST = 1
+FIRST_DEVICE = 2
+FIRST_CLOCK = 1000
+OPERATIONS = count(1)
+NO_OPERATION = 0, 0
+
+
+class Timeline:
+    """Writes events, and the name of each track before its first event."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError when the file cannot be written."""
+        run = os.environ.get(config.RUN, "")
+        self._file = TraceFile(path, run)
+        self._begin = monotonic_ns()
+        self._threads: set[int] = set()
+        self._queues: set[tuple[int, int]] = set()
+        self._lanes: dict[int, dict[str, int]] = {}
+        self._operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
+        """Number and queue of the device operation that this thread runs, or works for."""
+        self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, {"run": run, "process": os.getpid()}))
+        self._name(HOST, 0, "process_name", "host")
+
+    @property
+    def path(self) -> str:
+        """The file that is written."""
+        return self._file.path
+
+    def close(self) -> None:
+        """Write the last event."""
+        self._file.close(json.dumps(self._event("fpgart", "end", HOST, 0, monotonic_ns(), None, {})))
+
+    def emit(
+        self, category: str, name: str, begin: int, duration: int | None, args: dict[str, Any], queue: int = -1
+    ) -> None:
+        """Write an event of this thread, or (`queue` 0 or above, `args` with a device) of a command queue."""
+        process, track = self._thread() if queue < 0 else self._queue(int(args["device"]), queue)
+        self._write(self._event(category, name, process, track, begin, duration, args))
+
+    def mark(self, category: str, name: str, args: dict[str, Any], queue: int = -1) -> None:
+        """Write an event without a duration, now."""
+        self.emit(category, name, monotonic_ns(), None, args, queue)
+
+    def emit_simulated(
+        self, name: str, device: int, board: BoardDescription, lane: str, begin: int, end: int, args: dict[str, Any]
+    ) -> None:
+        """Write a step of the simulated clock, on the track of a resource of the device (`lane`)."""
+        process = FIRST_CLOCK + device
+        track = self._lane(process, f"device {device}: {board.name}, simulated time", lane)
+        self._write(self._event("time", name, process, track, self._begin + begin, end - begin, args))
+
+    def introduce(self, device: int, board: BoardDescription) -> None:
+        """Name a device's tracks, and describe its board."""
+        self._name(FIRST_DEVICE + device, 0, "process_name", f"device {device}: {board.name}")
+        memories = [
+            {
+                "name": m.name, "begin": hex(m.begin), "size": m.size, "banks": m.banks,
+                "interleaved": m.interleaved, "buffers": m.is_device_private, "bandwidth": m.max_bandwidth,
+                "largest_region": m.largest_region,
+            }
+            for m in board.memories
+        ]  # fmt: skip
+        facts = {"device": device, "board": board.name, "memories": memories}
+        self._write(self._event("fpgart", "board", HOST, 0, self._begin, None, facts))
+
+    # The operation of a thread
+
+    def begin_operation(self, queue: int) -> None:
+        """From now on, what this thread does belongs to a new device operation of a command queue."""
+        self._operation.set((next(OPERATIONS), queue))
+
+    def end_operation(self) -> tuple[int, int]:
+        """The thread has left its operation: return the operation's number and queue."""
+        ended = self._operation.get()
+        self._operation.set(NO_OPERATION)
+        return ended
+
+    def operation(self) -> tuple[int, int]:
+        """Number and queue of the operation that this thread works for; number 0 for none."""
+        return self._operation.get()
+
+    def of_operation(self) -> dict[str, Any]:
+        """The argument that names that operation, in events for which it is optional."""
+        number, _ = self._operation.get()
+        return {"operation": number} if number else {}
+
+    # Lines
+
+    def _event(
+        self, category: str, name: str, process: int, track: int, begin: int, duration: int | None, args: dict[str, Any]
+    ) -> dict[str, Any]:
+        """`begin` and `duration` in nanoseconds; the format has microseconds."""
+        event: dict[str, Any] = {"name": name, "cat": category, "pid": process, "tid": track}
+        event["ts"] = round((begin - self._begin) / 1000, 3)
+        if duration is None:
+            event |= {"ph": "i", "s": "t"}
+        else:
+            event |= {"ph": "X", "dur": round(duration / 1000, 3)}
+        event["args"] = args
+        return event
+
+    def _write(self, event: dict[str, Any]) -> None:
+        if self._file.is_open:
+            self._file.append(json.dumps(event))
+
+    # Tracks
+
+    def _name(self, process: int, track: int, kind: str, name: str) -> None:
+        self._write({"name": kind, "ph": "M", "pid": process, "tid": track, "args": {"name": name}})
+
+    def _thread(self) -> tuple[int, int]:
+        track = threading.get_native_id()
+        if track not in self._threads:
+            self._threads.add(track)
+            self._name(HOST, track, "thread_name", name_of_thread(track))
+        return HOST, track
+
+    def _queue(self, device: int, queue: int) -> tuple[int, int]:
+        process = FIRST_DEVICE + device
+        if (process, queue) not in self._queues:
+            self._queues.add((process, queue))
+            self._name(process, queue, "thread_name", f"queue {queue}" if queue else "auto_queue")
+        return process, queue
+
+    def _lane(self, process: int, title: str, lane: str) -> int:
+        lanes = self._lanes.setdefault(process, {})
+        if not lanes:
+            self._name(process, 0, "process_name", title)
+        if lane not in lanes:
+            lanes[lane] = len(lanes) + 1
+            self._name(process, lanes[lane], "thread_name", lane)
+        return lanes[lane]
+
+
+def name_of_thread(number: int) -> str:
+    """The system's name of a thread. Python's `threading` would keep an object for each of the host's threads."""
+    if number == os.getpid():
+        return "main thread"
+    try:
+        with open(f"/proc/self/task/{number}/comm", errors="replace") as file:
+            return f"{file.read().strip()} {number}"
+    except OSError:
+        return f"thread {number}"

@@ -1,0 +1,162 @@
+"""What operations say that they do with memory (commands/access.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from machine import Machine
+
+from fpgart import opencl as cl
+from fpgart.runtime.commands.access import Accesses, AccessMode, joined, whole
+from fpgart.runtime.commands.access import MemoryAccess as Access
+from fpgart.runtime.commands.boxes import Box
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
+from fpgart.runtime.commands.migration import MigrateToHost, migrate_to_device
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, ReadRect, WriteBuffer, WriteRect
+from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer, by_host
+from fpgart.runtime.memory.usm import allocate_device, allocate_host
+from fpgart.runtime.objects.blocking_free import uses
+
+Boards = Callable[..., Machine]
+SIZE = 4096
+HOST = 1 << 40
+READ, WRITE, MOVE, REACH = AccessMode
+BOX = Box((8, 1, 0), 64, 64 * 4)
+HOST_BOX = Box((0, 0, 0), 16, 32)
+ROWS = ((72, 88), (136, 152))
+ONE = (0, 0, 0, 1, 1, 1, 1, 1, 1)
+
+
+def nothing(*addresses: int) -> None:
+    """A kernel."""
+
+
+def to_host(mode: AccessMode, begin: int = HOST, end: int = HOST + 8) -> Access:
+    return Access(mode, ((begin, end),))
+
+
+def test_a_write_reads_the_hosts_memory_and_a_read_writes_it(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    buffer = machine.buffer(SIZE)
+    written, read = (kind(machine.device, buffer, 16, 8, HOST) for kind in (WriteBuffer, ReadBuffer))
+    assert written.accesses() == (Access(WRITE, ((16, 24),), buffer), to_host(READ))
+    assert read.accesses() == (Access(READ, ((16, 24),), buffer), to_host(WRITE))
+
+
+def test_transfers_of_boxes_touch_their_rows_alone(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    buffer, region = machine.buffer(SIZE), (16, 2, 1)
+    written, read = (kind(machine.device, buffer, BOX, HOST, HOST_BOX, region) for kind in (WriteRect, ReadRect))
+    assert written.accesses() == (Access(WRITE, ROWS, buffer), to_host(READ, end=HOST + 32))
+    assert read.accesses() == (Access(READ, ROWS, buffer), to_host(WRITE, end=HOST + 32))
+
+
+def test_a_copy_reads_one_buffer_and_writes_the_other_piece_by_piece(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    source, target = machine.buffer(SIZE), machine.buffer(SIZE)
+    copy = CopyBuffer(machine.device, source, target, [(0, 32, 8), (8, 64, 8)])
+    assert copy.accesses() == (
+        Access(READ, ((0, 16),), source),
+        Access(WRITE, ((32, 40), (64, 72)), target),
+    )
+
+
+def test_a_fill_touches_no_memory_that_the_host_gave(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    buffer = machine.buffer(SIZE)
+    assert FillBuffer(machine.device, buffer, 8, 16, b"x").accesses() == (Access(WRITE, ((8, 24),), buffer),)
+
+
+@pytest.mark.parametrize(
+    ("flags", "map_modes", "unmap_modes"),
+    [
+        (cl.CL_MAP_READ, (READ, WRITE), ()),
+        (cl.CL_MAP_WRITE, (READ, WRITE), (WRITE, READ)),
+        (cl.CL_MAP_WRITE_INVALIDATE_REGION, (), (WRITE, READ)),
+    ],
+)
+def test_mappings_touch_what_they_move(
+    boards: Boards, flags: int, map_modes: tuple[AccessMode, ...], unmap_modes: tuple[AccessMode, ...]
+) -> None:
+    machine = boards("a10_ref")
+    buffer = machine.buffer(SIZE)
+    mapped, unmapped = (kind(machine.device, buffer, HOST, (8, 16, flags)) for kind in (MapBuffer, UnmapBuffer))
+
+    def both(modes: tuple[AccessMode, ...]) -> Accesses:
+        sides = Access(READ, ((8, 24),), buffer), Access(READ, ((HOST, HOST + 16),), mapped=True)
+        return tuple(
+            Access(mode, side.ranges, side.buffer, mapped=side.mapped) for mode, side in zip(modes, sides, strict=False)
+        )
+
+    assert mapped.accesses() == both(map_modes)
+    assert unmapped.accesses() == both(unmap_modes)
+    assert not any(access.is_given for access in (*mapped.accesses(), *unmapped.accesses()))
+
+
+def test_migrations_change_no_contents(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    buffers = [machine.buffer(SIZE), machine.buffer(SIZE)]
+    expected = tuple(whole(MOVE, buffer) for buffer in buffers)
+    assert migrate_to_device(machine.device, buffers, keep=True).accesses() == expected
+    assert MigrateToHost(machine.device, buffers, keep=True).accesses() == expected
+
+
+def test_a_launch_reads_and_writes_its_arguments_where_they_have_to_be(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    buffer, allocation = machine.buffer(SIZE), allocate_device(machine.context, machine.device, SIZE)
+    kernel = machine.kernel(nothing, "", "", "")
+    kernel.set_buffer(0, buffer)
+    kernel.set_pointer(1, allocation.pointer + 8)
+    kernel.set_pointer(2, HOST)
+    launch = new_launch(kernel, machine.device, 1, ONE, True)
+    (block,) = launch.places
+    of_buffer, of_allocation, elsewhere = launch.accesses()
+    assert of_buffer == Access(READ | WRITE, ((0, SIZE),), buffer, None, 0, block)
+    assert of_buffer.in_process() == (block.pointer, block.pointer + SIZE)
+    assert of_allocation == Access(READ | WRITE, ((0, SIZE),), None, allocation, 1, allocation.block)
+    assert of_allocation.in_process() == (allocation.address, allocation.address + SIZE)
+    assert elsewhere == Access(READ | WRITE, ((HOST, HOST + 1),), argument=2)
+    launch.abandon()
+
+
+def test_a_launch_reaches_the_allocations_that_it_was_told_of(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    allocation = allocate_device(machine.context, machine.device, SIZE)
+    kernel = machine.kernel(nothing)
+    kernel.usm_pointers = [allocation.pointer]
+    launch = new_launch(kernel, machine.device, 1, ONE, True)
+    assert launch.accesses() == (Access(REACH, ((0, SIZE),), None, allocation, -1, allocation.block),)
+    assert uses(launch, allocation)
+    launch.abandon()
+
+
+def test_usm_commands_touch_allocations_from_where_the_pointer_is(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    context, device = machine.context, machine.device
+    allocation = allocate_device(context, device, SIZE)
+    inside, outside = UsmPointer(context, allocation.pointer + 8, 8), UsmPointer(context, HOST, 8)
+    written = Access(WRITE, ((8, 16),), None, allocation, -1, allocation.block)
+    copy = UsmCopy(device, inside, outside, 8)
+    assert copy.accesses() == (written, to_host(READ))
+    assert UsmFill(device, inside, b"x", 8).accesses() == (written,)
+    assert uses(copy, allocation)
+    assert not uses(copy, allocate_device(context, device, SIZE))
+
+
+def test_what_the_host_does_for_a_usm_command_touches_the_same_as_the_board_would(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    context, device = machine.context, machine.device
+    allocation = allocate_host(context, SIZE, 0)
+    pointer = UsmPointer(context, allocation.pointer, 8)
+    copy = UsmCopy(device, pointer, UsmPointer(context, HOST, 8), 8)
+    work = by_host(copy)
+    assert isinstance(work, HostWork)
+    assert work.accesses() == copy.accesses()
+    assert uses(work, allocation)
+
+
+def test_ranges_that_touch_are_one() -> None:
+    assert list(joined([(8, 16), (0, 4), (4, 8), (20, 24), (10, 12)])) == [(0, 16), (20, 24)]
