@@ -23,7 +23,8 @@ from fpgart._native import ffi, lib
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import say
 from fpgart.engine.interface import BYTES, Access, Fault, Misuse, pack_arguments
-from fpgart.engine.opencl_engine import Kernel, Program
+from fpgart.engine.opencl_engine.kernel import Kernel
+from fpgart.engine.opencl_engine.program import Program
 from fpgart.engine.own_buffers import BACKGROUND, Buffers, Launch, OwnBuffersEngine, OwnBuffersKernel, Region
 from fpgart.errors import OutOfResources
 
@@ -249,7 +250,7 @@ class OwnKernels:
 
     def _fill(self, handle: int) -> None:
         """Mapped for reading as well as writing, the buffer stays one that nobody has written to Oclgrind."""
-        driver, queue, size = self._driver, self._engine.queue(), len(BACKGROUND)
+        driver, queue, size = self._driver, self._engine.queues.of_thread(), len(BACKGROUND)
         flags = cl.CL_MAP_READ | cl.CL_MAP_WRITE
         pointer = driver.create("clEnqueueMapBuffer", queue, handle, 1, flags, 0, size, 0, ffi.NULL, ffi.NULL)
         lib.copy_bytes(pointer, int(ffi.cast("uintptr_t", ffi.from_buffer(BACKGROUND))), size)
@@ -261,7 +262,7 @@ class OwnKernels:
         self._where.run(pack_arguments([_value(handle), _value(self._answer)]), 1, ONE, True)
         answer = ffi.new("uintptr_t *")
         place = int(ffi.cast("uintptr_t", answer))
-        queue = self._engine.queue()
+        queue = self._engine.queues.of_thread()
         self._driver.call("clEnqueueReadBuffer", queue, self._answer, 1, 0, 8, place, 0, ffi.NULL, ffi.NULL)
         return int(answer[0])
 

@@ -23,7 +23,9 @@ from fpgart.engine.contents import Contents, Range, holes
 from fpgart.engine.driver import keeping_signal_handlers
 from fpgart.engine.interface import BYTES, NOWHERE, NULL, POINTER, Misuse, Reach, pack_arguments
 from fpgart.engine.opencl_c import size_of_type
-from fpgart.engine.opencl_engine import Kernel, OpenCLEngine, Program
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.engine.opencl_engine.kernel import Kernel
+from fpgart.engine.opencl_engine.program import Program
 from fpgart.errors import OutOfResources
 from fpgart.notices import NOTICES
 
@@ -313,7 +315,7 @@ class Buffers:
         return handle
 
     def _transfer(self, name: str, handle: int, size: int, address: int) -> None:
-        self.driver.call(name, self.engine.queue(), handle, 1, 0, size, address, 0, ffi.NULL, ffi.NULL)
+        self.driver.call(name, self.engine.queues.of_thread(), handle, 1, 0, size, address, 0, ffi.NULL, ffi.NULL)
 
     def at(self, address: int) -> int:
         """The buffer, or the part of one, that stands for a pointer of this process."""
