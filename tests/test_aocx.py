@@ -335,7 +335,7 @@ def test_a_binary_that_interleaves_otherwise_has_the_buffers_saved_and_written_b
     programs = [Program.from_binary(machine.context, machine.devices, c.encode()) for c in (plain, separate)]
     calls = []
     for program in (programs[0], programs[1], programs[1], programs[0]):
-        program_device(machine.device, program)
+        program_device(machine.context, machine.device, program)
         calls.append(dict(machine.calls()))
     assert calls == [
         {"write": (1, 5000)},
