@@ -189,7 +189,15 @@ def build_native(into: Path, work: Path) -> Path:
         "engine/signals.c",
         "engine/stacks.c",
     )
-    inner = ("check/code.c", "check/fault_table.c", "check/fault_words.c", "engine/io_file.c")  # which C alone calls
+    inner = (  # which C alone calls
+        "check/code.c",
+        "check/fault_table.c",
+        "check/fault_words.c",
+        "engine/fifo.c",
+        "engine/io_file.c",
+        "engine/network.c",
+        "engine/waiting.c",
+    )
     interfaces = [ROOT / "fpgart" / part for part in parts]
     sources = [*interfaces, *(ROOT / "fpgart" / part for part in inner)]
     ffi = FFI()

@@ -39,7 +39,7 @@ VADD = s.Autodiscovery(
     "simk10",
     (s.Memory("DDR", (s.Interface(0, 1 << 31), s.Interface(1 << 31, 1 << 32)), config_address=24),),
     (
-        s.Kernel(
+        s.DescribedKernel(
             "vadd",
             (
                 *(
@@ -113,7 +113,7 @@ def arguments(draw: st.DrawFn) -> s.Argument:
 @st.composite
 def systems(draw: st.DrawFn) -> s.Autodiscovery:
     kernel = st.builds(
-        s.Kernel, names, st.lists(arguments(), max_size=3).map(tuple), small, small, small, small, small,
+        s.DescribedKernel, names, st.lists(arguments(), max_size=3).map(tuple), small, small, small, small, small,
         st.just(True), flags, small, small,
         st.lists(st.builds(s.PrintfFormat, small, st.text(st.characters(max_codepoint=126), min_size=1, max_size=9)),
                  max_size=2).map(tuple),
@@ -335,7 +335,7 @@ def test_a_binary_that_interleaves_otherwise_has_the_buffers_saved_and_written_b
     programs = [Program.from_binary(machine.context, machine.devices, c.encode()) for c in (plain, separate)]
     calls = []
     for program in (programs[0], programs[1], programs[1], programs[0]):
-        program_device(machine.device, program)
+        program_device(machine.context, machine.device, program)
         calls.append(dict(machine.calls()))
     assert calls == [
         {"write": (1, 5000)},
@@ -382,7 +382,7 @@ def test_binaries_with_other_kernels_are_no_program(engine: Engine) -> None:
         Program.from_binaries(machine.context, list(zip(machine.devices, parts, strict=True)))
 
 
-def kernels_of(source: str, engine: Engine) -> tuple[s.Kernel, ...]:
+def kernels_of(source: str, engine: Engine) -> tuple[s.DescribedKernel, ...]:
     made = compile_source(source, describe("usm_s10"), Options(), engine)
     return parse(made.text(sections.AUTODISCOVERY)).kernels
 

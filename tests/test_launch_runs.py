@@ -15,7 +15,7 @@ from machine import Machine, PythonBatch
 
 from fpgart import opencl as cl
 from fpgart.engine.interface import POINTER, pack_arguments
-from fpgart.engine.opencl_engine import SUBMISSION
+from fpgart.engine.opencl_engine.kernel import SUBMISSION
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch_run import RUN_NS, LaunchRun, Use, are_in_their_places, longest

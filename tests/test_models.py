@@ -53,7 +53,7 @@ def hardware(tmp_path: Path) -> Path:
     board = describe("a10_ref")
     value = s.Argument(s.AddressSpace.NONE, s.Category.VALUE, 4, 4, name="n", type_name="int")
     hidden = s.Argument(s.AddressSpace.NONE, s.Category.MEMORY, 8, 8, name="printf_buffer")
-    kernel = s.Kernel("vadd", (pointer("a"), pointer("b"), pointer("c"), value, hidden))
+    kernel = s.DescribedKernel("vadd", (pointer("a"), pointer("b"), pointer("c"), value, hidden))
     system = s.Autodiscovery("b" * 40, "a10_ref", memories_of(board), (kernel,))
     file = tmp_path / "hw.aocx"
     made = {

@@ -1,4 +1,4 @@
-"""Planning of MPAX regions (board/keystone/mpax.py): the document's statements, and brute force on small instances."""
+"""Planning of MPAX regions (board/keystone/mpax/): the document's statements, and brute force on small instances."""
 
 from __future__ import annotations
 

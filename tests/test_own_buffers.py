@@ -12,7 +12,7 @@ from fpgart import opencl as cl
 from fpgart.engine.contents import Contents, Ranges, holes
 from fpgart.engine.interface import NOWHERE, Fault, Reach
 from fpgart.engine.oclgrind import distinct, messages
-from fpgart.engine.own_buffers import Region, background, changes, copy_back, look_at, regions_of, untouched
+from fpgart.engine.own_buffers import ReachedMemory, background, changes, copy_back, look_at, reached_by, untouched
 
 SIZE = 64
 SPAN = st.tuples(st.integers(0, SIZE), st.integers(0, SIZE)).map(sorted)
@@ -102,17 +102,17 @@ def test_a_margin_is_left_beside_what_was_written_only() -> None:
 
 def test_reaches_that_overlap_become_one_region() -> None:
     reaches = (Reach(200, 50), NOWHERE, Reach(100, 50, READ_ONLY), Reach(120, 100, READ_ONLY), Reach(300, 8))
-    found = [(r.address, r.size, sorted(r.arguments)) for r in regions_of(reaches)]
+    found = [(r.address, r.size, sorted(r.arguments)) for r in reached_by(reaches)]
     assert found == [(100, 150, [0, 2, 3]), (300, 8, [4])]
 
 
 def test_reaches_side_by_side_stay_apart() -> None:
-    assert [r.size for r in regions_of((Reach(100, 50), Reach(150, 50)))] == [50, 50]
+    assert [r.size for r in reached_by((Reach(100, 50), Reach(150, 50)))] == [50, 50]
 
 
 def test_a_region_has_the_flags_that_its_reaches_share() -> None:
-    assert [r.flags for r in regions_of((Reach(0x100, 8, READ_ONLY), Reach(0x100, 8, READ_ONLY)))] == [READ_ONLY]
-    assert [r.flags for r in regions_of((Reach(0x100, 8, READ_ONLY), Reach(0x100, 8)))] == [cl.CL_MEM_READ_WRITE]
+    assert [r.flags for r in reached_by((Reach(0x100, 8, READ_ONLY), Reach(0x100, 8, READ_ONLY)))] == [READ_ONLY]
+    assert [r.flags for r in reached_by((Reach(0x100, 8, READ_ONLY), Reach(0x100, 8)))] == [cl.CL_MEM_READ_WRITE]
 
 
 class Memory:
@@ -121,7 +121,7 @@ class Memory:
     def __init__(self, data: bytes) -> None:
         self.bytes = ctypes.create_string_buffer(data, len(data))
         self.address = ctypes.addressof(self.bytes)
-        self.region = Region(self.address, len(data), cl.CL_MEM_READ_WRITE)
+        self.region = ReachedMemory(self.address, len(data), cl.CL_MEM_READ_WRITE)
 
     def kernel_writes(self, offset: int, data: bytes) -> None:
         after = bytearray(self.region.after or self.region.before)

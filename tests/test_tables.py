@@ -8,7 +8,7 @@ import io
 from rich.console import Console
 
 from fpgart.cli.tables import MOST_ROWS, show
-from fpgart.watch.report import Advice, BufferLife, Copy, Finding, Kernel, Place, Report, Traffic
+from fpgart.watch.report import Advice, BufferLife, Copy, Finding, HeldBlock, KernelRuns, Report, Traffic
 
 
 def shown(report: Report) -> str:
@@ -20,9 +20,9 @@ def shown(report: Report) -> str:
 def test_each_kind_of_fact_has_its_table() -> None:
     report = Report(boards={0: "a10_ref"}, whole=True, microseconds=1500.0)
     report.traffic[0, "aocl_mmd_write"] = Traffic(2, 2048, 10.0)
-    report.kernels[0, "add"] = Kernel(3, 2500.0)
+    report.kernels[0, "add"] = KernelRuns(3, 2500.0)
     report.buffers[1] = BufferLife(
-        1, 1024, 0.0, 900.0, places=[Place("device 0, DDR", 0.0)], copies=1, copied_bytes=1024
+        1, 1024, 0.0, 900.0, places=[HeldBlock("device 0, DDR", 0.0)], copies=1, copied_bytes=1024
     )
     report.copies.append(Copy(1.0, "WRITE_BUFFER", 1, 1024, "the host's command"))
     text = shown(report)
@@ -46,5 +46,5 @@ def test_long_tables_are_cut_with_a_count() -> None:
 
 
 def test_names_are_no_markup() -> None:
-    report = Report(kernels={(0, "k[red]"): Kernel(1, 1.0)})
+    report = Report(kernels={(0, "k[red]"): KernelRuns(1, 1.0)})
     assert "k[red]" in shown(report)

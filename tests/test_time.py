@@ -332,7 +332,7 @@ def test_mapping_in_place_moves_nothing(boards: Boards) -> None:
 
 def test_a_container_without_source_tells_its_vector_lanes(boards: Boards) -> None:
     machine = boards("a10_ref", modelled=True)
-    kernel = system.Kernel("vadd", vector_lanes=4)
+    kernel = system.DescribedKernel("vadd", vector_lanes=4)
     text = written(system.Autodiscovery("b" * 40, "a10_ref", memories_of(machine.device.board), (kernel,)))
     made = {
         container.BOARD: b"a10_ref",

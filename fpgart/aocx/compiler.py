@@ -24,9 +24,9 @@ from fpgart.aocx.system import (
     Argument,
     Autodiscovery,
     Category,
+    DescribedKernel,
     HostPipe,
     Interface,
-    Kernel,
     Memory,
     TypeQualifier,
 )
@@ -197,13 +197,13 @@ def sizes_of_structures(
 
 def describe_kernels(
     interfaces: dict[str, KernelInterface], built: BuiltProgram, source: str, options: str, sizes: dict[str, int]
-) -> tuple[Kernel, ...]:
+) -> tuple[DescribedKernel, ...]:
     """The kernels of a built program as autodiscovery tells them, each with registers of its own.
 
     `sizes`: those of structures, by the types' names.
     """
     attributes = kernel_attributes(source, options)
-    kernels: list[Kernel] = []
+    kernels: list[DescribedKernel] = []
     address = 0
     for name, interface in sorted(interfaces.items()):
         kernels.append(_kernel(address, interface, built.kernel(name), attributes.get(name, {}), sizes))
@@ -217,10 +217,10 @@ def _kernel(
     engine_kernel: EngineKernel,
     attributes: dict[str, tuple[int, ...]],
     sizes: dict[str, int],
-) -> Kernel:
+) -> DescribedKernel:
     single = attributes.get("max_global_work_dim", (3,))[0] == 0
     arguments = tuple(_argument(i, argument, engine_kernel, sizes) for i, argument in enumerate(interface.arguments))
-    return Kernel(
+    return DescribedKernel(
         interface.name,
         arguments,
         csr_address=csr_address,
@@ -228,7 +228,7 @@ def _kernel(
         work_group_invariant=single,
         vector_lanes=attributes.get("num_simd_work_items", (1,))[0],
         required_work_group_size=interface.required_work_group_size,
-        max_work_group_sizes=attributes.get("max_work_group_size", Kernel("").max_work_group_sizes),
+        max_work_group_sizes=attributes.get("max_work_group_size", DescribedKernel("").max_work_group_sizes),
         max_global_work_dim=attributes.get("max_global_work_dim", (3,))[0],
         uses_global_work_offset=bool(attributes.get("uses_global_work_offset", (1,))[0]),
     )

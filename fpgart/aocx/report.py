@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
-from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, Kernel
+from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, DescribedKernel
 
 HIDDEN = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 LINE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"([^"]*)")?')
@@ -32,7 +32,7 @@ text-align:left;vertical-align:top}code{font:13px ui-monospace,monospace}h1{font
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLine:
     """A line of a source file."""
 
     file: str
@@ -46,7 +46,7 @@ class Place:
 class Channel:
     """A channel or an array of them; `depth` as it is written, "" where nothing is."""
 
-    place: Place
+    place: SourceLine
     declaration: str
     depth: str
 
@@ -55,7 +55,7 @@ class Channel:
 class Loop:
     """A loop of a kernel or function: `nesting` is 1 for the outermost ones, `pragmas` are those right before it."""
 
-    place: Place
+    place: SourceLine
     function: str
     nesting: int
     head: str
@@ -66,7 +66,7 @@ class Loop:
 class LocalMemory:
     """A variable in local memory, as it is declared."""
 
-    place: Place
+    place: SourceLine
     function: str
     declaration: str
 
@@ -82,7 +82,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    place: Place
+    place: SourceLine
     text: str
 
 
@@ -114,7 +114,7 @@ def _placed(source: str) -> Iterator[_Line]:
         if found:
             number, file = int(found[1]), found[2] if found[2] is not None else file
             continue
-        yield _Line(Place(file, number), text)
+        yield _Line(SourceLine(file, number), text)
         number += 1
 
 
@@ -242,7 +242,7 @@ def as_page(source: str, options: str, system: Autodiscovery, name: str) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _kernel(kernel: Kernel) -> str:
+def _kernel(kernel: DescribedKernel) -> str:
     rows = [
         (index, argument.name, argument.type_name, _space(argument), f"{argument.size} bytes")
         for index, argument in enumerate(kernel.arguments)

@@ -210,7 +210,7 @@ class StreamingControl:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class DescribedKernel:
     """A kernel that a host can launch; (0, 0, 0) is no required work-group size."""
 
     name: str
@@ -241,7 +241,7 @@ class Autodiscovery:
     random_hash: str
     board: str
     memories: tuple[Memory, ...] = ()
-    kernels: tuple[Kernel, ...] = ()
+    kernels: tuple[DescribedKernel, ...] = ()
     big_endian: bool = False
     host_pipes: tuple[HostPipe, ...] = ()
     has_argument_info: bool = True

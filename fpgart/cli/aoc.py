@@ -20,7 +20,7 @@ from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.report import as_page
 from fpgart.aocx.steps import EARLY, OBJECT, Step, early, joined, object_of, text_of, unit_of
-from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, Kernel
+from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, DescribedKernel
 from fpgart.aocx.units import (
     Text,
     Unit,
@@ -307,7 +307,7 @@ def _system(system: Autodiscovery) -> list[str]:
     return lines
 
 
-def _kernel(kernel: Kernel) -> list[str]:
+def _kernel(kernel: DescribedKernel) -> list[str]:
     facts = []
     if any(kernel.required_work_group_size):
         facts.append(f"work-groups of {' x '.join(map(str, kernel.required_work_group_size))}")

@@ -15,7 +15,7 @@ from fpgart.engine.cache import cache_folder
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import DriverError, say
 from fpgart.engine.interface import Engine, NoEngine
-from fpgart.engine.opencl_engine import OpenCLEngine
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.errors import CLError
 
 OCLGRIND = "liboclgrind-rt-icd.so"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels that run at the same time share: channels, pipes, program-scope variables (engine/channels.c).
+"""Channels, pipes and program-scope variables that concurrent kernels share (engine/network.c, channels.c).
 
 A `Network` belongs to one program on one board, from when the board is programmed with it until the next time.
 """

@@ -23,8 +23,9 @@ from fpgart._native import ffi, lib
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import say
 from fpgart.engine.interface import BYTES, Access, Fault, Misuse, pack_arguments
-from fpgart.engine.opencl_engine import Kernel, Program
-from fpgart.engine.own_buffers import BACKGROUND, Buffers, Launch, OwnBuffersEngine, OwnBuffersKernel, Region
+from fpgart.engine.opencl_engine.kernel import DriverKernel
+from fpgart.engine.opencl_engine.program import DriverProgram
+from fpgart.engine.own_buffers import BACKGROUND, Buffers, Launch, OwnBuffersEngine, OwnBuffersKernel, ReachedMemory
 from fpgart.errors import OutOfResources
 
 MOST_MESSAGES = 1_000_000
@@ -192,7 +193,7 @@ class Oclgrind(OwnBuffersEngine):
             super().__init__(name, path, contents)
         self.own = OwnKernels(self)  # before anybody has written anything
 
-    def make_kernel(self, program: Program, name: str) -> Kernel:
+    def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
         return CheckedKernel(program, name, self)
 
     def messages(self) -> list[Message]:
@@ -234,12 +235,12 @@ class OwnKernels:
     def __init__(self, engine: Oclgrind) -> None:
         program = engine.from_source(OWN_KERNELS)
         program.build("-cl-opt-disable")
-        assert isinstance(program, Program)
+        assert isinstance(program, DriverProgram)
         self._driver = engine.driver
         self._engine = engine
         self._program = program
-        self._where = Kernel(program, "fpgart_where")
-        self._poison = Kernel(program, "fpgart_poison")
+        self._where = DriverKernel(program, "fpgart_where")
+        self._poison = DriverKernel(program, "fpgart_poison")
         self._answer = self._buffer(8)
         self._nothing = self._buffer(len(BACKGROUND))
         self._fill(self._nothing)
@@ -249,7 +250,7 @@ class OwnKernels:
 
     def _fill(self, handle: int) -> None:
         """Mapped for reading as well as writing, the buffer stays one that nobody has written to Oclgrind."""
-        driver, queue, size = self._driver, self._engine.queue(), len(BACKGROUND)
+        driver, queue, size = self._driver, self._engine.queues.of_thread(), len(BACKGROUND)
         flags = cl.CL_MAP_READ | cl.CL_MAP_WRITE
         pointer = driver.create("clEnqueueMapBuffer", queue, handle, 1, flags, 0, size, 0, ffi.NULL, ffi.NULL)
         lib.copy_bytes(pointer, int(ffi.cast("uintptr_t", ffi.from_buffer(BACKGROUND))), size)
@@ -261,7 +262,7 @@ class OwnKernels:
         self._where.run(pack_arguments([_value(handle), _value(self._answer)]), 1, ONE, True)
         answer = ffi.new("uintptr_t *")
         place = int(ffi.cast("uintptr_t", answer))
-        queue = self._engine.queue()
+        queue = self._engine.queues.of_thread()
         self._driver.call("clEnqueueReadBuffer", queue, self._answer, 1, 0, 8, place, 0, ffi.NULL, ffi.NULL)
         return int(answer[0])
 
@@ -287,7 +288,7 @@ class Outcome:
 class CheckedKernel(OwnBuffersKernel):
     """A kernel that Oclgrind interprets."""
 
-    def __init__(self, program: Program, name: str, engine: Oclgrind) -> None:
+    def __init__(self, program: DriverProgram, name: str, engine: Oclgrind) -> None:
         super().__init__(program, name, engine)
         self.oclgrind = engine
         self.may_print = "printf" in program.source or not program.source
@@ -310,7 +311,7 @@ class CheckedKernel(OwnBuffersKernel):
             outcome.bases = [self.oclgrind.own.locate(handle) for handle in buffers.handles]
         return outcome
 
-    def _unwritten_sources(self, launch: Launch, found: list[Message]) -> dict[int, list[Region]]:
+    def _unwritten_sources(self, launch: Launch, found: list[Message]) -> dict[int, list[ReachedMemory]]:
         """By line of the source, the regions that values nobody wrote came from; none: from the kernel itself."""
         lines = {a.line for m in found if m.fault is Fault.UNWRITTEN for a in m.accesses}
         suspects = [region for region in launch.regions if region.unwritten]
@@ -318,7 +319,7 @@ class CheckedKernel(OwnBuffersKernel):
             return {}
         if self.may_print:
             return dict.fromkeys(lines, suspects)
-        sources: dict[int, list[Region]] = {line: [] for line in lines}
+        sources: dict[int, list[ReachedMemory]] = {line: [] for line in lines}
         for region in suspects:
             with launch.buffers([region]) as buffers:
                 launch.run(buffers)
@@ -327,14 +328,16 @@ class CheckedKernel(OwnBuffersKernel):
                 sources[line].append(region)
         return self._without_own(launch, sources)
 
-    def _without_own(self, launch: Launch, sources: dict[int, list[Region]]) -> dict[int, list[Region]]:
+    def _without_own(self, launch: Launch, sources: dict[int, list[ReachedMemory]]) -> dict[int, list[ReachedMemory]]:
         """What is told even if all contents count as written comes from the kernel's own variables."""
         with launch.buffers([]) as buffers:
             launch.run(buffers)
         own = {a.line for m in self.oclgrind.messages() if m.fault is Fault.UNWRITTEN for a in m.accesses}
         return {line: [] if line in own else regions for line, regions in sources.items()}
 
-    def _misuse(self, launch: Launch, outcome: Outcome, message: Message, sources: dict[int, list[Region]]) -> Misuse:
+    def _misuse(
+        self, launch: Launch, outcome: Outcome, message: Message, sources: dict[int, list[ReachedMemory]]
+    ) -> Misuse:
         made = Misuse(
             message.fault,
             self.interface.name,

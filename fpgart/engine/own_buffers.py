@@ -23,7 +23,9 @@ from fpgart.engine.contents import Contents, Range, holes
 from fpgart.engine.driver import keeping_signal_handlers
 from fpgart.engine.interface import BYTES, NOWHERE, NULL, POINTER, Misuse, Reach, pack_arguments
 from fpgart.engine.opencl_c import size_of_type
-from fpgart.engine.opencl_engine import Kernel, OpenCLEngine, Program
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.engine.opencl_engine.kernel import DriverKernel
+from fpgart.engine.opencl_engine.program import DriverProgram
 from fpgart.errors import OutOfResources
 from fpgart.notices import NOTICES
 
@@ -94,7 +96,7 @@ def _joined(ranges: list[Range]) -> list[Range]:
 
 
 @dataclass(slots=True)
-class Region:
+class ReachedMemory:
     """Memory that a launch reaches through the arguments `arguments`.
 
     `unwritten`: offsets of what nobody had written when the launch began. `margin`: bytes next to what a
@@ -111,15 +113,15 @@ class Region:
     after: bytes = b""
 
 
-def regions_of(reaches: tuple[Reach, ...]) -> list[Region]:
+def reached_by(reaches: tuple[Reach, ...]) -> list[ReachedMemory]:
     """The reaches of the arguments, those that overlap as one."""
-    found: list[Region] = []
+    found: list[ReachedMemory] = []
     for index, reach in sorted(enumerate(reaches), key=lambda pair: (pair[1].address, -pair[1].size)):
         if not reach.size:
             continue
         last = found[-1] if found else None
         if last is None or reach.address >= last.address + last.size:
-            found.append(last := Region(reach.address, reach.size, reach.flags))
+            found.append(last := ReachedMemory(reach.address, reach.size, reach.flags))
         elif last.flags != reach.flags:
             last.flags = cl.CL_MEM_READ_WRITE
         last.size = max(last.size, reach.end - last.address)
@@ -149,23 +151,23 @@ class OwnBuffersEngine(OpenCLEngine):
         with self._running, keeping_signal_handlers(self.path):
             yield
 
-    def let_go(self, program: Program) -> None:
+    def let_go(self, program: DriverProgram) -> None:
         with self._running:
             super().let_go(program)
 
-    def make_kernel(self, program: Program, name: str) -> Kernel:
+    def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
         return OwnBuffersKernel(program, name, self)
 
     def poison(self, handle: int, begin: int, end: int) -> None:
         """Nobody has written these bytes of a buffer: for engines that watch who reads them."""
 
 
-class OwnBuffersKernel(Kernel):
+class OwnBuffersKernel(DriverKernel):
     """A kernel of an `OwnBuffersEngine`. One runs at a time."""
 
     wants_reaches = True
 
-    def __init__(self, program: Program, name: str, engine: OwnBuffersEngine) -> None:
+    def __init__(self, program: DriverProgram, name: str, engine: OwnBuffersEngine) -> None:
         super().__init__(program, name)
         self.new_batch = None
         self.owner = engine
@@ -180,7 +182,7 @@ class OwnBuffersKernel(Kernel):
         network: Network | None = None,
     ) -> None:
         with self.owner.at_work():
-            regions = regions_of(reaches)
+            regions = reached_by(reaches)
             for region in regions:
                 region.margin = self._margin(region)
                 look_at(region, self.owner.contents)
@@ -191,7 +193,7 @@ class OwnBuffersKernel(Kernel):
             for listener in NOTICES.kernel_misused:
                 listener(misuse)
 
-    def _margin(self, region: Region) -> int:
+    def _margin(self, region: ReachedMemory) -> int:
         names = [self.interface.arguments[index].type_name.rstrip("*") for index in region.arguments]
         return 0 if all(size_of_type(name.rstrip("0123456789")) >= WORD for name in names) else WORD
 
@@ -203,7 +205,7 @@ class OwnBuffersKernel(Kernel):
         return []
 
 
-def look_at(region: Region, contents: Contents) -> None:
+def look_at(region: ReachedMemory, contents: Contents) -> None:
     """Take down what is in a region, with the filling where nobody has written."""
     unwritten = contents.unwritten(region.address, region.size)
     region.unwritten = [(begin - region.address, end - region.address) for begin, end in unwritten]
@@ -213,7 +215,7 @@ def look_at(region: Region, contents: Contents) -> None:
     region.before = bytes(data)
 
 
-def copy_back(region: Region, contents: Contents) -> None:
+def copy_back(region: ReachedMemory, contents: Contents) -> None:
     """Put into a region what the kernel changed there, but for what the host has written meanwhile."""
     for begin, end in holes(region.unwritten, 0, region.size):
         for start, stop in changes(region.before[begin:end], region.after[begin:end]):
@@ -228,7 +230,7 @@ def copy_back(region: Region, contents: Contents) -> None:
                     contents.wrote(region.address + first, last - first)
 
 
-def _put(region: Region, begin: int, end: int) -> None:
+def _put(region: ReachedMemory, begin: int, end: int) -> None:
     lib.copy_bytes(region.address + begin, _address(region.after) + begin, end - begin)
 
 
@@ -246,9 +248,9 @@ class Launch:
     sizes: bytes
     has_local: bool
     reaches: tuple[Reach, ...]
-    regions: list[Region]
+    regions: list[ReachedMemory]
 
-    def buffers(self, poisoned: list[Region] | None = None) -> Buffers:
+    def buffers(self, poisoned: list[ReachedMemory] | None = None) -> Buffers:
         """The engine's buffers, filled; all that nobody has written stays so in `poisoned` only (None: everywhere)."""
         return Buffers(self.kernel.owner, self.regions, self.regions if poisoned is None else poisoned)
 
@@ -275,7 +277,7 @@ class Launch:
 class Buffers:
     """The engine's buffers of a launch, released when it is over."""
 
-    def __init__(self, engine: OwnBuffersEngine, regions: list[Region], poisoned: list[Region]) -> None:
+    def __init__(self, engine: OwnBuffersEngine, regions: list[ReachedMemory], poisoned: list[ReachedMemory]) -> None:
         self.engine = engine
         self.driver = engine.driver
         self.regions = regions
@@ -296,7 +298,7 @@ class Buffers:
         self._stack.callback(self.driver.function("clReleaseMemObject"), handle)
         return handle
 
-    def _made(self, region: Region) -> int:
+    def _made(self, region: ReachedMemory) -> int:
         flags = region.flags or cl.CL_MEM_READ_WRITE
         if region.size > self.engine.largest:
             raise OutOfResources(
@@ -313,7 +315,7 @@ class Buffers:
         return handle
 
     def _transfer(self, name: str, handle: int, size: int, address: int) -> None:
-        self.driver.call(name, self.engine.queue(), handle, 1, 0, size, address, 0, ffi.NULL, ffi.NULL)
+        self.driver.call(name, self.engine.queues.of_thread(), handle, 1, 0, size, address, 0, ffi.NULL, ffi.NULL)
 
     def at(self, address: int) -> int:
         """The buffer, or the part of one, that stands for a pointer of this process."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 
 from fpgart import log
-from fpgart.aocx.system import Kernel
+from fpgart.aocx.system import DescribedKernel
 from fpgart.board import csr
 from fpgart.board.invocation import FIXED
 from fpgart.mmd.errors import MmdError
@@ -28,7 +28,11 @@ class KernelRegisters:
     """
 
     def __init__(
-        self, kernel: Kernel, run: Callable[[Kernel, bytes], None], interrupt: Callable[[], None], under_way: UnderWay
+        self,
+        kernel: DescribedKernel,
+        run: Callable[[DescribedKernel, bytes], None],
+        interrupt: Callable[[], None],
+        under_way: UnderWay,
     ) -> None:
         self.kernel = kernel
         self._run = run
@@ -116,7 +120,7 @@ class KernelInterface:
         self._segment = 0
         self._kernels: list[KernelRegisters] = []
 
-    def load(self, kernels: Sequence[Kernel], run: Callable[[Kernel, bytes], None]) -> None:
+    def load(self, kernels: Sequence[DescribedKernel], run: Callable[[DescribedKernel, bytes], None]) -> None:
         """The board has been programmed: registers are those of these kernels."""
         with self._lock:
             self._kernels = [KernelRegisters(kernel, run, self._interrupt, self._under_way) for kernel in kernels]

@@ -8,7 +8,7 @@ from struct import Struct
 
 from fpgart.aocx.binary import SIGNATURE, ProgramBinary
 from fpgart.aocx.compiler import SOURCE_ENGINE, describe_kernels, sizes_of_structures
-from fpgart.aocx.system import AddressSpace, Argument, Kernel, TypeQualifier
+from fpgart.aocx.system import AddressSpace, Argument, DescribedKernel, TypeQualifier
 from fpgart.board.description import BoardDescription
 from fpgart.board.invocation import FIXED, GLOBAL_POINTER, LOCAL_POINTER
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, BuildFailed, BuiltProgram, Engine, pack_arguments
@@ -28,7 +28,7 @@ class LoadedProgram:
 
     def __init__(
         self,
-        kernels: tuple[Kernel, ...],
+        kernels: tuple[DescribedKernel, ...],
         built: BuiltProgram,
         place: Callable[[int], int],
         engine_grew: Callable[[], None],
@@ -73,7 +73,7 @@ class LoadedProgram:
         except CLError as error:
             raise MmdError(f"the image cannot be loaded: {error}") from None
 
-    def run(self, kernel: Kernel, image: bytes) -> None:
+    def run(self, kernel: DescribedKernel, image: bytes) -> None:
         """Run a kernel to its end with an invocation image; raises MmdError."""
         dimensions, _, *words = FIXED.unpack_from(image)
         total, local, offset = words[0:3], words[6:9], words[9:12]
@@ -100,7 +100,7 @@ class LoadedProgram:
         if self._network is not None:
             self._network.stop()
 
-    def _arguments(self, kernel: Kernel, image: bytes) -> list[SizedArgument]:
+    def _arguments(self, kernel: DescribedKernel, image: bytes) -> list[SizedArgument]:
         begin, found = FIXED.size, []
         for index, argument in enumerate(kernel.arguments):
             try:

@@ -90,7 +90,7 @@ class DebugInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodeLocation:
     """`file` is empty and `line` 0 where there is no debug information."""
 
     file: str
@@ -117,7 +117,7 @@ class Module:
             ]
             self._functions = sorted(set(_functions(elf)))
         self._path = path
-        self._known: dict[int, list[Place]] = {}
+        self._known: dict[int, list[CodeLocation]] = {}
 
     def virtual(self, offset: int) -> int:
         """The address of a byte of the file."""
@@ -130,17 +130,17 @@ class Module:
         begin, size, name = self._functions[index]
         return name if address < begin + max(size, 1) else ""
 
-    def places(self, address: int) -> list[Place]:
+    def places(self, address: int) -> list[CodeLocation]:
         """The function that an address is in, behind those that were inlined there."""
         if address not in self._known:
             try:
                 self._known[address] = self._from_dwarf(address)
             except Exception:  # broken, or newer than pyelftools: whatever it raises, the symbol will do
                 self._known[address] = []
-            self._known[address] = self._known[address] or [Place("", 0, self.symbol(address), self.name)]
+            self._known[address] = self._known[address] or [CodeLocation("", 0, self.symbol(address), self.name)]
         return self._known[address]
 
-    def _from_dwarf(self, address: int) -> list[Place]:
+    def _from_dwarf(self, address: int) -> list[CodeLocation]:
         with open(self._path, "rb") as file:
             elf = ELFFile(file)
             if not elf.has_dwarf_info():
@@ -153,15 +153,15 @@ class Module:
                     return self._chain(lines, address, *found)
         return []
 
-    def _chain(self, unit: Unit, address: int, file: str, line: int) -> list[Place]:
+    def _chain(self, unit: Unit, address: int, file: str, line: int) -> list[CodeLocation]:
         """The lines of inlined calls, each with the function that it stands in."""
         chain = unit.functions_at(address)
         outer = self.symbol(address)
         if not chain:
-            return [Place(file, line, outer, self.name)]
+            return [CodeLocation(file, line, outer, self.name)]
         places = []
         for function, called_file, called_line in reversed(chain):
-            places.append(Place(file, line, function or outer, self.name))
+            places.append(CodeLocation(file, line, function or outer, self.name))
             file, line = called_file, called_line
         return places
 

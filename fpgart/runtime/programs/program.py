@@ -13,13 +13,7 @@ from fpgart import opencl as cl
 from fpgart.aocx.binary import SIGNATURE, ProgramBinary
 from fpgart.aocx.container import BOARD, BOARD_IMAGE, EMULATOR_BOARD, MAGIC, RANDOM_HASH, Container
 from fpgart.aocx.errors import AocxError
-from fpgart.engine.interface import (
-    BuildFailed,
-    BuiltProgram,
-    EngineKernel,
-    KernelInterface,
-    with_places,
-)
+from fpgart.engine.interface import BuildFailed, BuiltProgram, EngineKernel, KernelInterface, with_places
 from fpgart.engine.models import ModelKernel, ModelProgram, has_model
 from fpgart.engine.opencl_c import buffer_locations
 from fpgart.errors import (

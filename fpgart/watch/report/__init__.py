@@ -7,7 +7,17 @@ host can do better, text.py writes the report.
 
 from fpgart.watch.report.advice import Adviser, covers
 from fpgart.watch.report.collect import of, read
-from fpgart.watch.report.model import Advice, BufferLife, Copy, Finding, Kernel, Modelled, Place, Report, Traffic
+from fpgart.watch.report.model import (
+    Advice,
+    BufferLife,
+    Copy,
+    Finding,
+    HeldBlock,
+    KernelRuns,
+    Modelled,
+    Report,
+    Traffic,
+)
 from fpgart.watch.report.text import as_json, as_text, heading, modelled_in_words, saved, skipped_in_words
 from fpgart.watch.report.trace_events import Args, TraceError, events, in_order, ordered
 
@@ -18,9 +28,9 @@ __all__ = [
     "BufferLife",
     "Copy",
     "Finding",
-    "Kernel",
+    "HeldBlock",
+    "KernelRuns",
     "Modelled",
-    "Place",
     "Report",
     "TraceError",
     "Traffic",

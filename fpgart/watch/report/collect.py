@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.heap_advice import HeapAdviser
-from fpgart.watch.report.model import BufferLife, Copy, Kernel, Modelled, Place, Report, Traffic
+from fpgart.watch.report.model import BufferLife, Copy, HeldBlock, KernelRuns, Modelled, Report, Traffic
 from fpgart.watch.report.trace_events import Args, ordered
 from fpgart.watch.words import banks_in_words
 
@@ -89,7 +89,7 @@ def _take_block(report: Report, name: str, args: Args, begin: float, duration: f
     banks = banks_in_words(args["bank"], args.get("last_bank") or args["bank"])
     words = f"device {args['device']}, {args['memory']} {banks} at {args['address']}"
     if name == "reserve":
-        life.places.append(Place(words, begin))
+        life.places.append(HeldBlock(words, begin))
         return
     for place in life.places:
         if place.words == words and place.end is None:
@@ -111,7 +111,7 @@ def _take_usm(report: Report, name: str, args: Args, begin: float, duration: flo
 
 def _take_operation(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     if name == "kernel":
-        kernel = report.kernels.setdefault((args["device"], args["kernel"]), Kernel())
+        kernel = report.kernels.setdefault((args["device"], args["kernel"]), KernelRuns())
         kernel.launches += 1
         kernel.microseconds += duration
     elif name == "program":

@@ -31,7 +31,7 @@ class Copy:
 
 
 @dataclass(slots=True)
-class Place:
+class HeldBlock:
     """A block that held a buffer, from `begin` until `end` microseconds (None: to the end of the trace)."""
 
     words: str
@@ -53,7 +53,7 @@ class BufferLife:
     kind: str = "buffer"
     migrations: int = 0
     """How often a shared allocation moved between the host and a device."""
-    places: list[Place] = field(default_factory=list)
+    places: list[HeldBlock] = field(default_factory=list)
     banks: list[str] = field(default_factory=list)
     """For each bank that the host requested in vain, why the buffer is in another."""
     copies: int = 0
@@ -61,7 +61,7 @@ class BufferLife:
 
 
 @dataclass(slots=True)
-class Kernel:
+class KernelRuns:
     """Runs of one kernel on one device."""
 
     launches: int = 0
@@ -114,7 +114,7 @@ class Report:
     calls: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     traffic: dict[tuple[int, str], Traffic] = field(default_factory=dict)
-    kernels: dict[tuple[int, str], Kernel] = field(default_factory=dict)
+    kernels: dict[tuple[int, str], KernelRuns] = field(default_factory=dict)
     buffers: dict[int, BufferLife] = field(default_factory=dict)
     copies: list[Copy] = field(default_factory=list)
     programmed: list[tuple[int, str]] = field(default_factory=list)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a launch needs, and the regions that show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fpgart.board.keystone.addresses import DspAddress, PhysicalAddress, in_words
+from fpgart.board.memory_system import NotVisible
+
+REGIONS = 7
+
+
+class NoMapping(NotVisible):
+    """A kernel's buffers cannot be shown to it together; the sentences say what they need and what would fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """`size` bytes of physical memory that a kernel uses; `name` is for the words of errors."""
+
+    address: PhysicalAddress
+    size: int
+    name: str = "buffer"
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+    def __str__(self) -> str:
+        return f"{self.name} ({in_words(self.size)} at {self.address})"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """`size` bytes from `physical` that the core finds from `dsp`."""
+
+    physical: PhysicalAddress
+    dsp: DspAddress
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The regions to set up, in order of physical addresses, and where each need then begins."""
+
+    regions: tuple[Region, ...]
+    addresses: tuple[DspAddress, ...]
+
+
+class Piece(NamedTuple):
+    """Physical memory that consecutive regions show; each is `step` bytes or less."""
+
+    begin: int
+    size: int
+    step: int
+    regions: int
+
+    def yields_to(self, other: Piece) -> bool:
+        """Whether this is of no use, because `other` shows less and can go wherever this one can."""
+        return (
+            other.begin >= self.begin
+            and other.begin + other.size <= self.begin + self.size
+            and other.step <= self.step
+            and other.regions <= self.regions
+        )

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FPGART_CLOCK_H
+#define FPGART_CLOCK_H
+#include <stdint.h>
+#include <time.h>
+
+/* Milliseconds of the monotonic clock. */
+static inline uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+#endif

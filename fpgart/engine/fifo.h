@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * FIFOs of packets with one size, between kernels, the host and files. channels.h has the functions
+ * that the host calls. Every function here expects the caller to hold the FIFO's lock. */
+#ifndef FPGART_FIFO_H
+#define FPGART_FIFO_H
+#include "channels.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct io_file;
+
+struct fifo {
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    uint32_t packet; /* bytes */
+    uint32_t sleepers;
+    bool hosted;        /* the host is at one end */
+    struct io_file *io; /* at one end, for which `data` is a buffer; else NULL */
+    uint64_t capacity;  /* bytes, a whole number of packets */
+    uint64_t begin;
+    uint64_t used; /* bytes */
+    char *data;
+    struct fifo *next;
+    char *name;
+};
+
+/* Reads from the file at one end as much as fits, if no packet is there. */
+void fifo_fill(struct fifo *fifo);
+/* Writes to the file at one end as much as it accepts now; whether the FIFO is empty then. */
+bool fifo_drained(struct fifo *fifo);
+/* Wakes the threads that sleep on the FIFO. */
+void fifo_wake(struct fifo *fifo);
+/* Sleeps until a packet was moved, for at most so long. */
+void fifo_sleep(struct fifo *fifo, uint32_t milliseconds);
+
+/* Whether a packet (`writing`: the room for one) is there. */
+static inline bool fifo_ready(struct fifo *fifo, bool writing)
+{
+    if (fifo->io != NULL && writing)
+        return fifo_drained(fifo);
+    if (fifo->io != NULL)
+        fifo_fill(fifo);
+    return writing ? fifo->used < fifo->capacity : fifo->used >= fifo->packet;
+}
+
+/* Moves one packet; fifo_ready() is true. */
+static inline void fifo_move(struct fifo *fifo, bool writing, void *data)
+{
+    if (writing) {
+        memcpy(fifo->data + (fifo->begin + fifo->used) % fifo->capacity, data, fifo->packet);
+        fifo->used += fifo->packet;
+    } else {
+        memcpy(data, fifo->data + fifo->begin, fifo->packet);
+        fifo->begin = (fifo->begin + fifo->packet) % fifo->capacity;
+        fifo->used -= fifo->packet;
+    }
+    if (fifo->sleepers > 0)
+        fifo_wake(fifo);
+}
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the kernels of one program share on one board: channels, program-scope variables, and the
+ * list of the launches that use them.
+ *
+ * Locks: a FIFO's before its network's, never the other way round. */
+#ifndef FPGART_NETWORK_H
+#define FPGART_NETWORK_H
+#include "channels.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { REPORT_BYTES = 4096 };
+
+/* A channel as the kernel's code has it. */
+struct channel {
+    const char *name;
+    const struct channel *first; /* of the array it is in; itself if it is in none */
+    int64_t depth;               /* -1: not given */
+    uint64_t packet;
+    uint64_t hosted;
+    void *type;
+    const char *io; /* the file of an I/O channel; else NULL */
+};
+
+/* What a launch has looked up, by the address that the kernel's code has for it. */
+struct known {
+    const void *address; /* of a channel or of a variable's name, in the kernel's code */
+    void *found;
+};
+
+/* A kernel that runs. */
+struct launch {
+    struct network *network;
+    struct launch *next;
+    const char *name;
+    uint64_t compute_id;
+    bool autorun;
+    volatile bool leave;
+    struct fifo *awaited;
+    bool writing;        /* to `awaited` */
+    struct known *table; /* open addressing; a power of two */
+    size_t room;
+    size_t taken;
+    size_t misses;
+    jmp_buf escape;
+};
+
+struct network {
+    pthread_mutex_t lock;
+    struct fifo *channels;
+    struct variable *variables;
+    struct launch *launches;
+    uint32_t depth_mode;
+    uint32_t timeout_ms;
+    uint32_t running;
+    uint32_t waiting;
+    uint64_t stalled_ms; /* when the last launch began to wait */
+    bool stopped;
+    bool released;
+    char report[REPORT_BYTES];
+};
+
+/* The FIFO of a channel and the memory of a variable, created at first use; NULL if memory is
+ * exhausted. */
+struct fifo *network_fifo(struct network *network, const struct channel *channel);
+void *network_memory(struct network *network, const char *name, uint64_t size, const void *initial);
+
+/* A launch begins, and ends, to use the network; the end of the last one frees a released one. */
+void network_enlist(struct launch *launch);
+void network_delist(struct launch *launch);
+#endif

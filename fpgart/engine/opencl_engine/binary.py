@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Binaries of the engine. Those with channels, pipes or variables carry notes about them."""
+
+from __future__ import annotations
+
+import json
+
+from fpgart.engine.lowering import Lowered
+from fpgart.engine.network import table
+from fpgart.errors import InvalidBinary
+
+LOWERED = b"fpgart lowered\0"
+
+
+def is_lowered(binary: bytes) -> bool:
+    """Whether the binary carries notes."""
+    return binary.startswith(LOWERED)
+
+
+def with_notes(binary: bytes, lowered: Lowered) -> bytes:
+    """The driver's binary with notes in front."""
+    return LOWERED + json.dumps(lowered.notes(), sort_keys=True).encode() + b"\0" + binary
+
+
+def without_notes(binary: bytes) -> tuple[Lowered, bytes]:
+    """The notes and the driver's binary; raises InvalidBinary for notes that this process cannot use."""
+    notes, _, bare = binary[len(LOWERED) :].partition(b"\0")
+    try:
+        lowered = Lowered.from_notes(json.loads(notes))
+    except (KeyError, ValueError):
+        raise InvalidBinary("the binary was made by another version of fpgart") from None
+    if lowered.table != table(lowered.table):
+        raise InvalidBinary(
+            f"the binary needs the table of its channels at {lowered.table:#x}, which this process uses for "
+            "something else: build the program from its source"
+        )
+    return lowered, bare
+
+
+def merged(parts: list[Lowered]) -> Lowered | None:
+    """The notes of a linked program; None if no part has any."""
+    if not parts:
+        return None
+    found = Lowered("", table=parts[0].table)
+    for part in parts:
+        found.channels += part.channels
+        found.hosted += part.hosted
+        found.variables += part.variables
+        found.pipes |= part.pipes
+        found.autorun |= part.autorun
+    return found

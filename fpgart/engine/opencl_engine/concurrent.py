@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels on the threads that launch them: several launches of one kernel run at the same time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+
+from fpgart import log
+from fpgart._native import ffi, lib
+from fpgart.engine.interface import Reach
+from fpgart.engine.network import GaveUp, Network
+from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
+from fpgart.errors import CLError
+
+ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
+
+
+@dataclass(slots=True)
+class Seat:
+    """What one launch needs for itself: a queue and a kernel object of the driver."""
+
+    queue: int
+    kernel: int
+
+
+class SeatedKernel(DriverKernel):
+    """A kernel whose launches run on the threads that make them, each with its own `Seat`."""
+
+    def __init__(self, program: KernelProgram, name: str) -> None:
+        super().__init__(program, name)
+        self.new_batch = None
+        self.program_handle = program.handle
+        self._seats: list[Seat] = []
+
+    def _seat(self) -> Seat:
+        try:
+            return self._seats.pop()
+        except IndexError:
+            driver = self.driver
+            queue = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
+            name = ffi.new("char[]", self._name.encode())
+            return Seat(queue, driver.create("clCreateKernel", self.program_handle, name))
+
+    def on_own_thread(self) -> DriverKernel:
+        return self
+
+    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        seat = self._seat()
+        result = lib.driver_launch_alone(seat.queue, seat.kernel, self._count, image, dimensions, sizes, has_local)
+        self._seats.append(seat)
+        self._check(result)
+
+    def release(self) -> None:
+        super().release()
+        for seat in self._seats:
+            self.driver.function("clReleaseKernel")(seat.kernel)
+            self.driver.function("clReleaseCommandQueue")(seat.queue)
+
+
+class ConcurrentKernel(SeatedKernel):
+    """A kernel that may wait for others in a `Network`."""
+
+    def __init__(self, program: KernelProgram, name: str) -> None:
+        super().__init__(program, name)
+        self.waits_for_others = True
+
+    def launch(
+        self,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        reaches: tuple[Reach, ...] = (),
+        network: Network | None = None,
+    ) -> None:
+        assert network is not None
+        if self.launched:
+            self._run(network, image, dimensions, sizes, has_local)
+        else:
+            with self.engine.at_work():
+                self._run(network, image, dimensions, sizes, has_local)
+
+    def _run(
+        self,
+        network: Network,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        compute_id: int = 0,
+        *,
+        autorun: bool = False,
+    ) -> None:
+        """Raises CLError; GaveUp when the kernel was made to leave, which costs its seat."""
+        seat = self._seat()
+        name = self._name
+        c_name = ffi.new("char[]", name.encode())
+        result = lib.network_launch(
+            network.handle, c_name, compute_id, autorun, seat.queue, seat.kernel, self._count, image, dimensions, sizes,
+            has_local,
+        )  # fmt: skip
+        if int(result) >> 32 == lib.LAUNCH_GAVE_UP:
+            raise network.failure(name)
+        self._seats.append(seat)
+        self._check(result)
+
+    def run_forever(self, network: Network, compute_id: int) -> None:
+        """As an autorun kernel; returns when the network is stopped."""
+        try:
+            while not network.stopped:
+                self._run(network, b"", 1, ONE_TASK, True, compute_id, autorun=True)
+        except GaveUp:
+            return
+        except CLError as error:
+            log.warning(f"autorun kernel '{self._name}' ended: {error}")

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of the driver, launched one by one or in batches."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property, partial
+from struct import Struct
+from typing import Protocol
+
+from fpgart import opencl as cl
+from fpgart._native import ffi, lib
+from fpgart.engine.driver import Driver
+from fpgart.engine.interface import ArgumentInterface, Batch, EngineKernel, KernelInterface, PipeArgument, Reach
+from fpgart.engine.lowering import Lowered
+from fpgart.engine.network import Network
+from fpgart.engine.opencl_c import size_of_type
+from fpgart.engine.opencl_engine.queues import Queues
+from fpgart.errors import CLError, error_of
+
+U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
+SUBMISSION = Struct("QQ72sIIQ")
+
+
+class KernelEngine(Protocol):
+    """What kernels need of their engine."""
+
+    @property
+    def queues(self) -> Queues:
+        """The driver's command queues."""
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """A context in which the driver may compile."""
+
+
+class KernelProgram(Protocol):
+    """What kernels need of their program."""
+
+    @property
+    def engine(self) -> KernelEngine:
+        """The engine that made the program."""
+
+    @property
+    def driver(self) -> Driver:
+        """The driver's device that the program is for."""
+
+    @property
+    def handle(self) -> int:
+        """The driver's program."""
+
+    @property
+    def lowered(self) -> Lowered | None:
+        """The channels, pipes and variables of a program that has any."""
+
+    def twin_kernel(self, name: str) -> DriverKernel | None:
+        """The same kernel for the device that runs kernels on the calling thread; None without such a device."""
+
+
+class DriverKernel:
+    """An `EngineKernel`: one kernel object of the driver, shared by all launches.
+
+    It does not keep its program alive; the runtime's kernel does.
+    """
+
+    wants_reaches = False
+
+    def __init__(self, program: KernelProgram, name: str) -> None:
+        self.engine = program.engine
+        self.driver = program.driver
+        self.pipes = program.lowered.pipes.get(name, {}) if program.lowered else {}
+        self._program = weakref.ref(program)
+        self.handle = self.driver.create("clCreateKernel", program.handle, ffi.new("char[]", name.encode()))
+        self._accepted: dict[int, int] = {}
+        self.new_batch: Callable[[int], Batch] | None = partial(KernelBatch, self.engine.queues)
+        self.launched = False
+        self.last_ns = 0
+        self.waits_for_others = False
+        self._name = name
+        self._count = int(U32.unpack(self.driver.query("clGetKernelInfo", self.handle, cl.CL_KERNEL_NUM_ARGS))[0])
+
+    def release(self) -> None:
+        """Give the driver's objects back; nothing may run."""
+        self.driver.function("clReleaseKernel")(self.handle)
+
+    @cached_property
+    def interface(self) -> KernelInterface:
+        """What the driver says; of kernels that do not come from OpenCL C it says less than SPIR-V does."""
+        driver = self.driver
+        required = driver.query_or(
+            bytes(24),
+            "clGetKernelWorkGroupInfo",
+            self.handle,
+            driver.device,
+            cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+        )
+        return KernelInterface(
+            self._name,
+            tuple(self._argument(index) for index in range(self._count)),
+            driver.text("clGetKernelInfo", self.handle, cl.CL_KERNEL_ATTRIBUTES),
+            SIZE3.unpack(required),
+        )
+
+    def _argument(self, index: int) -> ArgumentInterface:
+        driver = self.driver
+
+        def number(query: int, unit: Struct, default: int) -> int:
+            answer = driver.query_or(b"", "clGetKernelArgInfo", self.handle, index, query)
+            return int(unit.unpack(answer[: unit.size])[0]) if len(answer) >= unit.size else default
+
+        name = driver.text("clGetKernelArgInfo", self.handle, index, cl.CL_KERNEL_ARG_NAME)
+        if index in self.pipes:
+            return pipe_interface(name, self.pipes[index])
+        return ArgumentInterface(
+            name,
+            driver.text("clGetKernelArgInfo", self.handle, index, cl.CL_KERNEL_ARG_TYPE_NAME),
+            number(cl.CL_KERNEL_ARG_ADDRESS_QUALIFIER, U32, cl.CL_KERNEL_ARG_ADDRESS_PRIVATE),
+            number(cl.CL_KERNEL_ARG_ACCESS_QUALIFIER, U32, cl.CL_KERNEL_ARG_ACCESS_NONE),
+            number(cl.CL_KERNEL_ARG_TYPE_QUALIFIER, U64, cl.CL_KERNEL_ARG_TYPE_NONE),
+        )
+
+    def on_own_thread(self) -> DriverKernel:
+        program = self._program()
+        twin = program.twin_kernel(self._name) if program is not None else None
+        return self if twin is None else twin
+
+    def accepts(self, index: int, size: int) -> bool:
+        if self._accepted.get(index) == size:
+            return True
+        known = size_of_type(self.interface.arguments[index].type_name)
+        if known and size != known:
+            return False
+        if not 0 < size <= 1 << 16:
+            return False
+        status = lib.driver_try_argument(self.handle, index, size, ffi.new("char[]", size))
+        if status == cl.CL_SUCCESS:
+            self._accepted[index] = size
+        return bool(status == cl.CL_SUCCESS)
+
+    def work_group_info(self, query: int) -> bytes:
+        driver = self.driver
+        return driver.query("clGetKernelWorkGroupInfo", self.handle, driver.device, query)
+
+    def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
+        driver = self.driver
+        value, size = ffi.new("char[]", max(length, 1)), ffi.new("size_t *")
+        given = ffi.new("size_t[]", list(sizes)) if sizes else ffi.NULL
+        driver.call(
+            "clGetKernelSubGroupInfo",
+            self.handle,
+            driver.device,
+            query,
+            8 * len(sizes),
+            given,
+            length,
+            value,
+            size,
+        )
+        return bytes(ffi.buffer(value, min(int(size[0]), length)))
+
+    def launch(
+        self,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        reaches: tuple[Reach, ...] = (),
+        network: Network | None = None,
+    ) -> None:
+        if self.launched:
+            self.run(image, dimensions, sizes, has_local)
+        else:  # drivers compile for good at the first launch
+            with self.engine.at_work():
+                self.run(image, dimensions, sizes, has_local)
+
+    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        """Run on the very addresses that are in `image`; raises CLError."""
+        self._check(
+            lib.driver_launch(
+                self.engine.queues.of_thread(), self.handle, self._count, image, dimensions, sizes, has_local
+            )
+        )
+
+    def entry(self, number: int, image: int, dimensions: int, sizes: bytes, has_local: bool) -> bytes:
+        """A launch in a batch; `number`: of the kernel there, `image`: where its arguments begin."""
+        return SUBMISSION.pack(number, image, sizes, self._count, dimensions, has_local)
+
+    def _check(self, result: int) -> None:
+        if result & 0xFFFFFFFF:
+            raise self.failure(result)
+
+    def failure(self, result: int) -> CLError:
+        """What the result of a launch that went wrong says."""
+        status, place = int(ffi.cast("int32_t", result)), int(result) >> 32
+        where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
+        return error_of(status, f"kernel '{self._name}' failed on the engine, in {where}")
+
+
+class KernelBatch:
+    """A `Batch`: kernels in a queue of the driver that nobody else uses meanwhile."""
+
+    __slots__ = ("_added", "_events", "_queue", "_queues", "_reported", "_statuses", "_submitted")
+
+    def __init__(self, queues: Queues, most: int) -> None:
+        self._queues = queues
+        self._queue = queues.acquire()
+        self._added: list[tuple[DriverKernel, bytes, int, bytes, bool]] = []
+        self._events = ffi.new("uintptr_t[]", most)
+        self._statuses = ffi.new("int32_t[]", most)
+        self._submitted = self._reported = 0
+
+    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        assert isinstance(kernel, DriverKernel)
+        self._added.append((kernel, image, dimensions, sizes, has_local))
+
+    def submit(self) -> tuple[int, CLError | None]:
+        added, self._added = self._added, []
+        kernels, launches = _laid_out(added)
+        return self.submit_laid_out(kernels, launches, 0, len(added))
+
+    def submit_laid_out(
+        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
+    ) -> tuple[int, CLError | None]:
+        ours = [kernel for kernel in kernels if isinstance(kernel, DriverKernel)]
+        handles = ffi.new("uintptr_t[]", [kernel.handle for kernel in ours])
+        events, result = self._events + self._submitted, ffi.new("int64_t *")
+        done = int(lib.driver_submit(self._queue, handles, launches, begin, end, events, result))
+        self._submitted += done
+        if begin + done == end:
+            return done, None
+        (number,) = U64.unpack_from(launches, (begin + done) * SUBMISSION.size)
+        return done, ours[number].failure(int(result[0]))
+
+    def wait(self) -> list[int]:
+        reported = self._reported
+        count = int(lib.driver_await(self._events + reported, self._submitted - reported, self._statuses))
+        self._reported += count
+        return list(ffi.unpack(self._statuses, count))
+
+    def __del__(self) -> None:
+        if self._reported == self._submitted:
+            self._queues.release(self._queue)
+
+
+def _laid_out(launches: list[tuple[DriverKernel, bytes, int, bytes, bool]]) -> tuple[list[EngineKernel], bytes]:
+    """Their kernels, and `struct submission` of each (engine/calls.h) with all arguments behind."""
+    kernels: dict[EngineKernel, int] = {}
+    entries, images, end = [], [], SUBMISSION.size * len(launches)
+    for kernel, image, dimensions, sizes, has_local in launches:
+        number = kernels.setdefault(kernel, len(kernels))
+        entries.append(kernel.entry(number, end, dimensions, sizes, has_local))
+        images.append(image)
+        end += len(image)
+    return list(kernels), b"".join(entries + images)
+
+
+def pipe_interface(name: str, pipe: PipeArgument) -> ArgumentInterface:
+    """A pipe argument as the host sees it; the engine has a pointer there."""
+    return ArgumentInterface(
+        name,
+        pipe.type_name,
+        cl.CL_KERNEL_ARG_ADDRESS_GLOBAL,
+        cl.CL_KERNEL_ARG_ACCESS_WRITE_ONLY if pipe.writes else cl.CL_KERNEL_ARG_ACCESS_READ_ONLY,
+        cl.CL_KERNEL_ARG_TYPE_PIPE,
+        pipe=pipe,
+    )

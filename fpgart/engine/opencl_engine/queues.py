@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command queues of the driver, each used by one thread or batch at a time."""
+
+from __future__ import annotations
+
+import threading
+
+from fpgart.engine.driver import Driver
+
+
+class ThreadQueue:
+    """A queue that belongs to a thread until the thread ends."""
+
+    __slots__ = ("_free", "handle")
+
+    def __init__(self, handle: int, free: list[int]) -> None:
+        self.handle = handle
+        self._free = free
+
+    def __del__(self) -> None:
+        self._free.append(self.handle)
+
+
+class Queues:
+    """The queues of a driver; those that are free are used again."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._of_threads = threading.local()
+        self._free: list[int] = []
+
+    def of_thread(self) -> int:
+        """The calling thread's own queue: clFinish waits for the kernel of this thread alone."""
+        found: ThreadQueue | None = getattr(self._of_threads, "queue", None)
+        if found is None:
+            self._of_threads.queue = found = ThreadQueue(self.acquire(), self._free)
+        return found.handle
+
+    def acquire(self) -> int:
+        """A queue for the caller alone, until release()."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return int(self._driver.create("clCreateCommandQueue", self._driver.context, self._driver.device, 0))
+
+    def release(self, handle: int) -> None:
+        """The queue is empty and free for others."""
+        self._free.append(handle)

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "waiting.h"
+
+#include "clock.h"
+#include "fifo.h"
+#include "io_file.h"
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    IO_SLICE_MS = 1, /* between two attempts on a file */
+    SLICE_MS = 100,  /* between two looks whether all wait for each other */
+};
+
+static atomic_int host_waits;
+static atomic_ullong host_waits_since; /* ms */
+
+void network_host_waits(int begins)
+{
+    atomic_fetch_add(&host_waits, begins ? 1 : -1);
+    if (begins)
+        atomic_store(&host_waits_since, now_ms());
+}
+
+_Noreturn void launch_leave(struct launch *launch)
+{
+    _longjmp(launch->escape, 1);
+}
+
+static void begin_wait(struct launch *launch, struct fifo *fifo, bool writing)
+{
+    struct network *network = launch->network;
+    pthread_mutex_lock(&network->lock);
+    launch->awaited = fifo;
+    launch->writing = writing;
+    if (++network->waiting == network->running)
+        network->stalled_ms = now_ms();
+    pthread_mutex_unlock(&network->lock);
+}
+
+static void end_wait(struct launch *launch)
+{
+    struct network *network = launch->network;
+    pthread_mutex_lock(&network->lock);
+    launch->awaited = NULL;
+    network->waiting--;
+    pthread_mutex_unlock(&network->lock);
+}
+
+/* Appends to the report what a launch waits for. */
+static void describe(struct network *network, const struct launch *launch)
+{
+    const struct fifo *fifo = launch->awaited;
+    size_t length = strlen(network->report);
+    snprintf(network->report + length, sizeof network->report - length,
+             "%s%skernel '%s' waits to %s '%s', which %s (%llu of %llu packets)",
+             length > 0 ? "; " : "", launch->autorun ? "autorun " : "", launch->name,
+             launch->writing ? "write to" : "read from", fifo->name,
+             launch->writing ? "is full" : "is empty",
+             (unsigned long long)(fifo->used / fifo->packet),
+             (unsigned long long)(fifo->capacity / fifo->packet));
+    if (fifo->io != NULL) {
+        const char *error = io_file_error(fifo->io);
+        length = strlen(network->report);
+        snprintf(network->report + length, sizeof network->report - length, ", file '%s'%s%s",
+                 io_file_path(fifo->io), error[0] != '\0' ? ": " : "", error);
+    }
+}
+
+/* All kernels wait, none of them for the host, which itself waits for them; the network's lock is
+ * held. */
+static bool stalled(const struct network *network)
+{
+    bool launched = false;
+    if (network->timeout_ms == 0 || network->waiting < network->running ||
+        atomic_load(&host_waits) == 0)
+        return false;
+    for (const struct launch *each = network->launches; each != NULL; each = each->next) {
+        if (each->awaited != NULL && each->awaited->hosted)
+            return false;
+        launched = launched || (!each->autorun && !each->leave);
+    }
+    return launched;
+}
+
+/* Ends the kernels that the host launched, if all have waited for each other too long. */
+static void give_up_if_stalled(struct network *network)
+{
+    pthread_mutex_lock(&network->lock);
+    uint64_t since = atomic_load(&host_waits_since);
+    since = since > network->stalled_ms ? since : network->stalled_ms;
+    if (stalled(network) && now_ms() - since >= network->timeout_ms) {
+        network->report[0] = '\0';
+        for (struct launch *each = network->launches; each != NULL; each = each->next)
+            if (!each->autorun) {
+                describe(network, each);
+                each->leave = true;
+                pthread_cond_broadcast(&each->awaited->moved);
+            }
+        for (struct launch *each = network->launches; each != NULL; each = each->next)
+            if (each->autorun)
+                describe(network, each);
+    }
+    pthread_mutex_unlock(&network->lock);
+}
+
+static bool is_drained(struct fifo *fifo, bool writing)
+{
+    (void)writing;
+    return fifo_drained(fifo);
+}
+
+/* Sleeps until the FIFO is in a state, or the launch has to leave; the FIFO's lock is held. */
+static void wait_until(bool (*is)(struct fifo *, bool), struct launch *launch, struct fifo *fifo,
+                       bool writing)
+{
+    if (is(fifo, writing))
+        return;
+    begin_wait(launch, fifo, writing);
+    while (!launch->leave && !is(fifo, writing)) {
+        fifo_sleep(fifo, fifo->io != NULL ? IO_SLICE_MS : SLICE_MS);
+        if (!is(fifo, writing))
+            give_up_if_stalled(launch->network);
+    }
+    end_wait(launch);
+}
+
+static void leave_if_asked(struct launch *launch, struct fifo *fifo)
+{
+    if (launch->leave) {
+        pthread_mutex_unlock(&fifo->lock);
+        launch_leave(launch);
+    }
+}
+
+void launch_move(struct launch *launch, struct fifo *fifo, bool writing, void *data)
+{
+    pthread_mutex_lock(&fifo->lock);
+    wait_until(fifo_ready, launch, fifo, writing);
+    leave_if_asked(launch, fifo);
+    fifo_move(fifo, writing, data);
+    if (fifo->io != NULL && writing) {
+        wait_until(is_drained, launch, fifo, true);
+        leave_if_asked(launch, fifo);
+    }
+    pthread_mutex_unlock(&fifo->lock);
+}
+
+size_t network_report(struct network *network, char *words, size_t size)
+{
+    pthread_mutex_lock(&network->lock);
+    int length = snprintf(words, size, "%s", network->report);
+    pthread_mutex_unlock(&network->lock);
+    return (size_t)length < size ? (size_t)length : size - 1;
+}

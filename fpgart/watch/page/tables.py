@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of the page that are HTML: tables and lists."""
+
+from __future__ import annotations
+
+from html import escape
+
+from fpgart.watch import history
+from fpgart.watch.report.model import BufferLife, Report
+from fpgart.watch.report.text import saved
+from fpgart.watch.report.trace_events import Args
+from fpgart.watch.words import in_words, times
+
+MOST_ROWS = 1000
+"""The most rows of a table; `fpgart report --json` has all."""
+
+
+def _table(name: str, heads: list[str], rows: list[list[str]], numbers: set[int]) -> str:
+    """A table of HTML cells; columns in `numbers` are aligned to the right."""
+    if not rows:
+        return "<p>none</p>"
+    side = [' class="n"' if index in numbers else "" for index in range(len(heads))]
+    lines = [f'<div class="rows"><table id="{name}-table"><thead><tr>']
+    lines += [f"<th{s}>{head}</th>" for s, head in zip(side, heads, strict=True)]
+    lines.append("</tr></thead><tbody>")
+    for row in rows[:MOST_ROWS]:
+        lines.append("<tr>" + "".join(f"<td{s}>{cell}</td>" for s, cell in zip(side, row, strict=True)) + "</tr>")
+    lines.append("</tbody></table></div>")
+    if len(rows) > MOST_ROWS:
+        lines.append(f'<p class="note">and {len(rows) - MOST_ROWS} more: see `fpgart report --json`</p>')
+    return "\n".join(lines)
+
+
+def navigation(has_memory: bool) -> str:
+    places = ["avoid", "timeline", *(["memory"] if has_memory else []), "buffers", "copies", "bandwidth"]
+    return "<nav>" + "".join(f'<a href="#{place}">{place}</a>' for place in places) + "</nav>"
+
+
+def head_of(report: Report) -> str:
+    boards = ", ".join(f"device {device}: board '{name}'" for device, name in sorted(report.boards.items()))
+    lines = [f"<p>{escape(boards or 'no device')}; {times(sum(report.calls.values()), 'call')} "]
+    lines.append(f"in {report.microseconds / 1000:.1f} ms</p>")
+    if not report.whole:
+        lines.append('<p class="warn">The trace has no end: the process was killed, or still runs.</p>')
+    for words, number in report.errors.most_common(MOST_ROWS):
+        again = f" ({number} times)" if number > 1 else ""
+        lines.append(f'<p class="warn">error{again}: {escape(words)}</p>')
+    return "\n".join(lines)
+
+
+def advice_of(report: Report) -> str:
+    if not report.advice and not report.heap_advice:
+        return "<p>Nothing to avoid was found.</p>"
+    items = [
+        f'<li>{escape(advice.words)}: <span class="saved">{saved(advice)}</span></li>'
+        for advice in report.advice[:MOST_ROWS]
+    ]
+    items += [f"<li>{escape(finding.words)}</li>" for finding in report.heap_advice[:MOST_ROWS]]
+    return f'<ol class="advice">{"".join(items)}</ol>'
+
+
+def buffers_of(report: Report) -> str:
+    rows = [_buffer_row(life) for life in sorted(report.buffers.values(), key=lambda life: life.number)]
+    heads = ["number", "kind", "size", "from", "to", "copies", "copied", "places"]
+    return _table("buffers", heads, rows, {0, 2, 3, 4, 5, 6})
+
+
+def _buffer_row(life: BufferLife) -> list[str]:
+    places = [
+        f"{escape(place.words)}, from {place.begin / 1000:.3f} ms "
+        + (f"to {place.end / 1000:.3f} ms" if place.end is not None else "to the end")
+        for place in life.places
+    ]
+    return [
+        str(life.number),
+        escape(life.kind) + (f", part of {life.parent}" if life.parent else ""),
+        in_words(life.size),
+        f"{life.created / 1000:.3f} ms" if life.created is not None else "before",
+        f"{life.released / 1000:.3f} ms" if life.released is not None else "never released",
+        str(life.copies + life.migrations),
+        in_words(life.copied_bytes) if life.copied_bytes else "",
+        "<br>".join(places) or ("" if life.parent else "never on a board"),
+    ]
+
+
+def copies_of(report: Report) -> str:
+    rows = [
+        [f"{copy.at / 1000:.3f}", str(copy.buffer), in_words(copy.size), escape(copy.what), escape(copy.cause)]
+        for copy in report.copies
+    ]
+    return _table("copies", ["at, ms", "buffer", "size", "what", "cause"], rows, {0, 1, 2})
+
+
+def bandwidth_of(events: list[Args]) -> str:
+    rows = []
+    for use in history.uses(events):
+        here = f"{use.bytes / use.microseconds / 1000:.3f} GB/s" if use.microseconds else ""
+        least = "not known" if use.unknown else f"{use.least_microseconds / 1000:.3f} ms"
+        at_most = ""
+        if not use.unknown and use.least_microseconds:
+            at_most = f"{use.bytes / use.least_microseconds / 1000:.3f} GB/s"
+        took = f"{use.microseconds / 1000:.3f} ms"
+        rows.append([escape(use.what), str(use.times), in_words(use.bytes), took, here, at_most, least])
+    heads = ["what", "times", "bytes", "time here", "rate here", "board's memory at most", "least time there"]
+    note = (
+        "<p class='note'>Times here are those of the simulation on this machine, not a board's. The board's are limits "
+        "from the memory bandwidths in its description (a separate bank has its share; the way to the host is "
+        "not counted); kernels are taken to touch each of their buffers' bytes once."
+        "</p>"
+    )
+    return note + _table("bandwidth", heads, rows, {1, 2, 3, 4, 5, 6})
