@@ -42,7 +42,9 @@ fpgart/libfpgart.so: $(STAMP) $(SOURCES)
 $(ENGINE): $(STAMP) scripts/engine-package | fpgart/libfpgart.so
 	if scripts/engine-package $(BIN)/python; then touch $@; fi
 
+# Where PYTHONDONTWRITEBYTECODE is set, every process would compile the driver's modules again: 0.2 s of each.
 build: fpgart/libfpgart.so $(ENGINE)
+	$(BIN)/python -m compileall -q fpgart
 
 demo: build
 	$(BIN)/python examples/demo.py
