@@ -10,11 +10,13 @@ C_FILES = icd/*.c icd/*.h icd/preload/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h c
 SOURCES = $(wildcard icd/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench clients cts original soak coverage mutants clean help
+.PHONY: build demo test nightly intel-engine intel lint format bench clients cts original soak coverage mutants clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
-	@echo "make test     all tests, Python and conformance"
+	@echo "make test     the tests, Python and conformance, but for the slow ones; WORKERS=8 for more at once"
+	@echo "make nightly  all tests, ten times the random examples and schedules, and those for Intel's engine"
+	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (700 MB)"
 	@echo "make lint     format, types, layers"
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
 	@echo "              with FPGA_HOSTS=folder also public hosts for boards (clients/fpga_hosts.py)"
@@ -49,10 +51,28 @@ build: fpgart/libfpgart.so $(ENGINE)
 demo: build
 	$(BIN)/python examples/demo.py
 
+# One worker more than processors: tests also wait for timers. Whoever has run out of tests takes some of another's.
+WORKERS ?= $(shell expr $$(nproc) + 1)
+PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
+
 test: build
-	$(BIN)/pytest tests
-	test ! -e conformance/conftest.py || $(BIN)/pytest conformance --driver fpgart
-	test ! -e conformance/conftest.py || $(BIN)/pytest conformance --driver pocl
+	$(PYTEST) -m "not slow" tests
+	$(PYTEST) -m "not slow" conformance --driver fpgart
+	$(PYTEST) -m "not slow" conformance --driver pocl
+
+nightly: build intel
+	FPGART_TEST_EFFORT=10 $(PYTEST) tests
+	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver fpgart
+	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver pocl
+
+# An environment of its own: where it is installed beside PoCL, hosts find one platform more.
+INTEL = build/intel
+intel-engine: $(STAMP)
+	scripts/intel-engine $(BIN)/python $(INTEL)
+
+intel: build intel-engine
+	if test -e $(INTEL)/.installed; then \
+		FPGART_ENGINE=$(abspath $(INTEL))/lib/libintelocl.so $(PYTEST) -m "not slow" conformance/test_il.py --driver fpgart; fi
 
 lint: build
 	$(BIN)/ruff format --check .

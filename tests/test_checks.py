@@ -6,6 +6,7 @@ Each program there makes one mistake, unless it is called with `fixed`; its head
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -21,6 +22,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PROGRAMS = HERE / "checks"
+CONFORMANCE = ROOT / "conformance" / "c"
 HEAD = re.compile(r"^ \* (finds|board): (.*?)(?: \*/)?$", re.MULTILINE)
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 ALWAYS = "compiled while the host runs"  # true of all hosts that bring source
@@ -36,20 +38,20 @@ def head(name: str) -> dict[str, str]:
 
 
 def compile_program(source: Path, target: Path, *options: str) -> None:
-    includes = ["-I", str(ROOT / "include"), "-I", str(ROOT / "conformance" / "c")]
+    includes = ["-I", str(ROOT / "include"), "-I", str(CONFORMANCE)]
     command = [os.environ.get("CC", "cc"), "-std=c11", "-O1", "-g", *WARNINGS, *includes, *options]
     subprocess.run([*command, str(source), "-o", str(target), "-lOpenCL", "-lm", "-lpthread"], check=True)
 
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Compile a program of checks/ once."""
+    """Compile a program of checks/, or a host of the conformance tests, once."""
     folder = tmp_path_factory.mktemp("checks")
 
     def compiled(name: str) -> Path:
-        target = folder / name
+        target, source = folder / name, PROGRAMS / f"{name}.c"
         if not target.exists():
-            compile_program(PROGRAMS / f"{name}.c", target)
+            compile_program(source if source.exists() else CONFORMANCE / f"{name}.c", target)
         return target
 
     return compiled
@@ -103,18 +105,19 @@ def test_nothing_is_found_where_it_was_put_right(name: str, build: Build, aocx: 
     assert not found, words
 
 
-RIGHT = ("buffer_life", "callbacks_reenter", "threads", "usm_life")
+BOARDS = ("usm_s10", "soc_a10")
+RIGHT = [
+    *itertools.product(("buffer_life", "callbacks_reenter", "threads 320"), BOARDS),
+    *(pytest.param("threads 10000", board, marks=pytest.mark.slow) for board in BOARDS),
+    ("usm_life", "usm_s10"),
+]
 
 
-@pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.parametrize("board", ["usm_s10", "soc_a10"])
-def test_nothing_is_found_in_hosts_that_are_right(name: str, board: str, tmp_path: Path) -> None:
-    if name == "usm_life" and board == "soc_a10":
-        pytest.skip("the board has no USM")
-    program = tmp_path / name
-    compile_program(ROOT / "conformance" / "c" / f"{name}.c", program)
-    found, words = found_by(program, folder=tmp_path, board=board)
-    assert not [finding for finding in found if finding["check"] != "fpga"], words
+@pytest.mark.parametrize(("host", "board"), RIGHT)
+def test_nothing_is_found_in_hosts_that_are_right(host: str, board: str, build: Build, tmp_path: Path) -> None:
+    name, *words = host.split()
+    found, said = found_by(build(name), *words, folder=tmp_path, board=board)
+    assert not [finding for finding in found if finding["check"] != "fpga"], said
 
 
 def run(*words: object, **more: str) -> subprocess.CompletedProcess[str]:
