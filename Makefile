@@ -75,7 +75,7 @@ intel-engine: build
 
 intel: intel-engine
 	if test -e $(INTEL)/.installed; then \
-		FPGART_ENGINE=$(abspath $(INTEL))/lib/libintelocl.so $(PYTEST) -m "not slow" conformance/test_il.py --driver fpgart; fi
+		FPGART_ENGINE=$(abspath $(INTEL))/lib/libintelocl.so $(BIN)/pytest conformance/test_il.py --driver fpgart; fi
 
 lint: build
 	$(BIN)/ruff format --check .
