@@ -63,10 +63,11 @@ test: build
 	$(PYTEST) -m "not slow" conformance --driver fpgart
 	$(PYTEST) -m "not slow" conformance --driver pocl
 
-nightly: build intel
-	FPGART_TEST_EFFORT=10 $(PYTEST) tests
+nightly: build
+	FPGART_TEST_EFFORT=10 FPGART_TEST_SCHEDULES=15000 $(PYTEST) tests
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver fpgart
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver pocl
+	$(MAKE) intel
 
 # An environment of its own: where it is installed beside PoCL, hosts find one platform more.
 INTEL = build/intel
