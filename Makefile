@@ -9,12 +9,17 @@ ENGINE = $(VENV)/.engine
 C_FILES = icd/*.c icd/*.h icd/preload/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h conformance/c/*.c conformance/c/*.h tests/programs/*.c examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
 SOURCES = $(wildcard icd/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
+# Else each process of the tests would compile all of them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench clients cts original soak coverage mutants clean help
+.PHONY: build demo test nightly intel-engine intel lint format bench clients cts original soak coverage mutants clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
-	@echo "make test     all tests, Python and conformance"
+	@echo "make test     the tests, Python and conformance, but for the slow ones; WORKERS=8 for more at once"
+	@echo "make nightly  all tests, ten times the random examples and schedules, and those for Intel's engine"
+	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
 	@echo "make lint     format, types, layers"
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
 	@echo "              with FPGA_HOSTS=folder also public hosts for boards (clients/fpga_hosts.py)"
@@ -42,15 +47,36 @@ fpgart/libfpgart.so: $(STAMP) $(SOURCES)
 $(ENGINE): $(STAMP) scripts/engine-package | fpgart/libfpgart.so
 	if scripts/engine-package $(BIN)/python; then touch $@; fi
 
+# Where PYTHONDONTWRITEBYTECODE is set, every process would compile the driver's modules again: 0.2 s of each.
 build: fpgart/libfpgart.so $(ENGINE)
+	$(BIN)/python -m compileall -q fpgart
 
 demo: build
 	$(BIN)/python examples/demo.py
 
+# One worker more than processors: tests also wait for timers. Whoever has run out of tests takes some of another's.
+WORKERS ?= $(shell expr $$(nproc) + 1)
+PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
+
 test: build
-	$(BIN)/pytest tests
-	test ! -e conformance/conftest.py || $(BIN)/pytest conformance --driver fpgart
-	test ! -e conformance/conftest.py || $(BIN)/pytest conformance --driver pocl
+	$(PYTEST) -m "not slow" tests
+	$(PYTEST) -m "not slow" conformance --driver fpgart
+	$(PYTEST) -m "not slow" conformance --driver pocl
+
+nightly: build
+	FPGART_TEST_EFFORT=10 FPGART_TEST_SCHEDULES=15000 $(PYTEST) tests
+	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver fpgart
+	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver pocl
+	$(MAKE) intel
+
+# An environment of its own: where it is installed beside PoCL, hosts find one platform more.
+INTEL = build/intel
+intel-engine: build
+	scripts/intel-engine $(BIN)/python $(INTEL)
+
+intel: intel-engine
+	if test -e $(INTEL)/.installed; then \
+		FPGART_ENGINE=$(abspath $(INTEL))/lib/libintelocl.so $(BIN)/pytest conformance/test_il.py --driver fpgart; fi
 
 lint: build
 	$(BIN)/ruff format --check .

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from fpgart import sycl
 
+EFFORT = int(os.environ.get("FPGART_TEST_EFFORT", "1"))
 N = 96
 SOURCE = """
 kernel void affine(global int *x, int a, int b) { x[get_global_id(0)] = x[get_global_id(0)] * a + b; }
@@ -154,6 +156,6 @@ class Model(RuleBasedStateMachine):
 
 
 Model.TestCase.settings = settings(
-    max_examples=200, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=60 * EFFORT, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestModel = Model.TestCase

@@ -14,15 +14,16 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
+from compilation import compiled
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "c"
 INCLUDE = HERE.parent / "include"
 EXAMPLES = HERE.parent / "examples"
-WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 NOT_SUPPORTED = 77
 PATIENCE = 180
 
@@ -103,34 +104,20 @@ def is_fpgart(library: Path) -> bool:
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Compile a program of c/ (or the example host) once; gives where it lies."""
-    folder = tmp_path_factory.mktemp("programs")
-    built: dict[str, Path] = {}
-    includes = ["-I", str(INCLUDE)] if (INCLUDE / "CL" / "cl.h").is_file() else []
+def build() -> Build:
+    """Compile a program of c/, or the example host."""
 
-    def compiled(name: str) -> Path:
-        if name not in built:
-            target = folder / name
-            if (SOURCES / f"{name}.cpp").is_file():
-                command = [os.environ.get("CXX", "c++"), "-std=c++17"]
-                sources = [SOURCES / f"{name}.cpp"]
-            else:
-                command = [os.environ.get("CC", "cc"), "-std=c11"]
-                sources = sorted(SOURCES.glob("bad_input*.c")) if name == "bad_input" else []
-                sources = sources or [SOURCES / f"{name}.c"]
-            if name == "host":
-                sources = [EXAMPLES / "host.c"]
-            libraries = ["-ldl", "-lm", "-lpthread"]
-            if name not in ("bad_input", "rtld_local"):
-                libraries.insert(0, "-lOpenCL")
-            command += ["-O1", "-g", *WARNINGS, *includes, *map(str, sources), "-o", str(target)]
-            result = subprocess.run([*command, *libraries], capture_output=True, text=True, check=False)
-            assert result.returncode == 0, result.stderr
-            built[name] = target
-        return built[name]
+    @cache
+    def program(name: str) -> Path:
+        if name == "bad_input":
+            sources = sorted(SOURCES.glob("bad_input*.c"))
+        elif name == "host":
+            sources = [EXAMPLES / "host.c"]
+        else:
+            sources = [SOURCES / f"{name}.cpp"] if (SOURCES / f"{name}.cpp").is_file() else [SOURCES / f"{name}.c"]
+        return compiled(sources, loader=name not in ("bad_input", "rtld_local"))
 
-    return compiled
+    return program
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from random import Random
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 from opencl_api import Host
 
+EFFORT = int(os.environ.get("FPGART_TEST_EFFORT", "1"))
 MOVES = ("create", "release", "write", "fill", "copy", "read", "add", "swap", "map", "unmap", "migrate", "window")
 USM_MOVES = ("allocate", "free", "usm_copy", "usm_fill", "usm_read", "usm_add")
 
@@ -61,6 +63,6 @@ def test_every_byte_is_right_after_any_sequence_of_calls(one_host: Host) -> None
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Machine,
         settings=settings(
-            max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=40 * EFFORT, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -129,7 +130,7 @@ def systems(draw: st.DrawFn) -> s.Autodiscovery:
 
 
 @given(systems())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * EFFORT, deadline=None)
 def test_what_is_written_is_read_back(system: s.Autodiscovery) -> None:
     assert parse(written(system)) == system
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 
+from effort import EFFORT
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -233,4 +234,4 @@ class BufferMachine(RuleBasedStateMachine):
 
 
 TestBuffers = BufferMachine.TestCase
-TestBuffers.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBuffers.settings = settings(max_examples=60 * EFFORT, stateful_step_count=40, deadline=None)

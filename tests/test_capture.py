@@ -22,8 +22,11 @@ from fpgart.watch.capture import Capture
 from fpgart.watch.captured import CapturedLaunch, CaptureError
 
 ROOT = Path(__file__).resolve().parent.parent
-CONFORMANCE = ROOT / "conformance" / "c"
-INCLUDES = ["-I", str(ROOT / "include"), "-I", str(CONFORMANCE)]
+CONFORMANCE = ROOT / "conformance"
+sys.path.insert(0, str(CONFORMANCE))
+
+from compilation import compiled  # noqa: E402
+
 PYTHON_HOST = """
 import numpy as np, pyopencl as cl
 context = cl.Context(cl.get_platforms()[0].get_devices())
@@ -170,16 +173,13 @@ queue.finish()
     assert "the same" in replayed(tmp_path)
 
 
-def compiled(folder: Path, name: str) -> Path:
-    made = folder / name
-    command = ["cc", "-g", *INCLUDES, str(CONFORMANCE / f"{name}.c"), "-o", str(made), "-lOpenCL", "-lm", "-lpthread"]
-    assert subprocess.run(command, check=False).returncode == 0
-    return made
+def build(name: str) -> Path:
+    return compiled([CONFORMANCE / "c" / f"{name}.c"])
 
 
 @pytest.mark.parametrize("name", ["usm_life", "svm_list"])
 def test_pointers_that_are_stored_in_memory_lead_to_the_same_places(name: str, tmp_path: Path) -> None:
-    host = compiled(tmp_path, name)
+    host = build(name)
     kept = tmp_path / "kept"
     result = fpgart("run", "--capture", kept, "--", host)
     assert result.returncode == 0, result.stderr
@@ -190,14 +190,14 @@ def test_pointers_that_are_stored_in_memory_lead_to_the_same_places(name: str, t
 
 def test_a_c_hosts_launches_run_again(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    result = fpgart("run", "--board", "hetero", "--capture", kept, "--", compiled(tmp_path, "buffer_life"))
+    result = fpgart("run", "--board", "hetero", "--capture", kept, "--", build("buffer_life"))
     assert result.returncode == 0, result.stderr
     assert "the same" in replayed(kept)
 
 
 def test_kernels_that_wait_for_others_are_captured_but_do_not_run_alone(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    result = fpgart("run", "--capture", kept, "--", compiled(tmp_path, "channels"), "pipe_objects")
+    result = fpgart("run", "--capture", kept, "--", build("channels"), "pipe_objects")
     assert result.returncode == 0, result.stderr
     assert "pipe" in {argument["kind"] for argument in manifest(kept / "sum-1")["arguments"]}
     assert "kernel 'sum' waits for others (channels, pipes), so it cannot run alone" in replayed(kept, status=2)

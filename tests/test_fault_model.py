@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 import pytest
+from effort import EFFORT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine import Machine, machine_of
@@ -262,7 +263,7 @@ clauses = st.sampled_from(sorted(ACTIONS)).flatmap(
 Faulty = Callable[..., AbstractContextManager[Machine]]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32), rules=st.lists(clauses, min_size=1, max_size=4))
 def test_failed_commands_change_nothing_and_hold_nothing(faulty: Faulty, seed: int, rules: list[str]) -> None:
     with faulty("hetero", "a10_ref") as machine:

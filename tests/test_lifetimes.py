@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from effort import EFFORT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine import Machine
@@ -255,7 +256,7 @@ def test_a_command_gives_back_what_it_reserved_however_it_ends(boards: Boards, k
     assert setting.written.map_count == 0
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.sampled_from(sorted(OPERATIONS)), st.sampled_from(ENDINGS[:-1])), max_size=8))
 def test_after_any_commands_and_the_death_of_their_buffers_the_boards_are_empty(
     boards: Boards, steps: list[tuple[str, type[Ending]]]

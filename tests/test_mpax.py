@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from effort import EFFORT
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -266,7 +267,7 @@ def laid_out(gaps: Sequence[Span]) -> list[Span]:
     return found
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600 * EFFORT, deadline=None)
 @given(spans, apart, st.integers(1, 4))
 @example([(0, 6), (8, 2), (12, 4)], [(0, 4), (0, 8)], 4)
 @example([(3, 2), (6, 3)], [(1, 3), (2, 6)], 4)
@@ -289,7 +290,7 @@ byte_spans = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 * EFFORT, deadline=None)
 @given(byte_spans)
 def test_buffers_may_begin_and_end_anywhere(wanted: list[Span]) -> None:
     needed = [Need(PhysicalAddress(UPPER + begin), size) for begin, size in wanted]

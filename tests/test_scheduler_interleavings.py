@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interleavings import Chooser, Explored, Randomly, Stuck, schedules
@@ -772,7 +773,7 @@ class Host:
             queue.flush()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * EFFORT, deadline=None)
 @given(
     st.lists(st.lists(steps, max_size=8), min_size=1, max_size=4),
     st.lists(st.booleans(), min_size=2, max_size=3),
@@ -802,7 +803,7 @@ def test_everything_ends_without_timers_once_it_is_flushed(
 # The order of queues
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 @given(st.lists(steps, max_size=10), st.booleans(), st.integers(0, 1 << 30))
 def test_commands_run_in_the_order_that_their_queue_gives_them(script: list[Step], in_order: bool, seed: int) -> None:
     """Of one thread and one queue: nothing begins before what it has to follow has ended."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machine import Machine, machine_of
@@ -688,7 +689,7 @@ class Player:
 
 
 @given(acts(1))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=60 * EFFORT)
 def test_the_clock_charges_the_bytes_that_move(chosen: list[Act]) -> None:
     with contextmanager(machine_of)("hetero", "usm_s10", modelled=True) as machine, listening() as listener:
         player = Player(machine, [machine.queue])
@@ -734,14 +735,14 @@ def run_of(chosen: list[Act], boards: tuple[str, ...], seed: int, helpers: int) 
 
 
 @given(acts(4), st.integers(0, 1 << 16))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=40 * EFFORT)
 def test_the_same_calls_have_the_same_times_whoever_runs_the_commands(chosen: list[Act], seed: int) -> None:
     boards = ("usm_s10", "a10_small")
     assert run_of(chosen, boards, seed, helpers=8) == run_of(chosen, boards, seed + 1, helpers=1)
 
 
 @given(st.lists(acts(1, most=8), min_size=8, max_size=8))
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=15 * EFFORT)
 def test_threads_with_a_board_each_have_the_times_that_they_have_alone(plays: list[list[Act]]) -> None:
     def times_of(player: Player) -> list[tuple[int, int, int, int]]:
         return [times(event) for event in player.events]

@@ -1,0 +1,7 @@
+"""How hard the tests with random examples and schedules try: `make nightly` multiplies their numbers."""
+
+from __future__ import annotations
+
+import os
+
+EFFORT = int(os.environ.get("FPGART_TEST_EFFORT", "1"))
