@@ -8,12 +8,14 @@ from itertools import count, pairwise
 from typing import Any
 
 import pytest
-from machine import Machine, PythonBatch
+from machine import Machine, PythonBatch, PythonKernel
 
 from fpgart import opencl as cl
+from fpgart.engine.interface import KernelInterface
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime import readiness
+from fpgart.runtime.batch import LaunchBatch
 from fpgart.runtime.event import COMPLETE, RUNNING, SUBMITTED, Event
 from fpgart.runtime.kernel import SHORT_NS, Kernel
 from fpgart.runtime.queue import CommandQueue
@@ -121,6 +123,33 @@ def test_how_long_a_kernel_ran_in_a_batch_counts_for_its_next_launch(host: Host)
     host.finish()
     assert host.batched == [2]
     assert kernel.engine_kernel.last_ns > SHORT_NS
+
+
+class Timed:
+    """A launch that notes how long it was told that it ran."""
+
+    def __init__(self, batch: PythonBatch) -> None:
+        self.made = batch
+        self.elapsed_ns: list[int] = []
+
+    def batch(self, most: int) -> PythonBatch:
+        return self.made
+
+    def hand_over(self, batch: PythonBatch) -> None:
+        batch.add(PythonKernel(KernelInterface("k", ()), lambda: None), b"", 1, bytes(72), False)
+
+    def took(self, elapsed_ns: int) -> None:
+        self.elapsed_ns.append(elapsed_ns)
+
+
+def test_launches_that_end_together_share_the_time_since_those_before_them_ended(host: Host) -> None:
+    timed = [Timed(PythonBatch(at_once=2)) for _ in range(4)]
+    commands: list[Any] = [(Event(host.machine.context, None, 0, None), launch) for launch in timed]
+    looks = iter([100, 160, 190])
+    batch = LaunchBatch(commands, lambda: next(looks))
+    batch.hand_over(lambda event, act: (COMPLETE, act()))
+    assert [len(batch.ended()), len(batch.ended())] == [2, 2]
+    assert [launch.elapsed_ns for launch in timed] == [[30], [30], [15], [15]]
 
 
 def test_a_transfer_ends_the_batch(host: Host) -> None:

@@ -121,3 +121,13 @@ def test_what_an_import_runs_is_tested_by_the_files_that_import_it_too(
     assert [*reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=False)] == ["test_one.py::b"]
     found = reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=True)
     assert [*found] == ["test_one.py::b", "test_one.py::a", "test_third.py::d"]
+
+
+def test_a_sample_is_as_large_as_was_asked_in_the_order_of_the_lines_and_the_same_for_the_same_seed() -> None:
+    everything = mutate.mutants_of("m", SOURCE)
+    assert mutate.sample(everything, len(everything) + 1, 1) == everything
+    some = mutate.sample(everything, 4, 1)
+    assert len(some) == 4
+    assert some == [mutant for mutant in everything if mutant in some]
+    assert mutate.sample(everything, 4, 1) == some
+    assert any(mutate.sample(everything, 4, seed) != some for seed in range(2, 6))
