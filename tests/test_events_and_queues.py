@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -217,16 +218,16 @@ def closed(machine: Machine) -> Iterator[Machine]:
     machine.scheduler.reopen()
 
 
-@pytest.mark.parametrize("how", ["enqueue", "run", "run blocking"])
-def test_a_command_that_is_not_taken_gives_back_once_what_it_reserved(closed: Machine, how: str) -> None:
-    work, queue = Kept(closed.device, lambda: None), closed.queue
+@pytest.mark.parametrize("put", [CommandQueue.enqueue, partial(CommandQueue.run, blocking=False),
+                                 partial(CommandQueue.run, blocking=True)])  # fmt: skip
+def test_a_command_that_is_not_taken_gives_back_once_what_it_reserved(
+    closed: Machine, put: Callable[..., Event]
+) -> None:
+    work = Kept(closed.device, lambda: None)
     with pytest.raises(OutOfResources):
-        if how == "enqueue":
-            queue.enqueue(cl.CL_COMMAND_TASK, work)
-        else:
-            queue.run(cl.CL_COMMAND_TASK, work, how == "run blocking")
+        put(closed.queue, cl.CL_COMMAND_TASK, work)
     assert work.abandoned == 1
-    assert not queue.order.open
+    assert not closed.queue.order.open
 
 
 @pytest.mark.parametrize("blocking", [False, True])
@@ -235,15 +236,18 @@ def test_a_marker_that_is_not_taken_has_nothing_to_give_back(closed: Machine, bl
         closed.queue.run(cl.CL_COMMAND_MARKER, None, blocking)
 
 
-def test_a_blocking_command_whose_wait_is_broken_off_stays_in_its_queue(machine: Machine) -> None:
+def test_a_blocking_command_whose_wait_is_broken_off_stays_in_its_queue(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate, work = user_event(machine), Kept(machine.device, lambda: None)
 
     def breaks_off(event: Event) -> None:
         raise KeyboardInterrupt
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(machine.scheduler, "wait", breaks_off)
+    monkeypatch.setattr(machine.scheduler, "wait", breaks_off)
+    with pytest.raises(KeyboardInterrupt):
         machine.queue.run(cl.CL_COMMAND_TASK, work, True, (gate,))
+    monkeypatch.undo()
     assert work.abandoned == 0
     (event,) = machine.queue.order.open
     gate.set_status(COMPLETE)
