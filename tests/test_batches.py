@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from itertools import count, pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -283,6 +284,74 @@ def test_who_listens_for_operations_gets_each_by_itself(host: Host) -> None:
     host.finish()
     assert host.batched == []
     assert host.machine.watcher.operations[-2:] == ["kernel", "kernel"]
+
+
+@pytest.mark.parametrize("notice", ["operation_began", "operation_ended"])
+def test_who_listens_for_one_side_of_operations_gets_each_by_itself(host: Host, notice: str) -> None:
+    kernel, heard = host.kernel("a"), list[tuple[object, ...]]()
+    listener = SimpleNamespace(**{notice: lambda *told: heard.append(told)})
+    NOTICES.listen(listener)
+    try:
+        events = [host.enqueue(kernel) for _ in range(2)]
+        host.finish()
+    finally:
+        NOTICES.silence(listener)
+    assert host.batched == []
+    assert [told[0] for told in heard] == events
+
+
+def test_a_thread_that_waits_for_a_launch_of_an_out_of_order_queue_hands_over_no_other(host: Host) -> None:
+    machine, kernel = host.machine, host.kernel("a")
+    queue = CommandQueue(machine.context, machine.device, cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    machine.queues[0] = queue
+    needed = host.enqueue(kernel)
+    _, awaited = host.enqueue(kernel, needed), host.enqueue(kernel, needed)
+    assert machine.scheduler._ready.claim(needed)
+    machine.scheduler._run(needed, awaited)
+    assert (host.batched, host.ran) == ([], ["a"])
+    machine.scheduler._workers.reopen()
+    queue.finish()
+
+
+def test_while_a_thread_waits_for_a_batch_others_take_what_its_launches_set_free(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, left = host.kernel("a"), list[list[int]]()
+    host.at_once = 1
+    events = [host.enqueue(kernel) for _ in range(3)]
+    monkeypatch.setattr(host.machine.scheduler._workers, "leave", lambda: left.append([e.status for e in events]))
+    host.finish()
+    assert [COMPLETE, RUNNING, SUBMITTED] in left
+    assert [COMPLETE, COMPLETE, RUNNING] in left
+
+
+def test_a_callback_may_wait_for_the_rest_of_its_batch(host: Host) -> None:
+    kernel, told = host.kernel("a"), list[int]()
+    host.at_once = 1
+    events = [host.enqueue(kernel) for _ in range(3)]
+
+    def waits(event: Event, status: int) -> None:
+        host.machine.scheduler.wait(events[-1])
+        told.append(events[-1].status)
+
+    events[0].when(COMPLETE, waits)
+    host.finish()
+    assert host.batched == [3]
+    assert host.machine.scheduler.settle(30)
+    assert told == [COMPLETE]
+
+
+def test_without_threads_a_batch_goes_on_when_its_callbacks_have_returned(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, told = host.kernel("a"), list[list[int]]()
+    host.at_once = 1
+    events = [host.enqueue(kernel) for _ in range(3)]
+    events[0].when(COMPLETE, lambda event, status: told.append([e.status for e in events]))
+    monkeypatch.setattr(host.machine.scheduler._threads, "start", lambda work: False)
+    host.finish()
+    assert told == [[COMPLETE, RUNNING, SUBMITTED]]
+    assert [event.status for event in events] == [COMPLETE] * 3
 
 
 def test_faults_on_request_come_before_each_kernel(host: Host) -> None:
