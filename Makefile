@@ -119,10 +119,11 @@ coverage: build
 
 # Goes on where it was broken off; what it knows is in build/mutants.
 MODULES ?=
+SAMPLE ?=
 JOBS ?= $(shell nproc)
 mutants: build
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[mutants]"
-	$(BIN)/python scripts/mutants --jobs $(JOBS) $(MODULES)
+	$(BIN)/python scripts/mutants --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info fpgart/*.so fpgart/*.a fpgart/include

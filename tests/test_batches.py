@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from itertools import count, pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine, PythonBatch
+from machine import Machine, PythonBatch, PythonKernel
 
 from fpgart import opencl as cl
+from fpgart.engine.interface import KernelInterface
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch import SHORT_NS
@@ -18,6 +20,7 @@ from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling import readiness
+from fpgart.runtime.scheduling.batch import LaunchBatch
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event
 
 Boards = Callable[..., Machine]
@@ -123,6 +126,33 @@ def test_how_long_a_kernel_ran_in_a_batch_counts_for_its_next_launch(host: Host)
     host.finish()
     assert host.batched == [2]
     assert kernel.engine_kernel.last_ns > SHORT_NS
+
+
+class Timed:
+    """A launch that notes how long it was told that it ran."""
+
+    def __init__(self, batch: PythonBatch) -> None:
+        self.made = batch
+        self.elapsed_ns: list[int] = []
+
+    def batch(self, most: int) -> PythonBatch:
+        return self.made
+
+    def hand_over(self, batch: PythonBatch) -> None:
+        batch.add(PythonKernel(KernelInterface("k", ()), lambda: None), b"", 1, bytes(72), False)
+
+    def took(self, elapsed_ns: int) -> None:
+        self.elapsed_ns.append(elapsed_ns)
+
+
+def test_launches_that_end_together_share_the_time_since_those_before_them_ended(host: Host) -> None:
+    timed = [Timed(PythonBatch(at_once=2)) for _ in range(4)]
+    commands: list[Any] = [(Event(host.machine.context, None, 0, None), launch) for launch in timed]
+    looks = iter([100, 160, 190])
+    batch = LaunchBatch(commands, lambda: next(looks))
+    batch.hand_over(lambda event, act: (COMPLETE, act()))
+    assert [len(batch.ended()), len(batch.ended())] == [2, 2]
+    assert [launch.elapsed_ns for launch in timed] == [[30], [30], [15], [15]]
 
 
 def test_a_transfer_ends_the_batch(host: Host) -> None:
@@ -256,6 +286,74 @@ def test_who_listens_for_operations_gets_each_by_itself(host: Host) -> None:
     host.finish()
     assert host.batched == []
     assert host.machine.watcher.operations[-2:] == ["kernel", "kernel"]
+
+
+@pytest.mark.parametrize("notice", ["operation_began", "operation_ended"])
+def test_who_listens_for_one_side_of_operations_gets_each_by_itself(host: Host, notice: str) -> None:
+    kernel, heard = host.kernel("a"), list[tuple[object, ...]]()
+    listener = SimpleNamespace(**{notice: lambda *told: heard.append(told)})
+    NOTICES.listen(listener)
+    try:
+        events = [host.enqueue(kernel) for _ in range(2)]
+        host.finish()
+    finally:
+        NOTICES.silence(listener)
+    assert host.batched == []
+    assert [told[0] for told in heard] == events
+
+
+def test_a_thread_that_waits_for_a_launch_of_an_out_of_order_queue_hands_over_no_other(host: Host) -> None:
+    machine, kernel = host.machine, host.kernel("a")
+    queue = CommandQueue(machine.context, machine.device, cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    machine.queues[0] = queue
+    needed = host.enqueue(kernel)
+    _, awaited = host.enqueue(kernel, needed), host.enqueue(kernel, needed)
+    assert machine.scheduler._ready.claim(needed)
+    machine.scheduler._run(needed, awaited)
+    assert (host.batched, host.ran) == ([], ["a"])
+    machine.scheduler._workers.reopen()
+    queue.finish()
+
+
+def test_while_a_thread_waits_for_a_batch_others_take_what_its_launches_set_free(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, left = host.kernel("a"), list[list[int]]()
+    host.at_once = 1
+    events = [host.enqueue(kernel) for _ in range(3)]
+    monkeypatch.setattr(host.machine.scheduler._workers, "leave", lambda: left.append([e.status for e in events]))
+    host.finish()
+    assert [COMPLETE, RUNNING, SUBMITTED] in left
+    assert [COMPLETE, COMPLETE, RUNNING] in left
+
+
+def test_a_callback_may_wait_for_the_rest_of_its_batch(host: Host) -> None:
+    kernel, told = host.kernel("a"), list[int]()
+    host.at_once = 1
+    events = [host.enqueue(kernel) for _ in range(3)]
+
+    def waits(event: Event, status: int) -> None:
+        host.machine.scheduler.wait(events[-1])
+        told.append(events[-1].status)
+
+    events[0].when(COMPLETE, waits)
+    host.finish()
+    assert host.batched == [3]
+    assert host.machine.scheduler.settle(30)
+    assert told == [COMPLETE]
+
+
+def test_without_threads_a_batch_goes_on_when_its_callbacks_have_returned(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, told = host.kernel("a"), list[list[int]]()
+    host.at_once = 1
+    events = [host.enqueue(kernel) for _ in range(3)]
+    events[0].when(COMPLETE, lambda event, status: told.append([e.status for e in events]))
+    monkeypatch.setattr(host.machine.scheduler._threads, "start", lambda work: False)
+    host.finish()
+    assert told == [[COMPLETE, RUNNING, SUBMITTED]]
+    assert [event.status for event in events] == [COMPLETE] * 3
 
 
 def test_faults_on_request_come_before_each_kernel(host: Host) -> None:

@@ -42,3 +42,7 @@ def test_usm_mark_is_bit_61_and_changes_nothing_else(device: int, place: int) ->
 def test_what_does_not_fit_is_refused(device: int, place: int) -> None:
     with pytest.raises(ValueError, match=r"device id|board address"):
         DeviceAddress.of(device, place)
+
+
+def test_a_device_address_is_shown_with_its_device_and_its_place_on_the_board() -> None:
+    assert repr(DeviceAddress.of(3, 0x400)) == "DeviceAddress(device=3, board=0x400)"

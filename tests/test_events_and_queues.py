@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -197,6 +199,60 @@ def test_a_blocking_command_that_fails_has_been_seen_to_end_too(machine: Machine
     with heard() as notices, pytest.raises(OutOfResources):
         machine.queue.run(cl.CL_COMMAND_TASK, HostWork(machine.device, fails), True)
     assert notices[-1][0] == "end_observed"
+
+
+class Kept(HostWork):
+    """Work that counts how often what it reserved is given back without it."""
+
+    abandoned = 0
+
+    def abandon(self) -> None:
+        self.abandoned += 1
+
+
+@pytest.fixture
+def closed(machine: Machine) -> Iterator[Machine]:
+    """A machine whose scheduler takes no commands."""
+    machine.scheduler.close(1)
+    yield machine
+    machine.scheduler.reopen()
+
+
+@pytest.mark.parametrize("put", [CommandQueue.enqueue, partial(CommandQueue.run, blocking=False),
+                                 partial(CommandQueue.run, blocking=True)])  # fmt: skip
+def test_a_command_that_is_not_taken_gives_back_once_what_it_reserved(
+    closed: Machine, put: Callable[..., Event]
+) -> None:
+    work = Kept(closed.device, lambda: None)
+    with pytest.raises(OutOfResources):
+        put(closed.queue, cl.CL_COMMAND_TASK, work)
+    assert work.abandoned == 1
+    assert not closed.queue.order.open
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+def test_a_marker_that_is_not_taken_has_nothing_to_give_back(closed: Machine, blocking: bool) -> None:
+    with pytest.raises(OutOfResources, match="exiting"):
+        closed.queue.run(cl.CL_COMMAND_MARKER, None, blocking)
+
+
+def test_a_blocking_command_whose_wait_is_broken_off_stays_in_its_queue(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, work = user_event(machine), Kept(machine.device, lambda: None)
+
+    def breaks_off(event: Event) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(machine.scheduler, "wait", breaks_off)
+    with pytest.raises(KeyboardInterrupt):
+        machine.queue.run(cl.CL_COMMAND_TASK, work, True, (gate,))
+    monkeypatch.undo()
+    assert work.abandoned == 0
+    (event,) = machine.queue.order.open
+    gate.set_status(COMPLETE)
+    machine.queue.finish()
+    assert event.status == COMPLETE
 
 
 # The system's threads

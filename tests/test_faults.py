@@ -65,7 +65,37 @@ def test_clauses_are_divided_by_semicolons_and_one_may_be_the_seed() -> None:
     assert plan.seed == 7
 
 
+def test_conditions_that_are_not_there_restrict_nothing_and_a_kernel_hangs_for_ten_seconds() -> None:
+    (rule,) = parse("kernel:hang").rules
+    assert (rule.delay, rule.ecc, rule.limit) == (0, None, 10)
+    assert (rule.device, rule.name, rule.size, rule.total) == (None, "", 0, 0)
+    assert (rule.nth, rule.every, rule.fraction, rule.times) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("write:fail:fraction=1", "fraction", 1.0),
+        ("write:delay=0s", "delay", 0.0),
+        ("write:delay=999999s", "delay", 999999.0),
+        ("write:fail:size=1", "size", 1),
+        ("write:fail:nth=1", "nth", 1),
+        ("write:fail:device=0", "device", 0),
+    ],
+)
+def test_values_may_be_as_small_and_as_large_as_they_make_sense(text: str, field: str, value: float) -> None:
+    (rule,) = parse(text).rules
+    assert getattr(rule, field) == value
+
+
 WRONG = [
+    ("write:fail:fraction=0", "above 0 and up to 1"),
+    ("write:fail:fraction=-0.5", "above 0 and up to 1"),
+    ("write:fail:fraction=1.001", "above 0 and up to 1"),
+    ("write:delay=1000000s", "a time is wanted"),
+    ("write:fail:device=x", "device=x: a number from 0"),
+    ("write:fail:device=\u0663", "a number from 0"),
+    ("write:fail:nth=\u0663", "a number from 1"),
     ("", "no fault is asked for"),
     ("seed=1", "no fault is asked for"),
     ("write:fail;seed=1;seed=2", "the seed is given twice"),
@@ -103,6 +133,11 @@ WRONG = [
 def test_what_makes_no_sense_is_told_in_words(text: str, words: str) -> None:
     with pytest.raises(FaultSyntaxError, match=words):
         parse(text)
+
+
+def test_kinds_of_errors_have_the_bits_of_their_exceptions() -> None:
+    assert Ecc.CORRECTABLE == cl.CL_DEVICE_EXCEPTION_ECC_CORRECTABLE_INTEL
+    assert Ecc.NON_CORRECTABLE == cl.CL_DEVICE_EXCEPTION_ECC_NON_CORRECTABLE_INTEL
 
 
 # Which calls are hit
@@ -220,6 +255,40 @@ def test_clear_ends_all_faults_and_counts_anew(bench: Callable[..., Bench]) -> N
     assert fpgart.faults.injected() == 0
     assert fpgart.faults.active() == ()
     assert made.machine.read(buffer) == DATA
+
+
+def test_faults_that_end_leave_the_others_in_force(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    buffer = made.buffer()
+    with fpgart.faults.injecting("read:fail"):
+        with fpgart.faults.injecting("write:fail"):
+            pass
+        assert made.status(lambda: made.machine.read(buffer)) == cl.CL_OUT_OF_RESOURCES
+        made.machine.write(buffer, DATA)
+
+
+def test_a_device_that_goes_has_no_faults_and_the_others_keep_theirs(bench: Callable[..., Bench]) -> None:
+    made = bench("a10_ref", "usm_s10")
+    first, second = made.machine.devices
+    mmd, memories = first.mmd, first.memories
+    with fpgart.faults.injecting("kernel:fail"):
+        FAULTS.detach(first)
+        assert first.mmd is mmd
+        assert first.memories is memories
+        assert first.before_kernel is None
+        assert second.before_kernel is not None
+    FAULTS.attach(first)
+    assert second.before_kernel is None
+
+
+def test_a_call_that_shall_take_longer_and_fail_does_both(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    buffer = made.machine.buffer(64)
+    with fpgart.faults.injecting("write:fail;write:delay=20ms"):
+        begin = time.monotonic()
+        assert made.status(lambda: made.machine.write(buffer, DATA[:64])) == cl.CL_OUT_OF_RESOURCES
+        assert time.monotonic() - begin >= 0.02
+        assert fpgart.faults.injected() == 2
 
 
 def test_a_device_that_comes_later_has_the_faults_that_are_in_force(bench: Callable[..., Bench]) -> None:

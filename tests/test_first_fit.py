@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from fpgart.board.first_fit import GRANULARITY, FirstFit, round_up
+from fpgart.board.first_fit import GRANULARITY, FirstFit, Holes, round_up
 
 BEGIN, END = 1024, 64 * 1024
 
@@ -66,6 +67,35 @@ class FirstFitMachine(RuleBasedStateMachine):
 
 
 TestFirstFit = FirstFitMachine.TestCase
+
+
+@settings(max_examples=200)
+@given(
+    positions=st.sampled_from([1, 2, 16, 17, 256, 257, 300]),
+    puts=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 3)), max_size=40),
+    asked=st.integers(0, 300),
+    size=st.integers(1, 4),
+)
+def test_holes_are_found_by_size_at_or_after_and_last_before_a_position(
+    positions: int, puts: list[tuple[int, int]], asked: int, size: int
+) -> None:
+    holes, known = Holes(positions), dict[int, int]()
+    for position, length in puts:
+        known[position % positions] = length
+        holes.put(position % positions, length)
+    big = [position for position, length in known.items() if length >= size]
+    some = [position for position, length in known.items() if length]
+    asked %= positions
+    assert holes.first(size) == min(big, default=None)
+    assert holes.first(size, asked) == min((position for position in big if position >= asked), default=None)
+    assert holes.last_before(asked) == max((position for position in some if position < asked), default=None)
+
+
+@pytest.mark.parametrize("size", [0, GRANULARITY - 1])
+def test_a_range_of_less_than_a_granule_has_no_holes(size: int) -> None:
+    allocator = FirstFit(BEGIN, BEGIN + size)
+    assert (allocator.free_bytes, allocator.holes(), allocator.allocate(1)) == (0, [], None)
+    assert (allocator.begin, allocator.end) == (BEGIN, BEGIN + size)
 
 
 def test_addresses_are_multiples_of_the_granularity() -> None:

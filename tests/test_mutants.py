@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -121,3 +123,34 @@ def test_what_an_import_runs_is_tested_by_the_files_that_import_it_too(
     assert [*reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=False)] == ["test_one.py::b"]
     found = reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=True)
     assert [*found] == ["test_one.py::b", "test_one.py::a", "test_third.py::d"]
+
+
+def test_a_sample_is_as_large_as_was_asked_in_the_order_of_the_lines_and_the_same_for_the_same_seed() -> None:
+    everything = mutate.mutants_of("m", SOURCE)
+    assert mutate.sample(everything, len(everything) + 1, 1) == everything
+    some = mutate.sample(everything, 4, 1)
+    assert len(some) == 4
+    assert some == [mutant for mutant in everything if mutant in some]
+    assert mutate.sample(everything, 4, 1) == some
+    assert any(mutate.sample(everything, 4, seed) != some for seed in range(2, 6))
+
+
+@pytest.mark.parametrize(("idle", "status"), [(True, -signal.SIGALRM), (False, 0)])
+def test_who_waits_too_long_is_ended_and_who_only_has_no_processor_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idle: bool, status: int
+) -> None:
+    monkeypatch.setattr(sandbox, "CLOCK_S", 0.05)
+    monkeypatch.setattr(sandbox, "waited_for_processor", lambda: 0.0 if idle else time.monotonic())
+
+    def work() -> bool:
+        sandbox.limit(0)
+        time.sleep(0.2)
+        return True
+
+    ((_, found),) = sandbox.each(iter([(None, sandbox.fork(work, tmp_path / "output"))]), 1)
+    assert found == status
+
+
+def test_the_time_without_a_processor_is_known() -> None:
+    before = sandbox.waited_for_processor()
+    assert 0 <= before <= sandbox.waited_for_processor()

@@ -5,6 +5,8 @@ Each mutant of a module is run with the fast tests that reach its lines. One tha
 needs a better test, or an explanation in tests/mutants.json. Results are kept in build/mutants, and a module's as long
 as its source stays as it is: a run that was broken off goes on where it was, and a survivor is tried again when the
 tests that reach it have changed. Without that folder all begins anew.
+
+With --sample only some mutants of each module are run, the same ones for the same --seed and source.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from rich.table import Table
 FOLDER = Path("build/mutants")
 DATA = Path("tests/mutants.json")
 KILLED, TIMEOUT, EXPLAINED, SURVIVED, UNREACHED = "killed", "timeouts", "explained", "survived", "no test"
+LEFT_OUT = "not run"
 IDENTITY = ("module", "function", "before", "after")
 ALL = ("fpgart/runtime", "fpgart/board")
 
@@ -42,6 +45,8 @@ class Module:
     mutants: list[mutate.Mutant]
     digest: str
     results: dict[str, dict[str, str]] = field(default_factory=dict)
+    left_out: int = 0
+    """How many mutants are not in the sample."""
 
     @property
     def path(self) -> Path:
@@ -62,6 +67,11 @@ class Module:
         new = self.kept.with_suffix(".new")
         new.write_text(json.dumps({"digest": self.digest, "results": self.results}, indent=1))
         new.replace(self.kept)
+
+    def leave(self, sample: list[mutate.Mutant]) -> None:
+        """Only these are run."""
+        self.left_out += len(self.mutants) - len(sample)
+        self.mutants = sample
 
     def mutated(self, code: str) -> sandbox.Mutated:
         return sandbox.Mutated(f"fpgart.{self.name.replace('/', '.')}", self.path, code)
@@ -166,10 +176,11 @@ def judge(modules: list[Module], reached: covering.Covering, at_once: int) -> No
 
 def report(modules: list[Module], idle: list[dict[str, Any]]) -> int:
     """Print the table, what survived, and the explanations of nothing (`idle`); returns how many survived."""
-    table = Table("module", *_COLUMNS)
+    columns = [name for name in _COLUMNS if name != LEFT_OUT or any(module.left_out for module in modules)]
+    table = Table("module", *columns)
     totals: Counter[str] = Counter()
     for module in modules:
-        counts: Counter[str] = Counter(mutants=len(module.mutants))
+        counts: Counter[str] = Counter({"mutants": len(module.mutants), LEFT_OUT: module.left_out})
         for mutant in module.mutants:
             outcome = SURVIVED if module.outcome(mutant) == UNREACHED else module.outcome(mutant)
             counts[outcome] += 1
@@ -178,21 +189,23 @@ def report(modules: list[Module], idle: list[dict[str, Any]]) -> int:
                 print(f"survived: {module.path}:{mutant.first} in {mutant.function}{reached}")
                 print(f"    - {mutant.before}\n    + {mutant.after}")
         totals += counts
-        table.add_row(module.name, *(str(counts[name]) for name in _COLUMNS))
-    table.add_row("all", *(str(totals[name]) for name in _COLUMNS))
+        table.add_row(module.name, *(str(counts[name]) for name in columns))
+    table.add_row("all", *(str(totals[name]) for name in columns))
     for entry in idle:
         print(f"explained in {DATA}, but there is no such mutant: {entry}")
     Console(width=100).print(table)
     return totals[SURVIVED]
 
 
-_COLUMNS = ("mutants", KILLED, TIMEOUT, EXPLAINED, SURVIVED)
+_COLUMNS = ("mutants", LEFT_OUT, KILLED, TIMEOUT, EXPLAINED, SURVIVED)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", help="as runtime/scheduling/order; all when none is named")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many at once")
+    parser.add_argument("--sample", type=int, metavar="N", help="at most so many mutants of each module, at random")
+    parser.add_argument("--seed", type=int, default=1, help="which ones --sample chooses (default: 1)")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("broken off"))
     data = json.loads(DATA.read_text())
@@ -201,6 +214,9 @@ def main() -> int:
     reached = covering.measure(data["tests"], data["without"], FOLDER / "covering", chosen.jobs)
     check_unchanged(modules, reached, chosen.jobs)
     idle = explain(modules, data["explained"])
+    if chosen.sample is not None:
+        for module in modules:
+            module.leave(mutate.sample(module.mutants, chosen.sample, chosen.seed))
     judge(modules, reached, chosen.jobs)
     return 1 if report(modules, idle) else 0
 

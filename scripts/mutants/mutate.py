@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -139,6 +140,12 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
                 numbers[function, was, now] += 1
                 found.append(Mutant(module, function, was, now, numbers[function, was, now], first, last, code))
     return sorted(found, key=lambda mutant: (mutant.first, mutant.last))
+
+
+def sample(mutants: list[Mutant], most: int, seed: int) -> list[Mutant]:
+    """At most so many of them, chosen at random, in the order that they have; the same ones for the same seed."""
+    chosen = random.Random(seed).sample(range(len(mutants)), min(most, len(mutants)))
+    return [mutants[index] for index in sorted(chosen)]
 
 
 def _nodes(node: Any) -> Iterator[Any]:

@@ -31,7 +31,7 @@ MEMORY_BYTES = 4 << 30
 PROCESSOR_S, PROCESSOR_FACTOR = 3.0, 5.0
 """A test is given so many seconds of the processor, and so many times as long as it took before."""
 CLOCK_S, CLOCK_FACTOR = 20.0, 40.0
-"""The same by the clock: for those that wait. Machines are busy with other things."""
+"""The same by the clock, without the time in which the machine was busy with other things: for those that wait."""
 OPTIONS = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:terminalreporter"]
 
 
@@ -97,7 +97,27 @@ def limit(seconds: float) -> None:
     used = time.process_time()
     soft = int(used + PROCESSOR_S + PROCESSOR_FACTOR * seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
-    signal.setitimer(signal.ITIMER_REAL, CLOCK_S + CLOCK_FACTOR * seconds)
+    begin, waited, allowed = time.monotonic(), waited_for_processor(), CLOCK_S + CLOCK_FACTOR * seconds
+
+    def look(*_: object) -> None:
+        left = begin + allowed + max(0, waited_for_processor() - waited) - time.monotonic()
+        if left > 0:
+            signal.setitimer(signal.ITIMER_REAL, left)
+        else:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGALRM)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, allowed)
+
+
+def waited_for_processor() -> float:
+    """Seconds in which threads of this process could have run, but others did."""
+    waited_ns = 0
+    for file in Path("/proc/self/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):  # the thread has ended meanwhile
+            waited_ns += int(file.read_text().split()[1])
+    return waited_ns / 1e9
 
 
 def passes(tests: dict[str, float], mutated: Mutated) -> bool:
