@@ -12,13 +12,17 @@ from fpgart.runtime.commands.access import Accesses, AccessMode, joined, whole
 from fpgart.runtime.commands.access import MemoryAccess as Access
 from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.launch import LaunchKernel, MigrateForLaunch
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
-from fpgart.runtime.commands.migration import MigrateToHost, migrate_to_device
+from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.packets import MovePacket, MoveVariable
+from fpgart.runtime.commands.programming import ProgramDevice
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, ReadRect, WriteBuffer, WriteRect
 from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer, by_host
 from fpgart.runtime.memory.usm import allocate_device, allocate_host
 from fpgart.runtime.objects.blocking_free import uses
+from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
 Boards = Callable[..., Machine]
 SIZE = 4096
@@ -160,3 +164,15 @@ def test_what_the_host_does_for_a_usm_command_touches_the_same_as_the_board_woul
 
 def test_ranges_that_touch_are_one() -> None:
     assert list(joined([(8, 16), (0, 4), (4, 8), (20, 24), (10, 12)])) == [(0, 16), (20, 24)]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(WriteBuffer, ReadBuffer, WriteRect, ReadRect, CopyBuffer, FillBuffer, MapBuffer, UnmapBuffer),
+        *(Migration, MigrateToHost, MigrateForLaunch, LaunchKernel, ProgramDevice),
+        *(UsmCopy, UsmFill, HostWork, MovePacket, MoveVariable, Unclaimable),
+    ],
+)
+def test_every_operation_answers_those_who_watch(kind: type[object]) -> None:
+    assert {name for name in ("name", "launch", "accesses", "describe") if not hasattr(kind, name)} == set()

@@ -8,14 +8,8 @@ from dataclasses import replace
 import pytest
 
 from fpgart import config
-from fpgart.board.description import (
-    AllocationType,
-    BoardDescription,
-    GlobalMemory,
-    Interface,
-    Timing,
-    host_memory,
-)
+from fpgart.board.description import BoardDescription, Timing
+from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface, host_memory
 from fpgart.board.memory_system import GlobalMemories
 
 MIB, GIB = 1 << 20, 1 << 30

@@ -15,6 +15,7 @@ from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command
 from fpgart.engine.interface import POINTER
 from fpgart.engine.opencl_c import kernel_attributes
+from fpgart.runtime.commands.access import AccessMode
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
@@ -174,11 +175,12 @@ def _touches(operation: DeviceOperation, buffer: Buffer) -> bool:
     """Whether a command may have written to the host's memory of a buffer."""
     begin, end = buffer.host_ptr, buffer.host_ptr + buffer.size
     for access in operation.accesses():
+        if not access.mode & (AccessMode.WRITE | AccessMode.MOVE):
+            continue
         if access.buffer is not None:
-            is_in_place = access.argument < 0 or buffer.stays_on_host
-            if access.buffer.owner is buffer and is_in_place:
+            if access.buffer.owner is buffer and (access.argument < 0 or buffer.stays_on_host):
                 return True
-        elif access.is_given and access.argument >= 0 and begin <= access.ranges[0][0] < end:
+        elif access.on_host and any(first < end and begin < last for first, last in access.ranges):
             return True
     return False
 
