@@ -101,27 +101,33 @@ class Api:
     dispatch_members: tuple[str, ...]
 
 
-def preprocessed(include: Path, compiler: str) -> str:
-    """Our headers' own text after the preprocessor, without what the system's headers bring."""
-    program = "#define CL_TARGET_OPENCL_VERSION 300\n#define CL_USE_DEPRECATED_OPENCL_1_0_APIS\n" + "".join(
-        f"#include <CL/{header}>\n" for header in HEADERS if (include / "CL" / header).exists()
-    )
+DEFAULTS = ("CL_TARGET_OPENCL_VERSION=300", "CL_USE_DEPRECATED_OPENCL_1_0_APIS")
+
+
+def preprocessed(
+    include: Path, compiler: str, headers: tuple[str, ...] = HEADERS, defines: tuple[str, ...] = DEFAULTS
+) -> str:
+    """The text of OpenCL headers after the preprocessor, without that of other headers and without attributes."""
+    program = "".join(f"#include <CL/{header}>\n" for header in headers if (include / "CL" / header).exists())
     result = subprocess.run(
-        [compiler, "-E", "-I", str(include), "-x", "c", "-"],
+        [compiler, "-E", *(f"-D{define}" for define in defines), "-I", str(include), "-x", "c", "-"],
         input=program,
         capture_output=True,
         text=True,
         check=True,
     )
-    kept, ours = [], False
+    kept, wanted = [], False
     for line in result.stdout.splitlines():
         if line.startswith("# "):
             path = line.split('"')[1] if '"' in line else ""
-            ours = Path(path).name in HEADERS and Path(path).parent.name == "CL"
-        elif ours:
+            wanted = Path(path).name in headers and Path(path).parent.name == "CL"
+        elif wanted:
             kept.append(line)
-    text = "\n".join(kept).replace("__extension__", "")
-    # Attributes say nothing about a prototype's shape.
+    return without_attributes("\n".join(kept).replace("__extension__", ""))
+
+
+def without_attributes(text: str) -> str:
+    """Attributes say nothing about a prototype's shape, and pycparser does not know them."""
     while (start := text.find("__attribute__")) >= 0:
         depth, end = 0, text.index("(", start)
         while True:
