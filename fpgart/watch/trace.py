@@ -44,6 +44,7 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import Showing
 from fpgart.board.mmd import Around, Mmd
+from fpgart.output_file import open_output
 from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.device import Block, Device
 from fpgart.runtime.event import Event, Operation
@@ -110,7 +111,7 @@ def open_unshared(path: str, run: str) -> tuple[int, str]:
     base, ending = os.path.splitext(path)
     for number in count(1):
         name = path if number == 1 else f"{base}.{number}{ending}"
-        file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        file = open_output(name, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             break
         if taken(file) and not of_run(file, run):

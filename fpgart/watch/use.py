@@ -7,6 +7,7 @@ import os
 
 from fpgart import log
 from fpgart.notices import NOTICES
+from fpgart.output_file import open_output
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel
 
@@ -23,7 +24,7 @@ class Use:
         os.close(self._open())
 
     def _open(self) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        return open_output(self._path)
 
     def operation_ended(self, event: Event, operation: Operation, begin: int, status: int) -> None:
         if status < 0 or not isinstance(operation, LaunchKernel) or operation.name != "kernel":
