@@ -181,6 +181,7 @@ def build_native(into: Path, work: Path) -> Path:
 
     parts = (
         "board/copies.c",
+        "board/pages.c",
         "check/contents.c",
         "check/faults.c",
         "engine/calls.c",

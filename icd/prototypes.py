@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from struct import calcsize
 
 from pycparser import c_ast, c_generator, c_parser
 
@@ -39,17 +40,19 @@ SCALARS = {
     "cl_GLuint": "unsigned int",
     "cl_GLenum": "unsigned int",
 }
+LONG = "long" if calcsize("l") == calcsize("P") else "long long"
+"""What is as long as a pointer: the driver is built for the system that builds it."""
 STANDARD = {
-    "size_t": "unsigned long",
-    "intptr_t": "long",
-    "uintptr_t": "unsigned long",
+    "size_t": f"unsigned {LONG}",
+    "intptr_t": LONG,
+    "uintptr_t": f"unsigned {LONG}",
     "int8_t": "signed char",
     "int16_t": "short",
     "uint16_t": "unsigned short",
     "int32_t": "int",
     "uint32_t": "unsigned int",
-    "int64_t": "long",
-    "uint64_t": "unsigned long",
+    "int64_t": LONG,
+    "uint64_t": f"unsigned {LONG}",
 }
 HEADERS = (
     "cl.h",

@@ -24,8 +24,10 @@ enum { MOST_OBJECTS = 1024 };
 
 #if defined(__aarch64__)
 enum { CALLED = R_AARCH64_JUMP_SLOT, POINTED_TO = R_AARCH64_GLOB_DAT, ABSOLUTE = R_AARCH64_ABS64 };
-#else
+#elif defined(__x86_64__)
 enum { CALLED = R_X86_64_JUMP_SLOT, POINTED_TO = R_X86_64_GLOB_DAT, ABSOLUTE = R_X86_64_64 };
+#else
+#error "relocations are known of x86-64 and AArch64 alone"
 #endif
 
 /* Variables are only added, and values never freed: callers of getenv() keep them. */
