@@ -50,7 +50,7 @@ except Exception as error:
 
 
 START = "int fpgart_start_embedding(void) { return cffi_start_python(); }\n"
-INTERPRETER = ("interpreter.c", "guest.c", "usher.c")
+INTERPRETER = ("interpreter.c", "guest.c", "secure.c", "usher.c")
 """The sources that every library with an interpreter has."""
 
 
@@ -181,6 +181,7 @@ def build_native(into: Path, work: Path) -> Path:
 
     parts = (
         "board/copies.c",
+        "board/pages.c",
         "check/contents.c",
         "check/faults.c",
         "engine/calls.c",

@@ -32,6 +32,8 @@ class Holds(Enum):
     FILE_OR_STDERR = "a file that is written, or stderr"
     FOLDER = "a folder that is written to"
     NAMES = "names, divided by commas, of which those with a / or an ending of a file's are paths"
+    CODE = "names of modules, divided by commas, or paths as among NAMES"
+    FIXED_FILES = "nothing, but files with fixed names in the working directory follow from it"
 
 
 PATH_ENDINGS = (".xml", ".py")
@@ -44,9 +46,9 @@ def is_path(name: str) -> bool:
 
 def absolute(text: str, holds: Holds, folder: str) -> str:
     """An option's text with all relative paths seen from `folder`."""
-    if holds is Holds.NOTHING or (holds is Holds.FILE_OR_STDERR and text == STDERR):
+    if holds in (Holds.NOTHING, Holds.FIXED_FILES) or (holds is Holds.FILE_OR_STDERR and text == STDERR):
         return text
-    if holds is not Holds.NAMES:
+    if holds not in (Holds.NAMES, Holds.CODE):
         return os.path.join(folder, text)
     return ",".join(_absolute_name(name.strip(), folder) for name in text.split(","))
 
@@ -58,11 +60,25 @@ def _absolute_name(name: str, folder: str) -> str:
     return plus + os.path.join(folder, path) if is_path(path) else name
 
 
+def names_files(text: str, holds: Holds) -> bool:
+    """Whether an option's text leads to a file or to code that its author chose."""
+    match holds:
+        case Holds.NOTHING:
+            return False
+        case Holds.FILE_OR_STDERR:
+            return text != STDERR
+        case Holds.NAMES:
+            return any(is_path(name.strip()) for name in text.split(","))
+    return True
+
+
 class Option(Generic[T]):
     """One environment variable: name, how it is read, default, a sentence for the docs, and what paths it holds."""
 
     folder = ""
     """Where relative paths begin; "": the working directory at the time of their use."""
+    distrusted = False
+    """Whether options that lead to files or code are not obeyed."""
 
     def __init__(
         self, name: str, read: Callable[[str], T], default: T, sentence: str, holds: Holds = Holds.NOTHING
@@ -77,8 +93,9 @@ class Option(Generic[T]):
 
     @property
     def text(self) -> str:
-        """As the environment has it; "" where it is not set."""
-        return os.environ.get(self.name, "")
+        """As the environment has it; "" where it is not set, or not obeyed."""
+        text = os.environ.get(self.name, "")
+        return "" if self.distrusted and names_files(text, self.holds) else text
 
     @property
     def is_set(self) -> bool:
@@ -108,6 +125,21 @@ OPTIONS: dict[str, Option[object]] = {}
 def stay_in(folder: str) -> None:
     """Relative paths begin in `folder` from now on, wherever the process goes later."""
     Option.folder = folder
+
+
+def distrust_environment() -> str:
+    """Obey no option that leads to files or code: this process runs with other rights than its user's.
+
+    Returns a sentence that names those that are set; "" for none.
+    """
+    refused = [option.name for option in OPTIONS.values() if option.is_set]
+    Option.distrusted = True
+    refused = [name for name in refused if not OPTIONS[name].is_set]
+    for option in OPTIONS.values():
+        option.forget()
+    if not refused:
+        return ""
+    return f"this process runs with other rights than its user's, so these are not obeyed: {', '.join(refused)}"
 
 
 def working_folder() -> str:
@@ -373,7 +405,7 @@ MODELS: Option[tuple[str, ...]] = Option(
     names,
     (),
     "Modules, or paths of .py files, with Python models of kernels, divided by commas.",
-    holds=Holds.NAMES,
+    holds=Holds.CODE,
 )
 PROGRAM_SECONDS = Option(
     "FPGART_PROGRAM_SECONDS", seconds, 0.0, "Seconds that programming a board takes, as it does on real ones."
@@ -383,9 +415,14 @@ COMPILER_MODE = Option(
     compiler_mode,
     4,
     "How contexts get programs: 0 from .aocx, 1 into a library, 2 from it, 3 preloaded, 4 online, 5 split kernels.",
+    holds=Holds.FIXED_FILES,
 )
 LIBRARY_ROOT = Option(
-    "CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA", str, "", "Folder of the program library (aocl_program_library)."
+    "CL_CONTEXT_PROGRAM_EXE_LIBRARY_ROOT_INTELFPGA",
+    str,
+    "",
+    "Folder of the program library (aocl_program_library).",
+    holds=Holds.FOLDER,
 )
 CHANNEL_DEPTH = Option(
     "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE",
@@ -407,6 +444,7 @@ PROFILING = Option(
     switch,
     False,
     "Whether kernels are counted for profile.mon (clGetProfile...): 0 or 1.",
+    holds=Holds.FIXED_FILES,
 )
 TRACK_LEAKS = Option("ACL_TRACK_LEAKS", switch, False, "The same as FPGART_LEAKS.")
 EMULATOR_DEVICES = Option(

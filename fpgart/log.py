@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from fpgart import config
 from fpgart.errors import CLError
+from fpgart.output_file import open_output
 
 _lost: set[str] = set()
 """Files that could not be written, each complained of once."""
@@ -38,7 +39,7 @@ def _write(text: str) -> None:
 
 
 def _append(path: str, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    descriptor = open_output(path)
     try:
         os.write(descriptor, data)
     finally:

@@ -77,6 +77,7 @@ void fpgart_released_done(void);
 const char *fpgart_library_directory(void);
 const char *fpgart_first_folder(void);
 int fpgart_owns_interpreter(void);
+int fpgart_is_secure(void);
 uintptr_t fpgart_platform(void);
 void fpgart_count_devices(cl_uint count);
 void fpgart_refuse(const char *reason);

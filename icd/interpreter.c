@@ -107,6 +107,16 @@ static void import_signals(void)
         sigaction(SIGINT, &before, NULL);
 }
 
+static int may_use(const char *folder)
+{
+    if (fpgart_may_use_folder(folder))
+        return 1;
+    fpgart_complain("this process runs with other rights than its user's, and %s can be changed by "
+                    "others than root and its effective user",
+                    folder);
+    return 0;
+}
+
 static int start_own_interpreter(void)
 {
     char home[PATH_MAX];
@@ -118,6 +128,9 @@ static int start_own_interpreter(void)
                         "-stdlib)");
         return 0;
     }
+    snprintf(executable, sizeof executable, "%s/lib/python" PYTHON_SERIES, home);
+    if (!may_use(executable))
+        return 0;
     snprintf(executable, sizeof executable, "%s/bin/python" PYTHON_SERIES, home);
     PyConfig config;
     PyConfig_InitIsolatedConfig(&config);
@@ -142,6 +155,8 @@ static int start_own_interpreter(void)
 
 static void add_search_directory(const char *directory)
 {
+    if (!fpgart_may_use_folder(directory))
+        return;
     PyObject *path = PySys_GetObject("path");
     PyObject *entry = PyUnicode_DecodeFSDefault(directory);
     if (path == NULL || entry == NULL || PySequence_Contains(path, entry) != 0 ||
@@ -283,10 +298,12 @@ static int start_embedding(void)
 
 static void start(void)
 {
+    char packages[PATH_MAX];
     fpgart_state = FPGART_STARTING;
     find_library_directory();
-    if (!fpgart_right_python() || !(Py_IsInitialized() ? move_in() : start_own_interpreter()) ||
-        !start_embedding()) {
+    package_directory(packages);
+    if (!may_use(library_directory) || !may_use(packages) || !fpgart_right_python() ||
+        !(Py_IsInitialized() ? move_in() : start_own_interpreter()) || !start_embedding()) {
         fpgart_state = FPGART_FAILED;
         return;
     }

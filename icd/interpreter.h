@@ -106,6 +106,13 @@ int fpgart_busy(void);
 int fpgart_shut_down(void);
 int fpgart_settle(void);
 
+/* Secure execution (secure.c): whether this process runs with other rights than its user's; whether
+ * a folder and those above it belong to root or to the effective user, and others cannot change
+ * what is in it; whether code may come from a folder, which is any folder in other processes. */
+int fpgart_is_secure(void);
+int fpgart_is_trusted_folder(const char *folder);
+int fpgart_may_use_folder(const char *folder);
+
 /* Where this library lies and whether it started the interpreter itself. */
 const char *fpgart_library_directory(void);
 int fpgart_owns_interpreter(void);

@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from struct import calcsize
 
 from pycparser import c_ast, c_generator, c_parser
 
@@ -39,17 +40,19 @@ SCALARS = {
     "cl_GLuint": "unsigned int",
     "cl_GLenum": "unsigned int",
 }
+LONG = "long" if calcsize("l") == calcsize("P") else "long long"
+"""What is as long as a pointer: the driver is built for the system that builds it."""
 STANDARD = {
-    "size_t": "unsigned long",
-    "intptr_t": "long",
-    "uintptr_t": "unsigned long",
+    "size_t": f"unsigned {LONG}",
+    "intptr_t": LONG,
+    "uintptr_t": f"unsigned {LONG}",
     "int8_t": "signed char",
     "int16_t": "short",
     "uint16_t": "unsigned short",
     "int32_t": "int",
     "uint32_t": "unsigned int",
-    "int64_t": "long",
-    "uint64_t": "unsigned long",
+    "int64_t": LONG,
+    "uint64_t": f"unsigned {LONG}",
 }
 HEADERS = (
     "cl.h",
@@ -101,27 +104,33 @@ class Api:
     dispatch_members: tuple[str, ...]
 
 
-def preprocessed(include: Path, compiler: str) -> str:
-    """Our headers' own text after the preprocessor, without what the system's headers bring."""
-    program = "#define CL_TARGET_OPENCL_VERSION 300\n#define CL_USE_DEPRECATED_OPENCL_1_0_APIS\n" + "".join(
-        f"#include <CL/{header}>\n" for header in HEADERS if (include / "CL" / header).exists()
-    )
+DEFAULTS = ("CL_TARGET_OPENCL_VERSION=300", "CL_USE_DEPRECATED_OPENCL_1_0_APIS")
+
+
+def preprocessed(
+    include: Path, compiler: str, headers: tuple[str, ...] = HEADERS, defines: tuple[str, ...] = DEFAULTS
+) -> str:
+    """The text of OpenCL headers after the preprocessor, without that of other headers and without attributes."""
+    program = "".join(f"#include <CL/{header}>\n" for header in headers if (include / "CL" / header).exists())
     result = subprocess.run(
-        [compiler, "-E", "-I", str(include), "-x", "c", "-"],
+        [compiler, "-E", *(f"-D{define}" for define in defines), "-I", str(include), "-x", "c", "-"],
         input=program,
         capture_output=True,
         text=True,
         check=True,
     )
-    kept, ours = [], False
+    kept, wanted = [], False
     for line in result.stdout.splitlines():
         if line.startswith("# "):
             path = line.split('"')[1] if '"' in line else ""
-            ours = Path(path).name in HEADERS and Path(path).parent.name == "CL"
-        elif ours:
+            wanted = Path(path).name in headers and Path(path).parent.name == "CL"
+        elif wanted:
             kept.append(line)
-    text = "\n".join(kept).replace("__extension__", "")
-    # Attributes say nothing about a prototype's shape.
+    return without_attributes("\n".join(kept).replace("__extension__", ""))
+
+
+def without_attributes(text: str) -> str:
+    """Attributes say nothing about a prototype's shape, and pycparser does not know them."""
     while (start := text.find("__attribute__")) >= 0:
         depth, end = 0, text.index("(", start)
         while True:

@@ -8,11 +8,14 @@ import os
 from fpgart import config, log
 
 
-def settle_options(folder: str = "") -> None:
+def settle_options(folder: str = "", *, secure: bool = False) -> None:
     """Relative paths begin in `folder` ("": where the process is now), whatever the host does later.
 
-    Names that are no options are told, unless `fpgart run` has done that.
+    Names that are no options are told, unless `fpgart run` has done that. `secure`: the process runs with other
+    rights than its user's, and obeys no option that leads to files or code.
     """
+    if secure and (words := config.distrust_environment()):
+        log.warning(words)
     config.stay_in(folder or config.working_folder())
     if config.RUN not in os.environ:
         for words in config.misspelt(os.environ):

@@ -81,7 +81,7 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     """
     from importlib import import_module
 
-    settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())))
+    settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())), secure=bool(lib.fpgart_is_secure()))
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
     trace = start_trace(at_end)

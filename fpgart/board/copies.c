@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moving and mapping memory. Called through cffi, so without the interpreter's lock. */
+ * Moving bytes. Called through cffi, so without the interpreter's lock. */
 #define _GNU_SOURCE
 #include "copies.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#define HUGE_PAGE ((size_t)2 << 20)
-#define SMALL_PAGE ((size_t)4096)
-#ifndef MADV_DONTNEED_LOCKED
-#define MADV_DONTNEED_LOCKED 24 /* of Linux 5.18 */
-#endif
 
 void copy_bytes(uintptr_t destination, uintptr_t source, size_t size)
 {
@@ -47,132 +39,4 @@ void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size,
         memcpy(out + done, out, next);
         done += next;
     }
-}
-
-uintptr_t map_file(int descriptor, size_t size)
-{
-    void *address =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
-    if (address == MAP_FAILED)
-        return 0;
-    madvise(address, size, MADV_HUGEPAGE); /* where the system has them for shared memory */
-    return (uintptr_t)address;
-}
-
-uintptr_t map_anonymous(size_t size)
-{
-    void *address = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return address == MAP_FAILED ? 0 : (uintptr_t)address;
-}
-
-uintptr_t map_at(uintptr_t address, size_t size)
-{
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-    void *found = mmap((void *)address, size, PROT_READ | PROT_WRITE, flags, -1, 0);
-    if (found == MAP_FAILED)
-        return 0;
-    if ((uintptr_t)found == address)
-        return address;
-    munmap(found, size); /* kernels before 4.17 take the address for a hint */
-    return 0;
-}
-
-static void *map_private(size_t size, int more)
-{
-    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more, -1, 0);
-}
-
-/* Huge pages that the system makes up have to begin at a multiple of their size. */
-static void *map_for_huge_pages(size_t size)
-{
-    if (size < HUGE_PAGE)
-        return map_private(size, MAP_NORESERVE);
-    char *whole = map_private(size + HUGE_PAGE, MAP_NORESERVE);
-    if (whole == MAP_FAILED)
-        return whole;
-    size_t before = (HUGE_PAGE - (uintptr_t)whole % HUGE_PAGE) % HUGE_PAGE;
-    if (before > 0)
-        munmap(whole, before);
-    munmap(whole + before + size, HUGE_PAGE - before);
-    madvise(whole + before, size, MADV_HUGEPAGE);
-    return whole + before;
-}
-
-/* MLOCK_ONFAULT: pages stay once they are there, and none has to be there before it is touched.
- * Huge pages are reserved by mmap: without that, a touch kills the process where there are too few.
- */
-uintptr_t map_pinned(size_t size, int *locked)
-{
-    void *address = MAP_FAILED;
-    if (size % HUGE_PAGE == 0)
-        address = map_private(size, MAP_HUGETLB);
-    if (address == MAP_FAILED)
-        address = map_for_huge_pages(size);
-    if (address == MAP_FAILED)
-        return 0;
-    *locked = mlock2(address, size, MLOCK_ONFAULT) == 0;
-    return (uintptr_t)address;
-}
-
-/* Pages of a file can be taken out of the process's tables without losing their contents: who
- * touches one, be it in a system call, brings it back, and the system tells which are there. */
-uintptr_t map_watched(size_t size, int *locked)
-{
-    void *address = MAP_FAILED;
-    int file = memfd_create("fpgart-shared", MFD_CLOEXEC);
-    if (file >= 0 && ftruncate(file, (off_t)size) == 0)
-        address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    if (file >= 0)
-        close(file);
-    if (address == MAP_FAILED)
-        return 0;
-    *locked = mlock2(address, size, MLOCK_ONFAULT) == 0;
-    return (uintptr_t)address;
-}
-
-int forget_touches(uintptr_t begin, size_t size)
-{
-    void *address = (void *)begin;
-    if (madvise(address, size, MADV_DONTNEED_LOCKED) == 0)
-        return 0;
-    munlock(address, size); /* Linux before 5.18 */
-    int failed = madvise(address, size, MADV_DONTNEED);
-    mlock2(address, size, MLOCK_ONFAULT);
-    return failed;
-}
-
-long touched_pages(uintptr_t address, size_t pages, char *touched)
-{
-    enum { AT_ONCE = 512 };
-    uint64_t entries[AT_ONCE];
-    long count = 0;
-    int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return -1;
-    for (size_t done = 0; done < pages;) {
-        size_t step = pages - done < AT_ONCE ? pages - done : AT_ONCE;
-        size_t bytes = step * sizeof entries[0];
-        off_t at = (off_t)((address / SMALL_PAGE + done) * sizeof entries[0]);
-        if (pread(file, entries, bytes, at) != (ssize_t)bytes) {
-            count = -1;
-            break;
-        }
-        for (size_t i = 0; i < step; i++)
-            count += touched[done + i] = (char)(entries[i] >> 63);
-        done += step;
-    }
-    close(file);
-    return count;
-}
-
-int unmap(uintptr_t address, size_t size)
-{
-    return munmap((void *)address, size);
-}
-
-int punch(int descriptor, uint64_t offset, uint64_t size)
-{
-    return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
-                     (off_t)size);
 }

@@ -4,31 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
-/* Addresses are integers on the Python side; sizes are in bytes. Mapping functions return 0 on
- * failure. */
+/* Addresses are integers on the Python side; sizes are in bytes. */
 void copy_bytes(uintptr_t destination, uintptr_t source, size_t size);
 /* As copy_bytes(), from memory that may end before; 0 where it does, and nothing is said of the
  * destination then. */
 int copy_if_readable(uintptr_t destination, uintptr_t source, size_t size);
 void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size, size_t size);
-uintptr_t map_file(int descriptor, size_t size);
-uintptr_t map_anonymous(size_t size);
-/* At an address and nowhere else; 0 where something else is already. */
-uintptr_t map_at(uintptr_t address, size_t size);
-/* Memory as a board's driver gives it, never there before it is touched: of pages that the system
- * keeps for those who ask where the size is a multiple of 2 MiB, else of such pages as it makes up
- * itself. `locked`: whether it will not be swapped out, which a limit may forbid. 0 when there is
- * none. */
-uintptr_t map_pinned(size_t size, int *locked);
-/* The same of small pages, for which touched_pages() can be asked. Children that are forked share
- * it. */
-uintptr_t map_watched(size_t size, int *locked);
-/* What map_watched() gave counts as untouched from now on. 0 on success. */
-int forget_touches(uintptr_t address, size_t size);
-/* Sets a byte to 1 for each page that anybody has touched since forget_touches(); a read may count
- * for up to 16 pages. Gives how many, -1 where the system does not tell. */
-long touched_pages(uintptr_t address, size_t pages, char *touched);
-int unmap(uintptr_t address, size_t size);
-int punch(int descriptor, uint64_t offset, uint64_t size);
 /* cffi */
 #endif

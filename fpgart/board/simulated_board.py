@@ -128,7 +128,9 @@ class SimulatedBoard:
         with self._opening:
             if self._base:
                 return
-            descriptor = os.memfd_create(f"fpgart-{self.description.name}", os.MFD_CLOEXEC)
+            descriptor = int(lib.memory_file(os.fsencode(f"fpgart-{self.description.name}")))
+            if descriptor < 0:
+                raise BoardError(f"the system gives no file for the memory of board '{self.description.name}'")
             os.ftruncate(descriptor, self._size)
             base = int(lib.map_file(descriptor, self._size))
             if not base:

@@ -11,6 +11,7 @@
 
 #include "fault_table.h"
 #include "fault_words.h"
+#include "registers.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -39,14 +40,7 @@ struct access {
 
 static struct access access_of(const siginfo_t *info, const ucontext_t *context)
 {
-    struct access access = {(uintptr_t)info->si_addr, 0, 1};
-#if defined(__x86_64__)
-    access.code = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-    access.writes = (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;
-#elif defined(__aarch64__)
-    access.code = (uintptr_t)context->uc_mcontext.pc;
-#endif
-    return access;
+    return (struct access){(uintptr_t)info->si_addr, code_at_fault(context), was_write(context)};
 }
 
 /* -- Findings -- */

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from fpgart import log
+from fpgart.output_file import open_output
 
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 MOST_REMEMBERED = 10_000
@@ -58,7 +59,7 @@ class Findings:
         self.host_frees_later = False
         """Whether the host may still free what it holds when the parts are asked to finish, as Python's may."""
         self.total = self.different = 0
-        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644) if path else -1
+        self.file = open_output(path) if path else -1
         self._tell = tell
         self._told: set[tuple[str, ...]] = set()
         self._lock = threading.RLock()

@@ -8,7 +8,6 @@ looked at after each kernel that used the block. See fpgart/check/faults.c and f
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from fpgart.board.first_fit import round_up
 from fpgart.check import guarded
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
+from fpgart.output_file import open_output
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.usm import UsmAllocation
@@ -55,8 +55,7 @@ class Protection:
         self._gone: deque[_Watched] = deque()
         self._running = threading.local()
         target = config.LOG.value
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        text = os.open(target, flags, 0o644) if target and target != "stderr" else 2
+        text = open_output(target) if target and target != "stderr" else 2
         wanted = sum(1 << number - 1 for number, family in FAMILIES.items() if family in findings.families)
         lib.faults_start(text, findings.file, wanted)
 

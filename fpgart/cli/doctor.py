@@ -16,6 +16,7 @@ import click
 
 from fpgart import config
 from fpgart.cli import registration, running
+from fpgart.cli.places import places
 from fpgart.cli.validation import wrong_options
 from fpgart.engine.cache import cache_folder
 from fpgart.engine.choice import choose
@@ -75,6 +76,15 @@ def check_cache() -> str:
     return f"{cache.folder} (private, because {cache.words})" if cache.words else cache.folder
 
 
+def check_folders() -> str:
+    """Nobody else can change what fpgart executes or writes."""
+    found = list(places())
+    faults = [fault for place in found if (fault := place.fault())]
+    if faults:
+        raise Failure("; ".join(faults))
+    return f"{len(found)} files and folders that nobody else can change (`fpgart info` lists them)"
+
+
 def check_engine() -> str:
     choice = choose()
     engine = choice.engine
@@ -105,6 +115,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "driver": check_library,
     "loader": check_loader,
     "cache": check_cache,
+    "folders": check_folders,
     "engine": check_engine,
     "kernel": check_kernel,
 }

@@ -17,6 +17,7 @@ from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, chosen_personality, describe, shipped
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import AllocationType
+from fpgart.cli.places import places, temporary
 from fpgart.cli.registration import LIBRARY
 from fpgart.engine.choice import candidates, choose
 from fpgart.personality import PERSONALITIES
@@ -81,6 +82,8 @@ def collect() -> dict[str, Any]:
             for name, path in (*candidates("auto"), *candidates("oclgrind"))
         ],
         "chosen_engine": {"name": engine.name, "version": engine.version, "path": engine.path},
+        "places": [{"purpose": place.purpose, "path": place.path, "fault": place.fault()} for place in places()]
+        + [{"purpose": "a run's own files, while it runs", "path": temporary(), "fault": ""}],
         "environment": [
             {
                 "name": option.name,
@@ -151,6 +154,11 @@ def as_text() -> str:
             lines.append(f"     passed over: {engine['passed_over']}")
     if not facts["engines"]:
         lines.append("   none: kernels cannot be built; pip install 'pyopencl[pocl]' brings one")
+    lines += ["", "files and folders"]
+    for place in facts["places"]:
+        lines.append(f"   {place['path']}  {place['purpose']}")
+        if place["fault"]:
+            lines.append(f"      unsafe: {place['fault']}")
     lines += ["", "environment"]
     for option in facts["environment"]:
         value = option["value"] if option["value"] else f"(not set; {option['default']!r})"

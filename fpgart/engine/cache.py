@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+import pwd
+import secrets
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fpgart import config
 from fpgart.engine.driver import DriverError
 
 VARIABLE = "POCL_CACHE_DIR"
@@ -25,8 +28,12 @@ class Cache(NamedTuple):
 def cache_folder() -> Cache:
     """The user's own where there is one that can be written, else a private one among the temporary files.
 
-    Without a home PoCL would share a folder with all users of the machine. Raises DriverError where nothing works.
+    Without a home PoCL would share a folder with all users of the machine. Compiled kernels are code, so a process
+    with other rights than its user's asks the system for its home, not the environment. Raises DriverError where
+    nothing works.
     """
+    if config.Option.distrusted:
+        return effective_users_cache()
     asked = os.environ.get(VARIABLE, "")
     if asked:
         fault = fault_of(asked)
@@ -42,6 +49,21 @@ def cache_folder() -> Cache:
     return Cache(folder, {VARIABLE: folder}, words)
 
 
+def effective_users_cache() -> Cache:
+    """In the home that the system knows of the effective user, else a private one among the temporary files."""
+    try:
+        home = pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        home = ""
+    folder = os.path.join(home, ".cache", BELOW)
+    fault = fault_of(folder) if home else "the system knows no home"
+    if not fault and not is_own(folder):
+        fault = "others can write to it"
+    if fault:
+        folder = private_folder(f"{folder}: {fault}")
+    return Cache(folder, {VARIABLE: folder}, "this process runs with other rights than its user's")
+
+
 def users_cache() -> str:
     """As PoCL finds it; "" where the environment names none."""
     base, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
@@ -52,7 +74,7 @@ def private_folder(words: str) -> str:
     """One that nobody else can write to; raises DriverError, with `words` on what was tried before."""
     faults = [words]
     for base in temporary_folders():
-        folder = os.path.join(base, f"fpgart-{os.getuid()}")
+        folder = os.path.join(base, f"fpgart-{os.geteuid()}")
         fault = fault_of(folder) or ("" if is_private(folder) else "it belongs to somebody else")
         if not fault:
             return folder
@@ -61,15 +83,21 @@ def private_folder(words: str) -> str:
 
 
 def temporary_folders() -> Iterator[str]:
-    """Those that the environment names, then the system's."""
-    found = [os.environ.get(name, "") for name in TEMPORARY]
+    """Those that the environment names, where it is obeyed, then the system's."""
+    found = [os.environ.get(name, "") for name in TEMPORARY if not config.Option.distrusted]
     yield from dict.fromkeys([*filter(None, found), "/tmp", "/var/tmp"])
+
+
+def is_own(folder: str) -> bool:
+    """Whether it is the user's, no link, and nobody else can write to it."""
+    facts = os.lstat(folder)
+    return facts.st_uid == os.geteuid() and facts.st_mode & 0o170022 == 0o040000
 
 
 def is_private(folder: str) -> bool:
     """Whether it is the user's, no link, and closed to all others."""
     facts = os.lstat(folder)
-    return facts.st_uid == os.getuid() and facts.st_mode & 0o170077 == 0o040000
+    return facts.st_uid == os.geteuid() and facts.st_mode & 0o170077 == 0o040000
 
 
 def fault_of(folder: str) -> str:
@@ -77,10 +105,10 @@ def fault_of(folder: str) -> str:
 
     Only trying tells: permissions say nothing of file systems that take no writes.
     """
-    probe = os.path.join(folder, f".fpgart-{os.getpid()}")
+    probe = os.path.join(folder, f".fpgart-{secrets.token_hex(8)}")
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
-        os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
         os.unlink(probe)
     except OSError as error:
         return error.strerror or str(error)

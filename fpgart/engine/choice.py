@@ -85,7 +85,8 @@ def let_linker_be_found() -> None:
 
     So for PoCL the standard folders are behind what PATH has now, whatever becomes of PATH later.
     """
-    say("PATH", os.pathsep.join(filter(None, (os.environ.get("PATH", ""), *STANDARD_PATH))))
+    own = "" if config.Option.distrusted else os.environ.get("PATH", "")
+    say("PATH", os.pathsep.join(filter(None, (own, *STANDARD_PATH))))
 
 
 def let_threads_stay() -> None:
@@ -162,6 +163,8 @@ class Choice:
 
 def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
     """Every driver that `wanted` admits, best first, opened when its turn comes; one given by its path as it is."""
+    if config.Option.distrusted:
+        lib.environment_seal()
     for name, path in candidates(wanted):
         try:
             let_linker_be_found()

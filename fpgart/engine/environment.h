@@ -7,6 +7,8 @@
 int environment_say(const char *name, const char *value, int unless_set);
 /* From now on they hear what the process has. */
 void environment_forget(const char *name);
+/* From now on they hear of no variable but those that were said here. */
+void environment_seal(void);
 /* cffi */
 /* Opens a library as dlopen() does; it and what it brings along then ask here. */
 void *environment_open(const char *path, int flags);

@@ -21,7 +21,7 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.contents import Contents
-from fpgart.engine.driver import say
+from fpgart.engine.driver import DriverError, say
 from fpgart.engine.interface import BYTES, Access, Fault, Misuse, pack_arguments
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
@@ -177,7 +177,9 @@ class Oclgrind(OwnBuffersEngine):
 
     def __init__(self, name: str, path: Path, contents: Contents | None = None) -> None:
         """Raises DriverError when the driver cannot be used."""
-        self._log = os.memfd_create("fpgart-oclgrind", os.MFD_CLOEXEC)
+        self._log = int(lib.memory_file(b"fpgart-oclgrind"))
+        if self._log < 0:
+            raise DriverError("the system gives no file for what Oclgrind finds")
         self._read = 0
         self._full = False
         say("OCLGRIND_UNINITIALIZED", "1")  # each context asks for itself, also those of at_work()

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from fpgart import config
+from fpgart.output_file import open_output
 
 
 class CallLog:
@@ -17,8 +19,9 @@ class CallLog:
         path = config.MMD_CALLS.value
         if path:
             try:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
-                self._descriptor = os.open(path, flags, 0o644)
+                self._descriptor = open_output(path)
+                if stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+                    os.ftruncate(self._descriptor, 0)
             except OSError as error:
                 raise config.OptionError(f"{config.MMD_CALLS.name}={path}: {error.strerror}") from None
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 def register(functions: list[tuple[str, list[str]]]) -> None:
     """Called once, when the interpreter is up; whatever is raised here means: no board. `functions`: none."""
+    if lib.fpgart_is_secure() and (words := config.distrust_environment()):
+        log.warning(words)
     config.stay_in(config.working_folder())
     library = Library(_boards(), lib.fpgart_close_at_exit)
     EntryPoints(library, CallLog()).serve()

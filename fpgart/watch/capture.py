@@ -33,6 +33,8 @@ from fpgart.watch.captured import (
 )
 
 PIECE = 1 << 20
+PRIVATE = 0o700
+"""Captures hold whatever the host gave its kernels."""
 
 
 @dataclass(slots=True)
@@ -55,7 +57,8 @@ class Capture:
 
     def __init__(self, folder: Path, wanted: Iterable[Launches]) -> None:
         """Raises OSError when there cannot be such a folder."""
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(PRIVATE, exist_ok=True)
         self._folder = folder.resolve()
         self._wanted = tuple(wanted)
         self._counts: dict[str, count[int]] = {}
@@ -99,7 +102,7 @@ class Capture:
         folder, again = self._folder / name, 1
         while True:
             try:
-                folder.mkdir()
+                folder.mkdir(PRIVATE)
                 return folder
             except FileExistsError:
                 again += 1

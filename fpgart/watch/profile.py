@@ -7,12 +7,14 @@ nanoseconds that they took.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from time import monotonic_ns
 
+from fpgart.output_file import open_output
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.scheduling.event import COMPLETE, Event
 
@@ -59,5 +61,5 @@ class Profile:
                 lines.append(",".join(map(str, fields)) + "\n")
                 if clear:
                     self._found.pop((device, name), None)
-        with FILE.open("a") as out:
+        with os.fdopen(open_output(FILE), "a") as out:
             out.writelines(lines)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from time import monotonic_ns
 
 from fpgart.board.faults import FAULTS
+from fpgart.output_file import open_output
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.objects.platform import Platform
 from fpgart.watch.words import banks_in_words, in_words
@@ -81,7 +82,7 @@ class Summary:
         if target == "stderr":
             os.write(2, data)
             return
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        descriptor = open_output(target)
         try:
             os.write(descriptor, data)
         finally:

@@ -7,6 +7,7 @@ import os
 
 from fpgart import log
 from fpgart.notices import NOTICES
+from fpgart.output_file import open_output
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.scheduling.event import Event
 
@@ -23,7 +24,7 @@ class Use:
         os.close(self._open())
 
     def _open(self) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        return open_output(self._path)
 
     def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         launch = running_kernel(operation)

@@ -41,6 +41,7 @@ void mmd_tell_device_interrupt(uintptr_t function, int handle, uint64_t exceptio
 void mmd_tell_status(uintptr_t function, int handle, uintptr_t data, uintptr_t op, int status);
 void fpgart_refuse(const char *reason);
 void fpgart_close_at_exit(void);
+int fpgart_is_secure(void);
 /* c */
 
 #endif

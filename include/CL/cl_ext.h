@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Extensions that this driver, or the hosts it is meant for, know by name. */
-#ifndef OPENCL_CL_EXT_H_
-#define OPENCL_CL_EXT_H_
+#ifndef __CL_EXT_H
+#define __CL_EXT_H
 
 #include <CL/cl.h>
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+#if defined(CL_NO_PROTOTYPES) && !defined(CL_NO_EXTENSION_PROTOTYPES)
+#define CL_NO_EXTENSION_PROTOTYPES
 #endif
 
 /* Types */
@@ -64,6 +68,8 @@ typedef struct _cl_device_integer_dot_product_acceleration_properties_khr {
 #define cl_intel_create_buffer_with_properties 1
 #define cl_intel_mem_alloc_buffer_location 1
 #define cl_intel_mem_channel_property 1
+#define cl_intel_required_subgroup_size 1
+#define CL_INTEL_MEM_ALLOC_BUFFER_LOCATION_EXTENSION_NAME "cl_intel_mem_alloc_buffer_location"
 
 /* Status codes */
 #define CL_PLATFORM_NOT_FOUND_KHR -1001
@@ -75,6 +81,20 @@ typedef struct _cl_device_integer_dot_product_acceleration_properties_khr {
 
 /* Booleans and general values */
 #define CL_NAME_VERSION_MAX_NAME_SIZE_KHR 0x0040
+
+/* A version number of cl_khr_extended_versioning: major, minor and patch in 10, 10 and 12 bits */
+#define CL_VERSION_MAJOR_BITS_KHR 10
+#define CL_VERSION_MINOR_BITS_KHR 10
+#define CL_VERSION_PATCH_BITS_KHR 12
+#define CL_VERSION_MAJOR_MASK_KHR 0x3FF
+#define CL_VERSION_MINOR_MASK_KHR 0x3FF
+#define CL_VERSION_PATCH_MASK_KHR 0xFFF
+#define CL_VERSION_MAJOR_KHR(version) ((version) >> 22)
+#define CL_VERSION_MINOR_KHR(version) (((version) >> 12) & CL_VERSION_MINOR_MASK_KHR)
+#define CL_VERSION_PATCH_KHR(version) ((version) & CL_VERSION_PATCH_MASK_KHR)
+#define CL_MAKE_VERSION_KHR(major, minor, patch) \
+    ((((major) & CL_VERSION_MAJOR_MASK_KHR) << 22) | (((minor) & CL_VERSION_MINOR_MASK_KHR) << 12) | \
+     ((patch) & CL_VERSION_PATCH_MASK_KHR))
 
 /* Platforms */
 #define CL_PLATFORM_ICD_SUFFIX_KHR 0x0920
@@ -184,8 +204,8 @@ typedef struct _cl_device_integer_dot_product_acceleration_properties_khr {
 #define CL_AFFINITY_DOMAIN_L4_CACHE_EXT 4
 #define CL_AFFINITY_DOMAIN_NUMA_EXT 0x0010
 #define CL_AFFINITY_DOMAIN_NEXT_FISSIONABLE_EXT 0x0100
-#define CL_PROPERTIES_LIST_END_EXT 0
-#define CL_PARTITION_BY_COUNTS_LIST_END_EXT 0
+#define CL_PROPERTIES_LIST_END_EXT ((cl_device_partition_property_ext)0)
+#define CL_PARTITION_BY_COUNTS_LIST_END_EXT ((cl_device_partition_property_ext)0)
 #define CL_PARTITION_BY_NAMES_LIST_END_EXT (~(cl_device_partition_property_ext)0)
 #define CL_UUID_SIZE_KHR 0x0010
 #define CL_LUID_SIZE_KHR 8
@@ -193,6 +213,8 @@ typedef struct _cl_device_integer_dot_product_acceleration_properties_khr {
 #define CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL (1 << 1)
 #define CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL (1 << 2)
 #define CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL (1 << 3)
+
+#ifndef CL_NO_EXTENSION_PROTOTYPES
 
 extern CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(
     cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms) CL_API_SUFFIX__VERSION_1_0;
@@ -270,13 +292,17 @@ extern CL_API_ENTRY cl_int CL_API_CALL clEnqueueMemcpyINTEL(
     size_t size, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
     cl_event *event) CL_API_SUFFIX__VERSION_1_0;
 
+#ifdef CL_VERSION_1_2
 extern CL_API_ENTRY cl_int CL_API_CALL clEnqueueMigrateMemINTEL(
     cl_command_queue command_queue, const void *ptr, size_t size, cl_mem_migration_flags flags,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event) CL_API_SUFFIX__VERSION_1_0;
+#endif
 
 extern CL_API_ENTRY cl_int CL_API_CALL clEnqueueMemAdviseINTEL(
     cl_command_queue command_queue, const void *ptr, size_t size, cl_mem_advice_intel advice,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event) CL_API_SUFFIX__VERSION_1_0;
+
+#endif /* CL_NO_EXTENSION_PROTOTYPES */
 
 /* The same as function pointers, for what clGetExtensionFunctionAddressForPlatform returns */
 typedef cl_int CL_API_CALL clIcdGetPlatformIDsKHR_t(cl_uint num_entries, cl_platform_id

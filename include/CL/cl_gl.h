@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sharing with OpenGL: declared because the dispatch table has it. */
-#ifndef OPENCL_CL_GL_H_
-#define OPENCL_CL_GL_H_
+#ifndef __OPENCL_CL_GL_H
+#define __OPENCL_CL_GL_H
 
 #include <CL/cl.h>
 
@@ -20,13 +20,8 @@ typedef cl_uint cl_gl_context_info;
 #define CL_GL_OBJECT_TEXTURE2D 0x2001
 #define CL_GL_OBJECT_TEXTURE3D 0x2002
 #define CL_GL_OBJECT_RENDERBUFFER 0x2003
-#define CL_GL_OBJECT_TEXTURE2D_ARRAY 0x200E
-#define CL_GL_OBJECT_TEXTURE1D 0x200F
-#define CL_GL_OBJECT_TEXTURE1D_ARRAY 0x2010
-#define CL_GL_OBJECT_TEXTURE_BUFFER 0x2011
 #define CL_GL_TEXTURE_TARGET 0x2004
 #define CL_GL_MIPMAP_LEVEL 0x2005
-#define CL_GL_NUM_SAMPLES 0x2012
 #define CL_INVALID_GL_SHAREGROUP_REFERENCE_KHR -1000
 #define CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR 0x2006
 #define CL_DEVICES_FOR_GL_CONTEXT_KHR 0x2007
@@ -36,13 +31,33 @@ typedef cl_uint cl_gl_context_info;
 #define CL_WGL_HDC_KHR 0x200B
 #define CL_CGL_SHAREGROUP_KHR 0x200C
 #define CL_COMMAND_GL_FENCE_SYNC_OBJECT_KHR 0x200D
+#ifdef CL_VERSION_1_2
+#define CL_GL_OBJECT_TEXTURE2D_ARRAY 0x200E
+#define CL_GL_OBJECT_TEXTURE1D 0x200F
+#define CL_GL_OBJECT_TEXTURE1D_ARRAY 0x2010
+#define CL_GL_OBJECT_TEXTURE_BUFFER 0x2011
+#define CL_GL_NUM_SAMPLES 0x2012
+#endif
+
+/* Types of functions of extensions, for what clGetExtensionFunctionAddressForPlatform returns */
+typedef cl_int CL_API_CALL clGetSupportedGLTextureFormatsINTEL_t(cl_context context,
+    cl_mem_flags flags, cl_mem_object_type image_type, cl_uint num_entries, cl_GLenum *gl_formats,
+    cl_uint *num_texture_formats);
+typedef clGetSupportedGLTextureFormatsINTEL_t *clGetSupportedGLTextureFormatsINTEL_fn;
+
+#if defined(CL_NO_PROTOTYPES) && !defined(CL_NO_EXTENSION_PROTOTYPES)
+#define CL_NO_EXTENSION_PROTOTYPES
+#endif
+#ifndef CL_NO_EXTENSION_PROTOTYPES
 
 extern CL_API_ENTRY cl_mem CL_API_CALL clCreateFromGLBuffer(
     cl_context context, cl_mem_flags flags, cl_GLuint bufobj, cl_int *errcode_ret) CL_API_SUFFIX__VERSION_1_0;
 
+#ifdef CL_VERSION_1_2
 extern CL_API_ENTRY cl_mem CL_API_CALL clCreateFromGLTexture(
     cl_context context, cl_mem_flags flags, cl_GLenum target, cl_GLint miplevel,
     cl_GLuint texture, cl_int *errcode_ret) CL_API_SUFFIX__VERSION_1_2;
+#endif
 
 extern CL_API_ENTRY cl_mem CL_API_CALL clCreateFromGLRenderbuffer(
     cl_context context, cl_mem_flags flags, cl_GLuint renderbuffer, cl_int *errcode_ret) CL_API_SUFFIX__VERSION_1_0;
@@ -80,6 +95,8 @@ extern CL_API_ENTRY cl_event CL_API_CALL clCreateEventFromGLsyncKHR(
 extern CL_API_ENTRY cl_int CL_API_CALL clGetSupportedGLTextureFormatsINTEL(
     cl_context context, cl_mem_flags flags, cl_mem_object_type image_type, cl_uint num_entries,
     cl_GLenum *gl_formats, cl_uint *num_texture_formats) CL_API_SUFFIX__VERSION_1_0;
+
+#endif /* CL_NO_EXTENSION_PROTOTYPES */
 
 #ifdef __cplusplus
 }

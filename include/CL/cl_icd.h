@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The dispatch table of cl_khr_icd, in its fixed order. */
-#ifndef OPENCL_CL_ICD_H_
-#define OPENCL_CL_ICD_H_
+#ifndef OPENCL_CL_ICD_H
+#define OPENCL_CL_ICD_H
 
 #include <CL/cl_function_types.h>
 

@@ -1,104 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Scalar and vector types, calling conventions, and the marks of versions behind prototypes. */
-#ifndef OPENCL_CL_PLATFORM_H_
-#define OPENCL_CL_PLATFORM_H_
+#ifndef __CL_PLATFORM_H
+#define __CL_PLATFORM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef CL_API_ENTRY
 #define CL_API_ENTRY
+#endif
 #if defined(_WIN32)
-#define CL_API_CALL __stdcall
-#define CL_CALLBACK __stdcall
+#define FPGART_CONVENTION __stdcall
 #else
-#define CL_API_CALL
-#define CL_CALLBACK
+#define FPGART_CONVENTION
+#endif
+#ifndef CL_API_CALL
+#define CL_API_CALL FPGART_CONVENTION
+#endif
+#ifndef CL_CALLBACK
+#define CL_CALLBACK FPGART_CONVENTION
 #endif
 
 #if defined(__GNUC__)
 #define CL_ALIGNED(bytes) __attribute__((aligned(bytes)))
-#define CL_ANONYMOUS __extension__
-#define CL_DEPRECATED __attribute__((deprecated))
+#define CL_API_SUFFIX_DEPRECATED __attribute__((deprecated))
+#define __CL_ANON_STRUCT__ __extension__
 #else
 #define CL_ALIGNED(bytes)
-#define CL_ANONYMOUS
-#define CL_DEPRECATED
+#define CL_API_SUFFIX_DEPRECATED
+#define __CL_ANON_STRUCT__
 #endif
+#define CL_API_PREFIX_DEPRECATED
+#define __CL_HAS_ANON_STRUCT__ 1
+#define CL_HAS_NAMED_VECTOR_FIELDS 1
+#define CL_HAS_HI_LO_VECTOR_FIELDS 1
+
+/* A host may have words of its own around each prototype. */
+#ifndef CL_API_SUFFIX_USER
+#define CL_API_SUFFIX_USER
+#endif
+#ifndef CL_API_PREFIX_USER
+#define CL_API_PREFIX_USER
+#endif
+#define CL_API_SUFFIX_COMMON CL_API_SUFFIX_USER
+#define CL_API_PREFIX_COMMON CL_API_PREFIX_USER
+#define CL_API_SUFFIX__EXPERIMENTAL CL_API_SUFFIX_COMMON
 
 /* Behind each prototype stands the version that brought it, and perhaps the one that dropped it. */
-#define CL_API_SUFFIX__VERSION_1_0
-#define CL_EXT_SUFFIX__VERSION_1_0
-#define CL_API_SUFFIX__VERSION_1_1
-#define CL_EXT_SUFFIX__VERSION_1_1
-#define CL_API_SUFFIX__VERSION_1_2
-#define CL_EXT_SUFFIX__VERSION_1_2
-#define CL_API_SUFFIX__VERSION_2_0
-#define CL_EXT_SUFFIX__VERSION_2_0
-#define CL_API_SUFFIX__VERSION_2_1
-#define CL_EXT_SUFFIX__VERSION_2_1
-#define CL_API_SUFFIX__VERSION_2_2
-#define CL_EXT_SUFFIX__VERSION_2_2
-#define CL_API_SUFFIX__VERSION_3_0
-#define CL_EXT_SUFFIX__VERSION_3_0
+#define CL_API_SUFFIX__VERSION_1_0 CL_API_SUFFIX_COMMON
+#define CL_EXT_SUFFIX__VERSION_1_0 CL_API_SUFFIX_COMMON
+#define CL_API_SUFFIX__VERSION_1_1 CL_API_SUFFIX_COMMON
+#define CL_EXT_SUFFIX__VERSION_1_1 CL_API_SUFFIX_COMMON
+#define CL_API_SUFFIX__VERSION_1_2 CL_API_SUFFIX_COMMON
+#define CL_EXT_SUFFIX__VERSION_1_2 CL_API_SUFFIX_COMMON
+#define CL_API_SUFFIX__VERSION_2_0 CL_API_SUFFIX_COMMON
+#define CL_EXT_SUFFIX__VERSION_2_0 CL_API_SUFFIX_COMMON
+#define CL_API_SUFFIX__VERSION_2_1 CL_API_SUFFIX_COMMON
+#define CL_EXT_SUFFIX__VERSION_2_1 CL_API_SUFFIX_COMMON
+#define CL_API_SUFFIX__VERSION_2_2 CL_API_SUFFIX_COMMON
+#define CL_EXT_SUFFIX__VERSION_2_2 CL_API_SUFFIX_COMMON
+#define CL_API_SUFFIX__VERSION_3_0 CL_API_SUFFIX_COMMON
+#define CL_EXT_SUFFIX__VERSION_3_0 CL_API_SUFFIX_COMMON
 
 #ifdef CL_USE_DEPRECATED_OPENCL_1_0_APIS
-#define CL_API_SUFFIX__VERSION_1_0_DEPRECATED
+#define CL_API_SUFFIX__VERSION_1_0_DEPRECATED CL_API_SUFFIX_COMMON
+#define CL_API_PREFIX__VERSION_1_0_DEPRECATED CL_API_PREFIX_COMMON
 #else
-#define CL_API_SUFFIX__VERSION_1_0_DEPRECATED CL_DEPRECATED
+#define CL_API_SUFFIX__VERSION_1_0_DEPRECATED CL_API_SUFFIX_COMMON CL_API_SUFFIX_DEPRECATED
+#define CL_API_PREFIX__VERSION_1_0_DEPRECATED CL_API_PREFIX_COMMON CL_API_PREFIX_DEPRECATED
 #endif
-#define CL_API_PREFIX__VERSION_1_0_DEPRECATED
 #define CL_EXT_SUFFIX__VERSION_1_0_DEPRECATED CL_API_SUFFIX__VERSION_1_0_DEPRECATED
-#define CL_EXT_PREFIX__VERSION_1_0_DEPRECATED
+#define CL_EXT_PREFIX__VERSION_1_0_DEPRECATED CL_API_PREFIX__VERSION_1_0_DEPRECATED
 
 #ifdef CL_USE_DEPRECATED_OPENCL_1_1_APIS
-#define CL_API_SUFFIX__VERSION_1_1_DEPRECATED
+#define CL_API_SUFFIX__VERSION_1_1_DEPRECATED CL_API_SUFFIX_COMMON
+#define CL_API_PREFIX__VERSION_1_1_DEPRECATED CL_API_PREFIX_COMMON
 #else
-#define CL_API_SUFFIX__VERSION_1_1_DEPRECATED CL_DEPRECATED
+#define CL_API_SUFFIX__VERSION_1_1_DEPRECATED CL_API_SUFFIX_COMMON CL_API_SUFFIX_DEPRECATED
+#define CL_API_PREFIX__VERSION_1_1_DEPRECATED CL_API_PREFIX_COMMON CL_API_PREFIX_DEPRECATED
 #endif
-#define CL_API_PREFIX__VERSION_1_1_DEPRECATED
 #define CL_EXT_SUFFIX__VERSION_1_1_DEPRECATED CL_API_SUFFIX__VERSION_1_1_DEPRECATED
-#define CL_EXT_PREFIX__VERSION_1_1_DEPRECATED
+#define CL_EXT_PREFIX__VERSION_1_1_DEPRECATED CL_API_PREFIX__VERSION_1_1_DEPRECATED
 
 #ifdef CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#define CL_API_SUFFIX__VERSION_1_2_DEPRECATED
+#define CL_API_SUFFIX__VERSION_1_2_DEPRECATED CL_API_SUFFIX_COMMON
+#define CL_API_PREFIX__VERSION_1_2_DEPRECATED CL_API_PREFIX_COMMON
 #else
-#define CL_API_SUFFIX__VERSION_1_2_DEPRECATED CL_DEPRECATED
+#define CL_API_SUFFIX__VERSION_1_2_DEPRECATED CL_API_SUFFIX_COMMON CL_API_SUFFIX_DEPRECATED
+#define CL_API_PREFIX__VERSION_1_2_DEPRECATED CL_API_PREFIX_COMMON CL_API_PREFIX_DEPRECATED
 #endif
-#define CL_API_PREFIX__VERSION_1_2_DEPRECATED
 #define CL_EXT_SUFFIX__VERSION_1_2_DEPRECATED CL_API_SUFFIX__VERSION_1_2_DEPRECATED
-#define CL_EXT_PREFIX__VERSION_1_2_DEPRECATED
+#define CL_EXT_PREFIX__VERSION_1_2_DEPRECATED CL_API_PREFIX__VERSION_1_2_DEPRECATED
 
 #ifdef CL_USE_DEPRECATED_OPENCL_2_0_APIS
-#define CL_API_SUFFIX__VERSION_2_0_DEPRECATED
+#define CL_API_SUFFIX__VERSION_2_0_DEPRECATED CL_API_SUFFIX_COMMON
+#define CL_API_PREFIX__VERSION_2_0_DEPRECATED CL_API_PREFIX_COMMON
 #else
-#define CL_API_SUFFIX__VERSION_2_0_DEPRECATED CL_DEPRECATED
+#define CL_API_SUFFIX__VERSION_2_0_DEPRECATED CL_API_SUFFIX_COMMON CL_API_SUFFIX_DEPRECATED
+#define CL_API_PREFIX__VERSION_2_0_DEPRECATED CL_API_PREFIX_COMMON CL_API_PREFIX_DEPRECATED
 #endif
-#define CL_API_PREFIX__VERSION_2_0_DEPRECATED
 #define CL_EXT_SUFFIX__VERSION_2_0_DEPRECATED CL_API_SUFFIX__VERSION_2_0_DEPRECATED
-#define CL_EXT_PREFIX__VERSION_2_0_DEPRECATED
+#define CL_EXT_PREFIX__VERSION_2_0_DEPRECATED CL_API_PREFIX__VERSION_2_0_DEPRECATED
 
 #ifdef CL_USE_DEPRECATED_OPENCL_2_1_APIS
-#define CL_API_SUFFIX__VERSION_2_1_DEPRECATED
+#define CL_API_SUFFIX__VERSION_2_1_DEPRECATED CL_API_SUFFIX_COMMON
+#define CL_API_PREFIX__VERSION_2_1_DEPRECATED CL_API_PREFIX_COMMON
 #else
-#define CL_API_SUFFIX__VERSION_2_1_DEPRECATED CL_DEPRECATED
+#define CL_API_SUFFIX__VERSION_2_1_DEPRECATED CL_API_SUFFIX_COMMON CL_API_SUFFIX_DEPRECATED
+#define CL_API_PREFIX__VERSION_2_1_DEPRECATED CL_API_PREFIX_COMMON CL_API_PREFIX_DEPRECATED
 #endif
-#define CL_API_PREFIX__VERSION_2_1_DEPRECATED
 #define CL_EXT_SUFFIX__VERSION_2_1_DEPRECATED CL_API_SUFFIX__VERSION_2_1_DEPRECATED
-#define CL_EXT_PREFIX__VERSION_2_1_DEPRECATED
+#define CL_EXT_PREFIX__VERSION_2_1_DEPRECATED CL_API_PREFIX__VERSION_2_1_DEPRECATED
 
 #ifdef CL_USE_DEPRECATED_OPENCL_2_2_APIS
-#define CL_API_SUFFIX__VERSION_2_2_DEPRECATED
+#define CL_API_SUFFIX__VERSION_2_2_DEPRECATED CL_API_SUFFIX_COMMON
+#define CL_API_PREFIX__VERSION_2_2_DEPRECATED CL_API_PREFIX_COMMON
 #else
-#define CL_API_SUFFIX__VERSION_2_2_DEPRECATED CL_DEPRECATED
+#define CL_API_SUFFIX__VERSION_2_2_DEPRECATED CL_API_SUFFIX_COMMON CL_API_SUFFIX_DEPRECATED
+#define CL_API_PREFIX__VERSION_2_2_DEPRECATED CL_API_PREFIX_COMMON CL_API_PREFIX_DEPRECATED
 #endif
-#define CL_API_PREFIX__VERSION_2_2_DEPRECATED
 #define CL_EXT_SUFFIX__VERSION_2_2_DEPRECATED CL_API_SUFFIX__VERSION_2_2_DEPRECATED
-#define CL_EXT_PREFIX__VERSION_2_2_DEPRECATED
-
-#define CL_API_SUFFIX_COMMON
-#define CL_API_PREFIX_COMMON
-#define CL_API_SUFFIX__EXPERIMENTAL
+#define CL_EXT_PREFIX__VERSION_2_2_DEPRECATED CL_API_PREFIX__VERSION_2_2_DEPRECATED
 
 #ifdef __cplusplus
 extern "C" {
@@ -168,480 +191,90 @@ typedef unsigned int cl_GLenum;
 #define CL_DBL_MIN 2.225073858507201383090e-308
 #define CL_DBL_EPSILON 2.220446049250313080847e-16
 
-/* Vectors: elements by number (s), by name, and as halves */
-typedef union {
-    cl_char CL_ALIGNED(2) s[2];
-    CL_ANONYMOUS struct {
-        cl_char x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_char s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_char lo, hi;
-    };
-} cl_char2;
-typedef union {
-    cl_char CL_ALIGNED(4) s[4];
-    CL_ANONYMOUS struct {
-        cl_char x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_char s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_char2 lo, hi;
-    };
-} cl_char4;
-typedef cl_char4 cl_char3;
-typedef union {
-    cl_char CL_ALIGNED(8) s[8];
-    CL_ANONYMOUS struct {
-        cl_char s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_char4 lo, hi;
-    };
-} cl_char8;
-typedef union {
-    cl_char CL_ALIGNED(16) s[16];
-    CL_ANONYMOUS struct {
-        cl_char s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_char8 lo, hi;
-    };
-} cl_char16;
-typedef union {
-    cl_uchar CL_ALIGNED(2) s[2];
-    CL_ANONYMOUS struct {
-        cl_uchar x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_uchar s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_uchar lo, hi;
-    };
-} cl_uchar2;
-typedef union {
-    cl_uchar CL_ALIGNED(4) s[4];
-    CL_ANONYMOUS struct {
-        cl_uchar x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_uchar s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_uchar2 lo, hi;
-    };
-} cl_uchar4;
-typedef cl_uchar4 cl_uchar3;
-typedef union {
-    cl_uchar CL_ALIGNED(8) s[8];
-    CL_ANONYMOUS struct {
-        cl_uchar s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_uchar4 lo, hi;
-    };
-} cl_uchar8;
-typedef union {
-    cl_uchar CL_ALIGNED(16) s[16];
-    CL_ANONYMOUS struct {
-        cl_uchar s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_uchar8 lo, hi;
-    };
-} cl_uchar16;
-typedef union {
-    cl_short CL_ALIGNED(4) s[2];
-    CL_ANONYMOUS struct {
-        cl_short x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_short s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_short lo, hi;
-    };
-} cl_short2;
-typedef union {
-    cl_short CL_ALIGNED(8) s[4];
-    CL_ANONYMOUS struct {
-        cl_short x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_short s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_short2 lo, hi;
-    };
-} cl_short4;
-typedef cl_short4 cl_short3;
-typedef union {
-    cl_short CL_ALIGNED(16) s[8];
-    CL_ANONYMOUS struct {
-        cl_short s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_short4 lo, hi;
-    };
-} cl_short8;
-typedef union {
-    cl_short CL_ALIGNED(32) s[16];
-    CL_ANONYMOUS struct {
-        cl_short s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_short8 lo, hi;
-    };
-} cl_short16;
-typedef union {
-    cl_ushort CL_ALIGNED(4) s[2];
-    CL_ANONYMOUS struct {
-        cl_ushort x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_ushort s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_ushort lo, hi;
-    };
-} cl_ushort2;
-typedef union {
-    cl_ushort CL_ALIGNED(8) s[4];
-    CL_ANONYMOUS struct {
-        cl_ushort x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_ushort s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_ushort2 lo, hi;
-    };
-} cl_ushort4;
-typedef cl_ushort4 cl_ushort3;
-typedef union {
-    cl_ushort CL_ALIGNED(16) s[8];
-    CL_ANONYMOUS struct {
-        cl_ushort s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_ushort4 lo, hi;
-    };
-} cl_ushort8;
-typedef union {
-    cl_ushort CL_ALIGNED(32) s[16];
-    CL_ANONYMOUS struct {
-        cl_ushort s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_ushort8 lo, hi;
-    };
-} cl_ushort16;
-typedef union {
-    cl_int CL_ALIGNED(8) s[2];
-    CL_ANONYMOUS struct {
-        cl_int x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_int s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_int lo, hi;
-    };
-} cl_int2;
-typedef union {
-    cl_int CL_ALIGNED(16) s[4];
-    CL_ANONYMOUS struct {
-        cl_int x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_int s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_int2 lo, hi;
-    };
-} cl_int4;
-typedef cl_int4 cl_int3;
-typedef union {
-    cl_int CL_ALIGNED(32) s[8];
-    CL_ANONYMOUS struct {
-        cl_int s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_int4 lo, hi;
-    };
-} cl_int8;
-typedef union {
-    cl_int CL_ALIGNED(64) s[16];
-    CL_ANONYMOUS struct {
-        cl_int s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_int8 lo, hi;
-    };
-} cl_int16;
-typedef union {
-    cl_uint CL_ALIGNED(8) s[2];
-    CL_ANONYMOUS struct {
-        cl_uint x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_uint s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_uint lo, hi;
-    };
-} cl_uint2;
-typedef union {
-    cl_uint CL_ALIGNED(16) s[4];
-    CL_ANONYMOUS struct {
-        cl_uint x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_uint s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_uint2 lo, hi;
-    };
-} cl_uint4;
-typedef cl_uint4 cl_uint3;
-typedef union {
-    cl_uint CL_ALIGNED(32) s[8];
-    CL_ANONYMOUS struct {
-        cl_uint s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_uint4 lo, hi;
-    };
-} cl_uint8;
-typedef union {
-    cl_uint CL_ALIGNED(64) s[16];
-    CL_ANONYMOUS struct {
-        cl_uint s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_uint8 lo, hi;
-    };
-} cl_uint16;
-typedef union {
-    cl_long CL_ALIGNED(16) s[2];
-    CL_ANONYMOUS struct {
-        cl_long x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_long s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_long lo, hi;
-    };
-} cl_long2;
-typedef union {
-    cl_long CL_ALIGNED(32) s[4];
-    CL_ANONYMOUS struct {
-        cl_long x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_long s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_long2 lo, hi;
-    };
-} cl_long4;
-typedef cl_long4 cl_long3;
-typedef union {
-    cl_long CL_ALIGNED(64) s[8];
-    CL_ANONYMOUS struct {
-        cl_long s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_long4 lo, hi;
-    };
-} cl_long8;
-typedef union {
-    cl_long CL_ALIGNED(128) s[16];
-    CL_ANONYMOUS struct {
-        cl_long s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_long8 lo, hi;
-    };
-} cl_long16;
-typedef union {
-    cl_ulong CL_ALIGNED(16) s[2];
-    CL_ANONYMOUS struct {
-        cl_ulong x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_ulong s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_ulong lo, hi;
-    };
-} cl_ulong2;
-typedef union {
-    cl_ulong CL_ALIGNED(32) s[4];
-    CL_ANONYMOUS struct {
-        cl_ulong x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_ulong s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_ulong2 lo, hi;
-    };
-} cl_ulong4;
-typedef cl_ulong4 cl_ulong3;
-typedef union {
-    cl_ulong CL_ALIGNED(64) s[8];
-    CL_ANONYMOUS struct {
-        cl_ulong s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_ulong4 lo, hi;
-    };
-} cl_ulong8;
-typedef union {
-    cl_ulong CL_ALIGNED(128) s[16];
-    CL_ANONYMOUS struct {
-        cl_ulong s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_ulong8 lo, hi;
-    };
-} cl_ulong16;
-typedef union {
-    cl_half CL_ALIGNED(4) s[2];
-    CL_ANONYMOUS struct {
-        cl_half x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_half s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_half lo, hi;
-    };
-} cl_half2;
-typedef union {
-    cl_half CL_ALIGNED(8) s[4];
-    CL_ANONYMOUS struct {
-        cl_half x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_half s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_half2 lo, hi;
-    };
-} cl_half4;
-typedef cl_half4 cl_half3;
-typedef union {
-    cl_half CL_ALIGNED(16) s[8];
-    CL_ANONYMOUS struct {
-        cl_half s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_half4 lo, hi;
-    };
-} cl_half8;
-typedef union {
-    cl_half CL_ALIGNED(32) s[16];
-    CL_ANONYMOUS struct {
-        cl_half s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_half8 lo, hi;
-    };
-} cl_half16;
-typedef union {
-    cl_float CL_ALIGNED(8) s[2];
-    CL_ANONYMOUS struct {
-        cl_float x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_float s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_float lo, hi;
-    };
-} cl_float2;
-typedef union {
-    cl_float CL_ALIGNED(16) s[4];
-    CL_ANONYMOUS struct {
-        cl_float x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_float s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_float2 lo, hi;
-    };
-} cl_float4;
-typedef cl_float4 cl_float3;
-typedef union {
-    cl_float CL_ALIGNED(32) s[8];
-    CL_ANONYMOUS struct {
-        cl_float s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_float4 lo, hi;
-    };
-} cl_float8;
-typedef union {
-    cl_float CL_ALIGNED(64) s[16];
-    CL_ANONYMOUS struct {
-        cl_float s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_float8 lo, hi;
-    };
-} cl_float16;
-typedef union {
-    cl_double CL_ALIGNED(16) s[2];
-    CL_ANONYMOUS struct {
-        cl_double x, y;
-    };
-    CL_ANONYMOUS struct {
-        cl_double s0, s1;
-    };
-    CL_ANONYMOUS struct {
-        cl_double lo, hi;
-    };
-} cl_double2;
-typedef union {
-    cl_double CL_ALIGNED(32) s[4];
-    CL_ANONYMOUS struct {
-        cl_double x, y, z, w;
-    };
-    CL_ANONYMOUS struct {
-        cl_double s0, s1, s2, s3;
-    };
-    CL_ANONYMOUS struct {
-        cl_double2 lo, hi;
-    };
-} cl_double4;
-typedef cl_double4 cl_double3;
-typedef union {
-    cl_double CL_ALIGNED(64) s[8];
-    CL_ANONYMOUS struct {
-        cl_double s0, s1, s2, s3, s4, s5, s6, s7;
-    };
-    CL_ANONYMOUS struct {
-        cl_double4 lo, hi;
-    };
-} cl_double8;
-typedef union {
-    cl_double CL_ALIGNED(128) s[16];
-    CL_ANONYMOUS struct {
-        cl_double s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;
-    };
-    CL_ANONYMOUS struct {
-        cl_double8 lo, hi;
-    };
-} cl_double16;
+/* Mathematical constants, as OpenCL C names them */
+#define CL_M_E 2.71828182845904523536
+#define CL_M_LOG2E 1.44269504088896340736
+#define CL_M_LOG10E 0.43429448190325182765
+#define CL_M_LN2 0.69314718055994530942
+#define CL_M_LN10 2.30258509299404568402
+#define CL_M_PI 3.14159265358979323846
+#define CL_M_PI_2 1.57079632679489661923
+#define CL_M_PI_4 0.78539816339744830962
+#define CL_M_1_PI 0.31830988618379067154
+#define CL_M_2_PI 0.63661977236758134308
+#define CL_M_2_SQRTPI 1.12837916709551257390
+#define CL_M_SQRT2 1.41421356237309504880
+#define CL_M_SQRT1_2 0.70710678118654752440
+#define CL_M_E_F 2.718281828f
+#define CL_M_LOG2E_F 1.442695041f
+#define CL_M_LOG10E_F 0.434294482f
+#define CL_M_LN2_F 0.693147181f
+#define CL_M_LN10_F 2.302585093f
+#define CL_M_PI_F 3.141592654f
+#define CL_M_PI_2_F 1.570796327f
+#define CL_M_PI_4_F 0.785398163f
+#define CL_M_1_PI_F 0.318309886f
+#define CL_M_2_PI_F 0.636619772f
+#define CL_M_2_SQRTPI_F 1.128379167f
+#define CL_M_SQRT2_F 1.414213562f
+#define CL_M_SQRT1_2_F 0.707106781f
+#define CL_MAXFLOAT CL_FLT_MAX
+#define CL_INFINITY CL_HUGE_VALF
+#if defined(__GNUC__)
+#define CL_HUGE_VALF __builtin_huge_valf()
+#define CL_HUGE_VAL __builtin_huge_val()
+#define CL_NAN __builtin_nanf("")
+#else
+#define CL_HUGE_VALF ((cl_float)1e50)
+#define CL_HUGE_VAL ((cl_double)1e500)
+#define CL_NAN (CL_INFINITY - CL_INFINITY)
+#endif
+
+/* Vectors: elements by number (s), by name, and as halves. Those of 3 elements are those of 4. */
+#define FPGART_VECTORS(type, bytes)                                                               \
+    typedef union {                                                                               \
+        type CL_ALIGNED(2 * bytes) s[2];                                                          \
+        __CL_ANON_STRUCT__ struct { type x, y; };                                                 \
+        __CL_ANON_STRUCT__ struct { type s0, s1; };                                               \
+        __CL_ANON_STRUCT__ struct { type lo, hi; };                                               \
+    } type##2;                                                                                    \
+    typedef union {                                                                               \
+        type CL_ALIGNED(4 * bytes) s[4];                                                          \
+        __CL_ANON_STRUCT__ struct { type x, y, z, w; };                                           \
+        __CL_ANON_STRUCT__ struct { type s0, s1, s2, s3; };                                       \
+        __CL_ANON_STRUCT__ struct { type##2 lo, hi; };                                            \
+    } type##4;                                                                                    \
+    typedef type##4 type##3;                                                                      \
+    typedef union {                                                                               \
+        type CL_ALIGNED(8 * bytes) s[8];                                                          \
+        __CL_ANON_STRUCT__ struct { type x, y, z, w; };                                           \
+        __CL_ANON_STRUCT__ struct { type s0, s1, s2, s3, s4, s5, s6, s7; };                       \
+        __CL_ANON_STRUCT__ struct { type##4 lo, hi; };                                            \
+    } type##8;                                                                                    \
+    typedef union {                                                                               \
+        type CL_ALIGNED(16 * bytes) s[16];                                                        \
+        __CL_ANON_STRUCT__ struct {                                                               \
+            type x, y, z, w, __spacer4, __spacer5, __spacer6, __spacer7, __spacer8, __spacer9;    \
+            type sa, sb, sc, sd, se, sf;                                                          \
+        };                                                                                        \
+        __CL_ANON_STRUCT__ struct {                                                               \
+            type s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sA, sB, sC, sD, sE, sF;                  \
+        };                                                                                        \
+        __CL_ANON_STRUCT__ struct { type##8 lo, hi; };                                            \
+    } type##16
+
+FPGART_VECTORS(cl_char, 1);
+FPGART_VECTORS(cl_uchar, 1);
+FPGART_VECTORS(cl_short, 2);
+FPGART_VECTORS(cl_ushort, 2);
+FPGART_VECTORS(cl_int, 4);
+FPGART_VECTORS(cl_uint, 4);
+FPGART_VECTORS(cl_long, 8);
+FPGART_VECTORS(cl_ulong, 8);
+FPGART_VECTORS(cl_half, 2);
+FPGART_VECTORS(cl_float, 4);
+FPGART_VECTORS(cl_double, 8);
+#undef FPGART_VECTORS
 
 #ifdef __cplusplus
 }

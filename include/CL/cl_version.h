@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which version of OpenCL the host is written for: CL_TARGET_OPENCL_VERSION, 100 to 300. */
-#ifndef OPENCL_CL_VERSION_H_
-#define OPENCL_CL_VERSION_H_
+#ifndef __CL_VERSION_H
+#define __CL_VERSION_H
 
 /* A host that does not say its version was written for headers that deprecated nothing. */
 #ifndef CL_TARGET_OPENCL_VERSION
@@ -25,6 +25,15 @@
 #ifndef CL_USE_DEPRECATED_OPENCL_2_2_APIS
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS
 #endif
+#endif
+
+/* What is no version of OpenCL counts as the newest one. */
+#if CL_TARGET_OPENCL_VERSION != 100 && CL_TARGET_OPENCL_VERSION != 110 && \
+    CL_TARGET_OPENCL_VERSION != 120 && CL_TARGET_OPENCL_VERSION != 200 && \
+    CL_TARGET_OPENCL_VERSION != 210 && CL_TARGET_OPENCL_VERSION != 220 && \
+    CL_TARGET_OPENCL_VERSION != 300
+#undef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 300
 #endif
 
 /* A host for a version may use what later versions deprecate. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Everything a host usually includes. */
-#ifndef OPENCL_OPENCL_H_
-#define OPENCL_OPENCL_H_
+#ifndef __OPENCL_H
+#define __OPENCL_H
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>

@@ -9,6 +9,7 @@ import stat
 from itertools import count
 
 from fpgart import log
+from fpgart.output_file import open_output
 
 FIRST_BYTES = 256
 """The line that names the run lies within these bytes of a trace."""
@@ -70,7 +71,7 @@ def open_unshared(path: str, run: str) -> tuple[int, str]:
     base, ending = os.path.splitext(path)
     for number in count(1):
         name = path if number == 1 else f"{base}.{number}{ending}"
-        file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        file = open_output(name, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             break
         if locked(file) and not of_run(file, run):

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where fpgart keeps and writes files on this machine, and whether anybody else can change them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from fpgart import config
+from fpgart.cli import registration, sdk
+from fpgart.cli.sdk import SdkError
+from fpgart.engine.cache import cache_folder
+from fpgart.engine.driver import DriverError
+
+FOUND: dict[str, Callable[[], str | Path]] = {
+    "compiled kernels": lambda: cache_folder().folder,
+    "registration for loaders (`fpgart icd`)": registration.user_folder,
+    "SDK folders (`fpgart run`)": sdk.default_root,
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file or folder, and what it is for. `holds_code`: what lies there is executed."""
+
+    purpose: str
+    path: str
+    holds_code: bool = False
+
+    def fault(self) -> str:
+        """Why others can change what is there; "" where they cannot, or where nothing is yet."""
+        try:
+            facts = os.stat(self.path)
+        except OSError:
+            return ""
+        if self.holds_code and facts.st_uid not in (0, os.geteuid()):
+            return f"{self.path} ({self.purpose}) belongs to user {facts.st_uid}: what lies there is executed"
+        if facts.st_mode & stat.S_IWOTH and not (stat.S_ISCHR(facts.st_mode) or stat.S_ISFIFO(facts.st_mode)):
+            mode = stat.S_IMODE(facts.st_mode)
+            return f"{self.path} ({self.purpose}) can be written to by everybody (mode {mode:04o}): chmod o-w it"
+        return ""
+
+
+def places() -> Iterator[Place]:
+    """All of them, whether they are there already or not; one that nobody could name is left out."""
+    yield Place("the package and the driver", str(registration.PACKAGE), holds_code=True)
+    for purpose, find in FOUND.items():
+        with suppress(DriverError, SdkError, RuntimeError):  # no home, say: other checks tell of that
+            yield Place(purpose, str(find()), holds_code=True)
+    yield from named_by_options()
+
+
+def temporary() -> str:
+    """What the folders of single runs are called; each is private and is removed when its run ends."""
+    return str(Path(tempfile.gettempdir()) / "fpgart-run-*")
+
+
+def named_by_options() -> Iterator[Place]:
+    """What the options that are set name."""
+    written = (config.Holds.FILE, config.Holds.FILE_OR_STDERR, config.Holds.FOLDER)
+    for option in config.OPTIONS.values():
+        if option.is_set and option.holds in written and option.text != config.STDERR:
+            yield Place(option.name, os.path.abspath(option.text))

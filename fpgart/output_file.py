@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening the files that options name, also where other users of the machine can put names of their own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+
+
+def open_output(path: str | os.PathLike[str], flags: int = APPEND) -> int:
+    """A descriptor of a file to write to. Raises OSError.
+
+    In a folder that everybody can write to, such as /tmp, neither a link nor another user's file is taken.
+    """
+    if not _is_shared(os.path.dirname(path) or "."):
+        return os.open(path, flags | os.O_CLOEXEC, 0o644)
+    try:
+        descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "a link in a folder that everybody can write to", path) from None
+        raise
+    if os.fstat(descriptor).st_uid != os.geteuid():
+        os.close(descriptor)
+        raise OSError(errno.EPERM, "another user's file in a folder that everybody can write to", path)
+    return descriptor
+
+
+def _is_shared(folder: str) -> bool:
+    return bool(os.stat(folder).st_mode & stat.S_IWOTH)
