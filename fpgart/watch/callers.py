@@ -11,6 +11,8 @@ from itertools import islice
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fpgart.watch.paths import shown
+
 if TYPE_CHECKING:
     from fpgart.watch.debug_info import DebugInfo
 
@@ -60,24 +62,6 @@ class Site:
             if len(places) >= TOLD_FRAMES:
                 break
         return ", ".join([self.call, ", from ".join(places[:TOLD_FRAMES])] if places else [self.call])
-
-
-def shown(path: str) -> str:
-    """A path as it is seen from the working directory, if it lies below."""
-    from os.path import join
-
-    here = join(working_directory(), "")
-    return path[len(here) :] if path.startswith(here) else path
-
-
-def working_directory() -> str:
-    """`` where it is gone."""
-    from os import getcwd
-
-    try:
-        return getcwd()
-    except OSError:
-        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from fpgart.runtime.buffer import Buffer
 from fpgart.runtime.event import Event, Operation
 from fpgart.runtime.kernel import LaunchKernel, Stage
 from fpgart.runtime.program import Program
-from fpgart.watch.callers import working_directory
 from fpgart.watch.captured import (
     ArgumentKind,
     CapturedArgument,
@@ -30,6 +29,7 @@ from fpgart.watch.captured import (
     CapturedProgram,
     ProgramKind,
 )
+from fpgart.watch.paths import working_directory
 
 PIECE = 1 << 20
 
