@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from _fpgart_icd import ffi, lib
 
@@ -28,9 +28,11 @@ from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.programming import program_device
 from fpgart.runtime.programs.binaries import check_binary
-from fpgart.runtime.programs.context import ProgramContext
 from fpgart.runtime.programs.linking import link
 from fpgart.runtime.programs.program import Program
+
+if TYPE_CHECKING:
+    from fpgart.runtime.programs.context import ProgramContext
 
 
 def binary_sizes(program: Program) -> bytes:

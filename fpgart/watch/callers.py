@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from functools import wraps
 from itertools import islice
 from time import monotonic_ns
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fpgart.watch.paths import shown
+
+if TYPE_CHECKING:
+    from fpgart.watch.debug_info import DebugInfo
 
 MAY_WAIT = {
     "clFinish",
@@ -39,13 +44,6 @@ class PythonFrame(NamedTuple):
     function: str
 
 
-class CodeNames(Protocol):
-    """What knows the source of the host's machine code."""
-
-    def describe(self, address: int) -> list[str]:
-        """`main.c:33 in main`, or as much of that as is known; several, innermost first, for inlined functions."""
-
-
 @dataclass(frozen=True, slots=True)
 class Site:
     """A place in the host's code, innermost frame first: Python frames, or return addresses."""
@@ -53,35 +51,17 @@ class Site:
     call: str
     frames: tuple[PythonFrame, ...] | tuple[int, ...]
 
-    def describe(self, names: CodeNames) -> str:
+    def describe(self, debug_info: DebugInfo) -> str:
         """`clCreateBuffer, main.c:33 in make_buffers, from main.c:80 in main`."""
         places = []
         for frame in self.frames:
             if isinstance(frame, PythonFrame):
                 places.append(f"{shown(frame.file)}:{frame.line} in {frame.function}")
             else:
-                places += names.describe(frame - 1)  # the call, not what follows it
+                places += debug_info.describe(frame - 1)  # the call, not what follows it
             if len(places) >= TOLD_FRAMES:
                 break
         return ", ".join([self.call, ", from ".join(places[:TOLD_FRAMES])] if places else [self.call])
-
-
-def shown(path: str) -> str:
-    """A path as it is seen from the working directory, if it lies below."""
-    from os.path import join
-
-    here = join(working_directory(), "")
-    return path[len(here) :] if path.startswith(here) else path
-
-
-def working_directory() -> str:
-    """`` where it is gone."""
-    from os import getcwd
-
-    try:
-        return getcwd()
-    except OSError:
-        return ""
 
 
 @dataclass(frozen=True, slots=True)

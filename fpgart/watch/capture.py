@@ -22,7 +22,6 @@ from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Event
-from fpgart.watch.callers import working_directory
 from fpgart.watch.captured import (
     ArgumentKind,
     CapturedArgument,
@@ -31,6 +30,7 @@ from fpgart.watch.captured import (
     CapturedProgram,
     ProgramKind,
 )
+from fpgart.watch.paths import working_directory
 
 PIECE = 1 << 20
 PRIVATE = 0o700

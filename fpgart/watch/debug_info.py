@@ -17,7 +17,7 @@ from elftools.dwarf.descriptions import describe_form_class
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from fpgart.watch.callers import shown
+from fpgart.watch.paths import shown
 
 SILENT = ("libOpenCL.so", "libfpgart", "libc.so", "libc-", "libpthread", "ld-linux", "ld-")
 """Modules whose frames say nothing: loaders, this driver, what starts a program."""

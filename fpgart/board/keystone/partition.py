@@ -37,7 +37,6 @@ from fpgart.board.keystone.addresses import (
     in_words,
     physical_at_boot,
 )
-from fpgart.board.keystone.heaps import KeystoneHeaps
 from fpgart.board.keystone.mpax import largest_region
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.xml_elements import BoardSpecError, Element, walk
@@ -145,6 +144,8 @@ class KeystoneBoard(BoardDescription):
         return ()
 
     def memory_system(self) -> MemorySystem:
+        from fpgart.board.keystone.heaps import KeystoneHeaps  # only who has such a board needs it
+
         return KeystoneHeaps(self.partition)
 
 

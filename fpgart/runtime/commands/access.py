@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
@@ -26,8 +26,7 @@ class AccessMode(enum.IntFlag):
     """A kernel may find its way there by pointers in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryAccess:
+class MemoryAccess(NamedTuple):
     """What an operation does with a buffer, with an allocation of unified shared memory, or with memory of the host.
 
     One of `buffer` and `allocation` is set, or neither for memory of the host. `ranges` are in order and apart; they

@@ -51,11 +51,9 @@ class MapBuffer(MappingTransfer):
         self.buffer.void_mapping(self.pointer, (self.offset, self.size, self.flags))
 
     def accesses(self) -> Accesses:
-        return (
-            ()
-            if self.flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
-            else self.accesses_as(AccessMode.READ, AccessMode.WRITE)
-        )
+        if self.flags & cl.CL_MAP_WRITE_INVALIDATE_REGION:
+            return ()
+        return self.accesses_as(AccessMode.READ, AccessMode.WRITE)
 
 
 class UnmapBuffer(MappingTransfer):

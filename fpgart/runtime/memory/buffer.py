@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
 from fpgart._native import lib
@@ -11,8 +12,10 @@ from fpgart.errors import InvalidValue
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.block_copy import copy_block
 from fpgart.runtime.memory.device import OWNERS, Block, Device
-from fpgart.runtime.memory.placement import Placement
 from fpgart.runtime.memory.residency import Residency
+
+if TYPE_CHECKING:
+    from fpgart.runtime.memory.placement import Placement
 
 HOST_WRITES = cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
 

@@ -11,7 +11,7 @@ until a kernel needs them, and those that were migrated to the host.
 from __future__ import annotations
 
 from time import monotonic_ns
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fpgart import log
 from fpgart.errors import MemObjectAllocationFailure
@@ -19,7 +19,9 @@ from fpgart.notices import NOTICES
 from fpgart.runtime.memory.block_copy import copy_block
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.host_store import HostStore
-from fpgart.runtime.memory.placement import Placement
+
+if TYPE_CHECKING:
+    from fpgart.runtime.memory.placement import Placement
 
 R = TypeVar("R", bound="Residency")
 

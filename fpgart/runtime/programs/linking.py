@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fpgart import opencl as cl
 from fpgart.engine.interface import BuildFailed
 from fpgart.errors import CLError, error_of
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.build import first_error
-from fpgart.runtime.programs.context import ProgramContext
 from fpgart.runtime.programs.program import Program
+
+if TYPE_CHECKING:
+    from fpgart.runtime.programs.context import ProgramContext
 
 
 def link(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
 from fpgart import config
@@ -26,7 +26,9 @@ from fpgart.errors import (
     PipeEmpty,
     PipeFull,
 )
-from fpgart.runtime.programs.context import ProgramContext
+
+if TYPE_CHECKING:
+    from fpgart.runtime.programs.context import ProgramContext
 
 FAST_BYTES = 65536
 FAST_LEAST = 16

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from hashlib import sha1
 from itertools import count
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fpgart import opencl as cl
 from fpgart.aocx.binary import SIGNATURE, ProgramBinary
@@ -29,7 +29,9 @@ from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.programs.build import Build, first_error
-from fpgart.runtime.programs.context import ProgramContext
+
+if TYPE_CHECKING:
+    from fpgart.runtime.programs.context import ProgramContext
 
 NUMBERS = count(1)
 
