@@ -102,6 +102,16 @@ def quoted(*words: str) -> str:
     return ", ".join(f'"{word}"' for word in words)
 
 
+def places() -> list[tuple[str, str]]:
+    """Macros for where packages are installed, and for what cffi brings along there."""
+    import _cffi_backend
+
+    return [
+        ("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"])),
+        ("FPGART_CFFI", quoted(Path(_cffi_backend.__file__).name)),
+    ]
+
+
 def option_names() -> list[tuple[str, str]]:
     """Macros for the options that C code reads before an interpreter has started (icd/lobby.c)."""
     from fpgart import config
@@ -113,6 +123,11 @@ def option_names() -> list[tuple[str, str]]:
         ("FPGART_DEVICE_NUMBERS_ARE_OF", quoted("intel", "any", "emulator")),
         ("FPGART_TI_BOARDS", quoted(*partition.shipped())),
         ("FPGART_BOARDS", quoted(config.BOARD.name)),
+        ("FPGART_ENGINE", quoted(config.ENGINE.name)),
+        ("FPGART_RUN", quoted(config.RUN)),
+        ("FPGART_PREFIX", quoted(config.PREFIX)),
+        ("FPGART_OWN_NAMES", quoted(*sorted(config.OWN_NAMES))),
+        ("FPGART_OPTIONS", quoted(*sorted(config.OPTIONS))),
         ("FPGART_OFFLINE_DEVICE", quoted(config.OFFLINE_DEVICE.name)),
         ("FPGART_DEVICE_NUMBERS", quoted(*(option.name for option in numbers))),
     ]
@@ -141,7 +156,7 @@ def build_driver(into: Path, work: Path) -> Path:
         '#include "icd.h"\n' + START,
         sources=[str(generated), str(said), *map(str, sorted(ICD.glob("*.c")))],
         include_dirs=[str(ICD), str(INCLUDE)],
-        define_macros=[*OPENCL_3, ("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"])), *option_names()],
+        define_macros=[*OPENCL_3, *places(), *option_names()],
         extra_compile_args=WARNINGS,
         extra_link_args=export_options(exports),
         libraries=["pthread", "dl"],
@@ -166,7 +181,7 @@ def build_mmd(into: Path, work: Path) -> Path:
         '#include "mmd.h"\n' + START,
         sources=[str(ICD / "mmd/entry_points.c"), *(str(ICD / name) for name in INTERPRETER)],
         include_dirs=[str(ICD), str(ICD / "mmd"), str(INCLUDE)],
-        define_macros=[("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"]))],
+        define_macros=places(),
         extra_compile_args=WARNINGS,
         extra_link_args=export_options(exports),
         libraries=["pthread", "dl"],

@@ -23,8 +23,12 @@ REFUSED = {
     "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     "clMemBlockingFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
 }
-IN_THE_LOBBY = {"clGetPlatformInfo": "fpgart_lobby_platform_info", "clGetDeviceIDs": "fpgart_lobby_device_count"}
-"""What answers some calls of hosts in Python without the interpreter: loaders make them under a lock of theirs."""
+IN_THE_LOBBY = {
+    "clGetPlatformIDs": "fpgart_lobby_platforms",
+    "clGetPlatformInfo": "fpgart_lobby_platform_info",
+    "clGetDeviceIDs": "fpgart_lobby_device_count",
+}
+"""What answers some calls without the interpreter: those by which loaders and programs find platforms."""
 REMEMBERED = {
     f"clGet{noun}Info": f"fpgart_knows({{}}, FPGART_{kind}, param_name, param_value_size, param_value, "
     "param_value_size_ret)"

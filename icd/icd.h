@@ -31,8 +31,9 @@ extern const struct _cl_icd_dispatch fpgart_dispatch;
 /* Whether it has closed with nothing under way, and all of these are events. */
 int fpgart_all_ended(cl_uint count, const cl_event *events);
 
-/* What can be said without any interpreter (lobby.c): the platform, and to what loaders ask while
- * they hold their lock. The latter are true when `status` is the answer. */
+/* What can be said without any interpreter (lobby.c): the platform, and what loaders ask while they
+ * hold their lock, and programs that list platforms. The latter are true when `status` is the
+ * answer. */
 struct fpgart_personality {
     const char *key; /* value of FPGART_PLATFORM; NULL behind the last one */
     const char *name, *vendor, *version;
@@ -45,6 +46,8 @@ uintptr_t fpgart_platform(void);
  */
 const char *fpgart_first_folder(void);
 void fpgart_count_devices(cl_uint count);
+cl_int fpgart_say_platform(cl_uint room, cl_platform_id *platforms, cl_uint *count);
+int fpgart_lobby_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count, cl_int *status);
 int fpgart_lobby_platform_info(cl_platform_id platform, cl_platform_info query, size_t size,
                                void *value, size_t *size_ret, cl_int *status);
 int fpgart_lobby_device_count(cl_platform_id platform, cl_device_type type, cl_uint room,
