@@ -149,7 +149,7 @@ def build_driver(into: Path, work: Path) -> Path:
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef(declarations(api))
-    parameters = [(f.name, [p.name for p in f.parameters]) for f in implemented_in_python(api)]
+    parameters = [(f.name, [p.name for p in f.parameters], f.returns) for f in implemented_in_python(api)]
     ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_icd", package="fpgart.api", parameters=parameters))
     ffi.set_source(
         "_fpgart_icd",

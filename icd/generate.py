@@ -44,6 +44,8 @@ REMEMBERED = {
 } | {
     "clWaitForEvents": "fpgart_knows_ends(num_events, event_list)",
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
+    "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
+    "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
 """What C does by itself once Python has done it (remembered.c, arguments.c); {} is the function's first parameter."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
@@ -86,6 +88,7 @@ void fpgart_remember_nothing(void);
 struct fpgart_argument {
     uint32_t index;
     uint32_t size;
+    uintptr_t pointer;
     uintptr_t buffer;
     uint64_t serial;
     unsigned char value[64];
@@ -93,6 +96,10 @@ struct fpgart_argument {
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
 void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index);
+void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
+void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size);
+void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);

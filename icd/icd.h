@@ -81,8 +81,9 @@ int fpgart_watched(void); /* whether nothing is remembered, because each call is
 enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 64 };
 struct fpgart_argument {
     uint32_t index;
-    uint32_t size;    /* bytes of a value */
-    uintptr_t buffer; /* its handle, and what it stood for; 0: a value */
+    uint32_t size;     /* bytes of a value */
+    uintptr_t pointer; /* an address that the kernel dereferences; 0: something else */
+    uintptr_t buffer;  /* its handle, and what it stood for; 0: a value */
     uint64_t serial;
     unsigned char value[FPGART_VALUE];
 };
@@ -92,8 +93,19 @@ void fpgart_arguments_free(fpgart_arguments_slot *slot);
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
 void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index);
+void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
+int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
+int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
+
+/* Allocations of unified shared memory that are alive (allocations.c); contexts are also meant by
+ * their serials. */
+void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size);
+void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
+void fpgart_allocations_go(uint64_t context);
+int fpgart_is_allocated(uint64_t context, uintptr_t pointer);
 
 /* The bodies of clRetain* and clRelease*: `invalid` is the status for a handle of another kind. */
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid);

@@ -37,7 +37,9 @@ class SetInC:
         taken = ffi.new("struct fpgart_argument[]", len(kernel.kinds))
         for number in range(lib.fpgart_take_arguments(self._handle, taken)):
             argument = taken[number]
-            if argument.buffer:
+            if argument.pointer:
+                kernel.keep_pointer(argument.index, argument.pointer)
+            elif argument.buffer:
                 kernel.keep_buffer(argument.index, _buffer(argument.buffer, argument.serial))
             else:
                 kernel.keep_value(argument.index, bytes(ffi.buffer(argument.value, argument.size)))
@@ -72,3 +74,18 @@ def let_buffer_pass(kernel: Kernel, index: int, buffer: Buffer) -> None:
     """That buffer for this argument needs no decision any more: the argument does not say where it has to be."""
     if (buffer.placed or not kernel.interface.arguments[index].buffer_location) and _is_kept(kernel):
         lib.fpgart_let_buffer_pass(kernel.handle, index, buffer.handle)
+
+
+def let_svm_pass(kernel: Kernel, index: int) -> None:
+    """Another address for this argument by clSetKernelArgSVMPointer needs no decision."""
+    if _is_kept(kernel):
+        lib.fpgart_let_svm_pass(kernel.handle, index)
+
+
+def let_usm_pass(kernel: Kernel, index: int, alignment: int) -> None:
+    """A pointer into a live USM allocation for this argument needs no decision but that on its alignment.
+
+    Where the argument says which memory it has to be in, each does.
+    """
+    if not kernel.interface.arguments[index].buffer_location and _is_kept(kernel):
+        lib.fpgart_let_usm_pass(kernel.handle, index, kernel.context.handle, alignment or 1)

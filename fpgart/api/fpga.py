@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from _fpgart_icd import lib
 
@@ -21,7 +21,9 @@ from fpgart.runtime.pipe import Pipe
 from fpgart.runtime.platform import Platform
 from fpgart.runtime.program import Program
 from fpgart.runtime.queue import CommandQueue
-from fpgart.watch.profile import Profile
+
+if TYPE_CHECKING:
+    from fpgart.watch.profile import Profile
 
 TYPE_NAMES = {
     Context: "cl_context",

@@ -55,7 +55,7 @@ class Elsewhere(Protocol):
     """pending[0] is not 0 while there is something to tell."""
 
     def tell(self, kernel: Kernel) -> None:
-        """Tell the kernel of all that were set, by keep_buffer() and keep_value()."""
+        """Tell the kernel of all that were set, by keep_buffer(), keep_value() and keep_pointer()."""
 
 
 class Kernel:
@@ -202,6 +202,10 @@ class Kernel:
         if not self.is_pointer(index):
             raise InvalidArgValue(f"{self.describe(index)} is no pointer to global memory")
         self._set(index, (POINTER, 8, address) if address else (NULL, 8, 0))
+
+    def keep_pointer(self, index: int, address: int) -> None:
+        """As set_pointer(), of an address that is known to be right, when nothing is left to hear."""
+        self.arguments[index] = (POINTER, 8, address)
 
     def launch(
         self,
