@@ -4,40 +4,24 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from c_hosts import PACKAGE, ROOT, build, plain_environment
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "fpgart"
 PLATFORM_NOT_FOUND = -1001
 
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A host that lists the platform and then asks for its devices (tests/programs/start.c)."""
-    built = tmp_path_factory.mktemp("start") / "start"
-    source = ROOT / "tests" / "programs" / "start.c"
-    flags = [f"-I{ROOT / 'include'}", f"-L{PACKAGE}", "-l:libfpgart.so", f"-Wl,-rpath,{PACKAGE}"]
-    subprocess.run(["gcc", "-Wall", "-Werror", source, "-o", built, *flags], check=True)
-    return built
+    return build("start", tmp_path_factory.mktemp("start"))
 
 
 def run(host: Path, **options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([host], capture_output=True, text=True, timeout=120, env={**plain_environment(), **options})
-
-
-def plain_environment() -> dict[str, str]:
-    from fpgart import config
-
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(config.PREFIX) and name not in config.OPTIONS
-    }
 
 
 def state(output: str) -> dict[str, str]:
