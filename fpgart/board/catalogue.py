@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from fpgart import config
 from fpgart.board import board_spec
@@ -13,7 +13,7 @@ from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.description import BoardDescription
 from fpgart.personality import ANY, EMULATED, PERSONALITIES, SIMULATED, Personality
 
-FOLDER = Path(__file__).parent / "boards"
+FOLDER = os.path.join(os.path.dirname(__file__), "boards")
 
 
 def shipped() -> list[str]:
@@ -24,7 +24,7 @@ def shipped() -> list[str]:
 
 
 def _own_names() -> list[str]:
-    return [path.stem for path in FOLDER.glob("*.xml")]
+    return [name.removesuffix(".xml") for name in os.listdir(FOLDER) if name.endswith(".xml")]
 
 
 def describe(name: str) -> BoardDescription:
@@ -33,13 +33,13 @@ def describe(name: str) -> BoardDescription:
     Raises OptionError for a name that is not known, BoardSpecError for a file that describes no board.
     """
     if name in _own_names():
-        return _as_compiled(board_spec.read(FOLDER / f"{name}.xml"))
+        return _as_compiled(board_spec.read(os.path.join(FOLDER, f"{name}.xml")))
     from fpgart.board.keystone import partition  # boards of another kind, which few hosts use
 
     if name in partition.shipped() or partition.is_one(name):
         return partition.describe(name).description()
     if "/" in name or name.endswith(".xml"):
-        return _as_compiled(board_spec.read(Path(name)))
+        return _as_compiled(board_spec.read(name))
     raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor a file's path")
 
 
