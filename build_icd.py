@@ -37,7 +37,9 @@ OPENCL_3 = [("CL_TARGET_OPENCL_VERSION", "300"), *DEPRECATED_TOO]
 
 
 INIT_CODE = """
+import gc
 from {module} import lib
+gc.disable()  # what is imported leaves next to nothing to collect
 try:
     from {package} import start
     start.register({parameters!r})
@@ -46,6 +48,8 @@ except Exception as error:
     if not isinstance(error, ImportError) and type(error).__name__ != "OptionError":
         raise
     lib.fpgart_refuse(str(error).encode(errors="replace"))
+finally:
+    gc.enable()
 """
 
 

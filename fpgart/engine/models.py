@@ -164,9 +164,15 @@ def entry_points() -> list[str]:
 def _may_name_models(place: str) -> bool:
     if not os.path.isdir(place or os.curdir):
         return os.path.exists(place)
-    with os.scandir(place or os.curdir) as folders:
-        names = [folder.path for folder in folders if folder.name.endswith((".dist-info", ".egg-info", ".egg"))]
-    return any(name.endswith(".egg") or _names_models(os.path.join(name, "entry_points.txt")) for name in names)
+    try:
+        names = os.listdir(place or os.curdir)
+    except OSError:  # there is no importing from it either
+        return False
+    return any(
+        name.endswith(".egg") or _names_models(os.path.join(place, name, "entry_points.txt"))
+        for name in names
+        if name.endswith((".dist-info", ".egg-info", ".egg"))
+    )
 
 
 def _names_models(path: str) -> bool:
