@@ -37,7 +37,9 @@ OPENCL_3 = [("CL_TARGET_OPENCL_VERSION", "300"), *DEPRECATED_TOO]
 
 
 INIT_CODE = """
+import gc
 from {module} import lib
+gc.disable()  # what is imported leaves next to nothing to collect
 try:
     from {package} import start
     start.register({parameters!r})
@@ -46,6 +48,8 @@ except Exception as error:
     if not isinstance(error, ImportError) and type(error).__name__ != "OptionError":
         raise
     lib.fpgart_refuse(str(error).encode(errors="replace"))
+finally:
+    gc.enable()
 """
 
 
@@ -102,6 +106,16 @@ def quoted(*words: str) -> str:
     return ", ".join(f'"{word}"' for word in words)
 
 
+def places() -> list[tuple[str, str]]:
+    """Macros for where packages are installed, and for what cffi brings along there."""
+    import _cffi_backend
+
+    return [
+        ("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"])),
+        ("FPGART_CFFI", quoted(Path(_cffi_backend.__file__).name)),
+    ]
+
+
 def option_names() -> list[tuple[str, str]]:
     """Macros for the options that C code reads before an interpreter has started (icd/lobby.c)."""
     from fpgart import config
@@ -113,6 +127,11 @@ def option_names() -> list[tuple[str, str]]:
         ("FPGART_DEVICE_NUMBERS_ARE_OF", quoted("intel", "any", "emulator")),
         ("FPGART_TI_BOARDS", quoted(*partition.shipped())),
         ("FPGART_BOARDS", quoted(config.BOARD.name)),
+        ("FPGART_ENGINE", quoted(config.ENGINE.name)),
+        ("FPGART_RUN", quoted(config.RUN)),
+        ("FPGART_PREFIX", quoted(config.PREFIX)),
+        ("FPGART_OWN_NAMES", quoted(*sorted(config.OWN_NAMES))),
+        ("FPGART_OPTIONS", quoted(*sorted(config.OPTIONS))),
         ("FPGART_OFFLINE_DEVICE", quoted(config.OFFLINE_DEVICE.name)),
         ("FPGART_DEVICE_NUMBERS", quoted(*(option.name for option in numbers))),
     ]
@@ -134,14 +153,14 @@ def build_driver(into: Path, work: Path) -> Path:
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef(declarations(api))
-    parameters = [(f.name, [p.name for p in f.parameters]) for f in implemented_in_python(api)]
+    parameters = [(f.name, [p.name for p in f.parameters], f.returns) for f in implemented_in_python(api)]
     ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_icd", package="fpgart.api", parameters=parameters))
     ffi.set_source(
         "_fpgart_icd",
         '#include "icd.h"\n' + START,
         sources=[str(generated), str(said), *map(str, sorted(ICD.glob("*.c")))],
         include_dirs=[str(ICD), str(INCLUDE)],
-        define_macros=[*OPENCL_3, ("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"])), *option_names()],
+        define_macros=[*OPENCL_3, *places(), *option_names()],
         extra_compile_args=WARNINGS,
         extra_link_args=export_options(exports),
         libraries=["pthread", "dl"],
@@ -166,7 +185,7 @@ def build_mmd(into: Path, work: Path) -> Path:
         '#include "mmd.h"\n' + START,
         sources=[str(ICD / "mmd/entry_points.c"), *(str(ICD / name) for name in INTERPRETER)],
         include_dirs=[str(ICD), str(ICD / "mmd"), str(INCLUDE)],
-        define_macros=[("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"]))],
+        define_macros=places(),
         extra_compile_args=WARNINGS,
         extra_link_args=export_options(exports),
         libraries=["pthread", "dl"],

@@ -230,7 +230,11 @@ int main(int count, char **words)
     cl_int status, zero = 0, got = 0, one = 1;
     const int whole = count == 1 || strcmp(words[1], "first") != 0;
     double begin = now();
+    char name[256];
     must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+    must(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL),
+         "clGetPlatformInfo");
+    report("first_platform", now() - begin);
     must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
     report("first_query", now() - begin);
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);

@@ -162,12 +162,12 @@ def with_absolute_paths(variables: Mapping[str, str]) -> dict[str, str]:
 
 def misspelt(names: Iterable[str]) -> list[str]:
     """A sentence for each name of a variable that looks like an option and is none."""
-    from difflib import get_close_matches  # hardly ever needed
-
     known = [name.removeprefix(PREFIX) for name in OPTIONS if name.startswith(PREFIX)]
     sentences = []
     for name in names:
         if name.startswith(PREFIX) and name not in OPTIONS and name not in OWN_NAMES:
+            from difflib import get_close_matches  # hardly ever needed
+
             near = get_close_matches(name.removeprefix(PREFIX), known, 1)
             advice = f"is {PREFIX}{near[0]} meant?" if near else "`fpgart info` lists those that there are"
             sentences.append(f"{name} is no option: {advice}")

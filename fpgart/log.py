@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from contextlib import suppress
 
 from fpgart import config
@@ -65,5 +64,7 @@ def warning(text: str) -> None:
 
 def bug(where: str) -> None:
     """The exception at hand is a fault of the driver, or of a host's Python function."""
+    import traceback  # at the first bug
+
     kind, failure, trace = sys.exc_info()
     _write(f"{where}; this is a bug of the driver\n" + "".join(traceback.format_exception(kind, failure, trace)))

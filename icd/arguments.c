@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernel arguments that Python has let pass before: a value of the same size, a buffer that was
- * this argument already. Setting such a one again decides nothing, so it ends here; the kernel
- * hears of it before its next launch (fpgart/api/arguments.py). Everything else is for Python. */
+ * this argument already, a pointer where any would do or that is in a live allocation. Setting such
+ * a one again decides nothing, so it ends here; the kernel hears of it before its next launch
+ * (fpgart/api/arguments.py). Everything else is for Python. */
 #include "icd.h"
 
 #include <pthread.h>
@@ -20,6 +21,9 @@ struct place {
     uint64_t serial;
     uintptr_t known[BUFFERS];
     uint64_t serials[BUFFERS]; /* what a handle stood for when Python let it pass */
+    int any_svm;               /* whether any address is right as an SVM pointer */
+    uint64_t usm_context;      /* whose allocations USM pointers have to be in; 0: not let pass */
+    size_t alignment;          /* that a USM pointer needs */
     struct fpgart_argument set;
 };
 
@@ -90,6 +94,29 @@ void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer)
     pthread_mutex_unlock(&arguments->lock);
 }
 
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    struct place *place = place_of(arguments, index);
+    if (place == NULL)
+        return;
+    pthread_mutex_lock(&arguments->lock);
+    place->any_svm = 1;
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    struct place *place = place_of(arguments, index);
+    if (place == NULL || alignment == 0)
+        return;
+    pthread_mutex_lock(&arguments->lock);
+    place->usm_context = fpgart_handle_serial(context);
+    place->alignment = alignment;
+    pthread_mutex_unlock(&arguments->lock);
+}
+
 static int is_known(const struct place *place, uintptr_t buffer, uint64_t *serial)
 {
     *serial = fpgart_handle_serial(buffer);
@@ -97,6 +124,24 @@ static int is_known(const struct place *place, uintptr_t buffer, uint64_t *seria
         if (place->known[i] == buffer && place->serials[i] == *serial)
             return fpgart_handle_kind(buffer) == FPGART_MEM;
     return 0;
+}
+
+static int put_svm(struct place *place, uint32_t index, size_t size, const void *pointer)
+{
+    if (!place->any_svm)
+        return 0;
+    place->set = (struct fpgart_argument){.index = index, .pointer = (uintptr_t)pointer};
+    return 1;
+}
+
+static int put_usm(struct place *place, uint32_t index, size_t size, const void *pointer)
+{
+    uintptr_t address = (uintptr_t)pointer;
+    if (place->usm_context == 0 || address % place->alignment != 0 ||
+        !fpgart_is_allocated(place->usm_context, address))
+        return 0;
+    place->set = (struct fpgart_argument){.index = index, .pointer = address};
+    return 1;
 }
 
 static int put(struct place *place, uint32_t index, size_t size, const void *value)
@@ -114,15 +159,27 @@ static int put(struct place *place, uint32_t index, size_t size, const void *val
     if (size != sizeof buffer)
         return 0;
     memcpy(&buffer, value, sizeof buffer);
-    if (buffer == 0 || !is_known(place, buffer, &serial))
+    if (buffer == 0)
         return 0;
+    if (!is_known(place, buffer, &serial))
+        return put_usm(place, index, size, (const void *)buffer); /* as the SYCL runtime sets it */
     *set = (struct fpgart_argument){.index = index, .buffer = buffer, .serial = serial};
     place->buffer = buffer;
     place->serial = serial;
     return 1;
 }
 
-int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value)
+/* The argument is no buffer any more: what was known of launches is for Python again. */
+static void withdraw(struct fpgart_arguments *arguments, struct place *place)
+{
+    place->buffer = 0;
+    memset(arguments->requests, 0, sizeof arguments->requests);
+}
+
+typedef int (*putter)(struct place *place, uint32_t index, size_t size, const void *value);
+
+/* NULL is for Python, of whatever kind the argument is. */
+static int sets(const void *kernel, cl_uint index, size_t size, const void *value, putter put)
 {
     struct fpgart_arguments *arguments = arguments_of((uintptr_t)kernel);
     struct place *place = place_of(arguments, index);
@@ -132,8 +189,25 @@ int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const v
     int done = put(place, index, size, value);
     if (done)
         atomic_fetch_or(&arguments->pending, UINT64_C(1) << index);
+    if (done && place->set.pointer != 0)
+        withdraw(arguments, place);
     pthread_mutex_unlock(&arguments->lock);
     return done;
+}
+
+int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value)
+{
+    return sets(kernel, index, size, value, put);
+}
+
+int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer)
+{
+    return sets(kernel, index, sizeof pointer, pointer, put_svm);
+}
+
+int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer)
+{
+    return sets(kernel, index, sizeof pointer, pointer, put_usm);
 }
 
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken)
@@ -206,8 +280,7 @@ void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index)
     if (place == NULL)
         return;
     pthread_mutex_lock(&arguments->lock);
-    place->buffer = 0;
-    memset(arguments->requests, 0, sizeof arguments->requests);
+    withdraw(arguments, place);
     pthread_mutex_unlock(&arguments->lock);
 }
 

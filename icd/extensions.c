@@ -14,7 +14,7 @@ static cl_int no_platform(cl_uint *num_platforms)
     return CL_PLATFORM_NOT_FOUND_KHR;
 }
 
-static cl_int say_platform(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
+cl_int fpgart_say_platform(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
 {
     if ((platforms != NULL && num_entries == 0) || (platforms == NULL && num_platforms == NULL))
         return CL_INVALID_VALUE;
@@ -33,7 +33,7 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint num_entries,
         return clGetPlatformIDs(num_entries, platforms, num_platforms);
     if (!fpgart_right_python() || fpgart_state >= FPGART_FAILED || fpgart_platform() == 0)
         return no_platform(num_platforms);
-    return say_platform(num_entries, platforms, num_platforms);
+    return fpgart_say_platform(num_entries, platforms, num_platforms);
 }
 
 CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddress(const char *func_name)

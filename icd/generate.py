@@ -23,8 +23,12 @@ REFUSED = {
     "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     "clMemBlockingFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
 }
-IN_THE_LOBBY = {"clGetPlatformInfo": "fpgart_lobby_platform_info", "clGetDeviceIDs": "fpgart_lobby_device_count"}
-"""What answers some calls of hosts in Python without the interpreter: loaders make them under a lock of theirs."""
+IN_THE_LOBBY = {
+    "clGetPlatformIDs": "fpgart_lobby_platforms",
+    "clGetPlatformInfo": "fpgart_lobby_platform_info",
+    "clGetDeviceIDs": "fpgart_lobby_device_count",
+}
+"""What answers some calls without the interpreter: those by which loaders and programs find platforms."""
 REMEMBERED = {
     f"clGet{noun}Info": f"fpgart_knows({{}}, FPGART_{kind}, param_name, param_value_size, param_value, "
     "param_value_size_ret)"
@@ -44,6 +48,8 @@ REMEMBERED = {
     "global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, event)",
     "clEnqueueTask": "fpgart_records_launch(command_queue, kernel, 1, NULL, &fpgart_one, &fpgart_one, "
     "num_events_in_wait_list, event_wait_list, event)",
+    "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
+    "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
 """What C does by itself once Python has done it (remembered.c, arguments.c); {} is the function's first parameter."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
@@ -88,6 +94,7 @@ void fpgart_remember_nothing(void);
 struct fpgart_argument {
     uint32_t index;
     uint32_t size;
+    uintptr_t pointer;
     uintptr_t buffer;
     uint64_t serial;
     unsigned char value[64];
@@ -95,6 +102,10 @@ struct fpgart_argument {
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
 void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index);
+void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
+void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size);
+void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 struct fpgart_nd_range {
     uint64_t sizes[9];

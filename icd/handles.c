@@ -88,9 +88,12 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
 void fpgart_handle_free(uintptr_t handle)
 {
     struct handle *slot = find(handle);
-    if (slot == NULL || atomic_exchange(&slot->kind, FPGART_FREE) == FPGART_FREE)
+    int kind = slot != NULL ? atomic_exchange(&slot->kind, FPGART_FREE) : FPGART_FREE;
+    if (kind == FPGART_FREE)
         return;
     fpgart_recorder_free(&slot->recorder);
+    if (kind == FPGART_CONTEXT)
+        fpgart_allocations_go(slot->serial);
     pthread_mutex_lock(&lock);
     size_t index = (size_t)(slot - arena);
     atomic_store(&slot->references, 0);

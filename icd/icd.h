@@ -31,8 +31,9 @@ extern const struct _cl_icd_dispatch fpgart_dispatch;
 /* Whether it has closed with nothing under way, and all of these are events. */
 int fpgart_all_ended(cl_uint count, const cl_event *events);
 
-/* What can be said without any interpreter (lobby.c): the platform, and to what loaders ask while
- * they hold their lock. The latter are true when `status` is the answer. */
+/* What can be said without any interpreter (lobby.c): the platform, and what loaders ask while they
+ * hold their lock, and programs that list platforms. The latter are true when `status` is the
+ * answer. */
 struct fpgart_personality {
     const char *key; /* value of FPGART_PLATFORM; NULL behind the last one */
     const char *name, *vendor, *version;
@@ -45,6 +46,8 @@ uintptr_t fpgart_platform(void);
  */
 const char *fpgart_first_folder(void);
 void fpgart_count_devices(cl_uint count);
+cl_int fpgart_say_platform(cl_uint room, cl_platform_id *platforms, cl_uint *count);
+int fpgart_lobby_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count, cl_int *status);
 int fpgart_lobby_platform_info(cl_platform_id platform, cl_platform_info query, size_t size,
                                void *value, size_t *size_ret, cl_int *status);
 int fpgart_lobby_device_count(cl_platform_id platform, cl_device_type type, cl_uint room,
@@ -83,8 +86,9 @@ int fpgart_watched(void); /* whether nothing is remembered, because each call is
 enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 64 };
 struct fpgart_argument {
     uint32_t index;
-    uint32_t size;    /* bytes of a value */
-    uintptr_t buffer; /* its handle, and what it stood for; 0: a value */
+    uint32_t size;     /* bytes of a value */
+    uintptr_t pointer; /* an address that the kernel dereferences; 0: something else */
+    uintptr_t buffer;  /* its handle, and what it stood for; 0: a value */
     uint64_t serial;
     unsigned char value[FPGART_VALUE];
 };
@@ -94,7 +98,11 @@ void fpgart_arguments_free(fpgart_arguments_slot *slot);
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
 void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index);
+void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
+int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
+int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 
 /* Launches that Python need not see one by one (launches.c). A request is what a host passes to
@@ -179,6 +187,12 @@ uint32_t fpgart_launch_changes(const struct fpgart_launches *launches,
 uint32_t fpgart_lay_out(const struct fpgart_launches *launches, uint32_t from, uint32_t count,
                         struct fpgart_launched *kernels, uint32_t kernel_count,
                         const struct fpgart_place *places, uint32_t place_count, char *out);
+/* Allocations of unified shared memory that are alive (allocations.c); contexts are also meant by
+ * their serials. */
+void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size);
+void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
+void fpgart_allocations_go(uint64_t context);
+int fpgart_is_allocated(uint64_t context, uintptr_t pointer);
 
 /* The bodies of clRetain* and clRelease*: `invalid` is the status for a handle of another kind. */
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid);

@@ -57,13 +57,19 @@ static void cut_last_component(char *path)
         *slash = '\0';
 }
 
-static void find_library_directory(void)
+static void look_for_library(void)
 {
     Dl_info info;
     if (dladdr((void *)(uintptr_t)&fpgart_enter, &info) == 0 || info.dli_fname == NULL ||
         realpath(info.dli_fname, library_directory) == NULL)
         library_directory[0] = '\0';
     cut_last_component(library_directory);
+}
+
+static void find_library_directory(void)
+{
+    static pthread_once_t found = PTHREAD_ONCE_INIT;
+    pthread_once(&found, look_for_library);
 }
 
 /* The standard library that belongs to libpython, found by walking up from where libpython lies:
@@ -199,6 +205,23 @@ void fpgart_add_search_directories(void *host_path)
     if (access(FPGART_SITE, R_OK) == 0)
         add_search_directory(FPGART_SITE);
     add_packages_of_host(host_path);
+}
+
+static int has_file(const char *directory, const char *name)
+{
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return access(path, R_OK) == 0;
+}
+
+int fpgart_looks_installed(void)
+{
+    char home[PATH_MAX], packages[PATH_MAX];
+    find_library_directory();
+    package_directory(packages);
+    return fpgart_right_python() && find_home(home) &&
+           has_file(packages, "fpgart/api/__init__.py") &&
+           (has_file(packages, FPGART_CFFI) || has_file(FPGART_SITE, FPGART_CFFI));
 }
 
 static int refused;

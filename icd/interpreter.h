@@ -92,6 +92,10 @@ int fpgart_in_python_host(void);
 /* Whether this process runs the Python that the driver was built for; if not, that is told once. */
 int fpgart_right_python(void);
 
+/* Whether all is where it belongs that an interpreter of our own needs: as far as a look at the
+ * file system tells. */
+int fpgart_looks_installed(void);
+
 /* One line on stderr: what the host does without, and why. */
 void fpgart_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What can be said without an interpreter. OpenCL loaders find their platforms under a lock of
- * theirs; in a host written in Python another thread may wait for that lock with the interpreter's,
- * so nothing here may wait for the interpreter: that there is a platform, what it is called and
- * can, and how many devices it has, by which some loaders sort platforms. Before the driver has
- * started, the number is what the environment asks for; whether each of those boards can be had is
- * known later. */
+ * What can be said without an interpreter: that there is a platform, what it is called and can, and
+ * how many devices it has, by which some loaders sort platforms. Before the driver has started, the
+ * number is what the environment asks for; whether each of those boards can be had is known later.
+ *
+ * Hosts written in Python are answered here for good: OpenCL loaders find their platforms under a
+ * lock of theirs, for which another thread may wait with the interpreter's, so nothing here may
+ * wait for the interpreter. Other hosts are answered here until the driver starts, because the
+ * start costs many milliseconds that a program that only lists its platforms need not spend; but
+ * only where nothing can be seen that would make the start fail, for then there is no platform. */
 #define _GNU_SOURCE
 #include "icd.h"
 
@@ -52,11 +55,6 @@ void fpgart_count_devices(cl_uint count)
     known_count = (int)count;
 }
 
-static int is_open(void)
-{
-    return fpgart_in_python_host() && fpgart_state != FPGART_FORKED && !fpgart_ending();
-}
-
 /* As config.py: what a process with other rights than its user's does not obey. */
 static int names_a_file(const char *text)
 {
@@ -67,6 +65,62 @@ static const char *option(const char *name)
 {
     const char *text = getenv(name);
     return text != NULL && !(fpgart_is_secure() && names_a_file(text)) ? text : "";
+}
+
+static int is_one_of(const char *name, size_t length, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
+            return 1;
+    return 0;
+}
+
+#define IS_ONE_OF(name, length, names)                                                             \
+    is_one_of(name, length, names, sizeof names / sizeof names[0])
+
+/* Whether an option is set that only Python knows: it may be refused, or somebody wants to see all
+ * calls. What `fpgart run` has checked, and says no more than which boards there are, is none. */
+static int an_option_is_for_python(void)
+{
+    static const char prefix[] = FPGART_PREFIX;
+    static const char *const options[] = {FPGART_OPTIONS};
+    static const char *const of_run[] = {FPGART_OWN_NAMES};
+    static const char *const of_boards[] = {FPGART_PERSONALITY, FPGART_BOARDS,
+                                            FPGART_OFFLINE_DEVICE, FPGART_DEVICE_NUMBERS,
+                                            FPGART_ENGINE};
+    int checked = getenv(FPGART_RUN) != NULL;
+    for (char **each = environ; each != NULL && *each != NULL; each++) {
+        size_t length = strcspn(*each, "=");
+        if (strncmp(*each, prefix, sizeof prefix - 1) != 0 && !IS_ONE_OF(*each, length, options))
+            continue;
+        int is_set = (*each)[length] == '=' && (*each)[length + 1] != '\0';
+        if (is_set && !IS_ONE_OF(*each, length, of_run) &&
+            !(checked && IS_ONE_OF(*each, length, of_boards)))
+            return 1;
+    }
+    return 0;
+}
+
+static int start_can_wait;
+
+static void look_around(void)
+{
+    start_can_wait = fpgart_looks_installed() && !an_option_is_for_python();
+}
+
+static int start_waits(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (fpgart_state != FPGART_NOT_STARTED || fpgart_in_python_host())
+        return 0;
+    pthread_once(&once, look_around);
+    return start_can_wait;
+}
+
+static int is_open(void)
+{
+    return start_waits() ||
+           (fpgart_in_python_host() && fpgart_state != FPGART_FORKED && !fpgart_ending());
 }
 
 static unsigned names_in(const char *text)
@@ -174,6 +228,14 @@ static const char *platform_text(cl_platform_info query)
     default:
         return NULL;
     }
+}
+
+int fpgart_lobby_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count, cl_int *status)
+{
+    if (!start_waits() || fpgart_platform() == 0)
+        return 0;
+    *status = fpgart_say_platform(room, platforms, count);
+    return *status == CL_SUCCESS;
 }
 
 int fpgart_lobby_platform_info(cl_platform_id asked, cl_platform_info query, size_t size,

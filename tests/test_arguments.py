@@ -8,12 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = Path(__file__).parent / "programs" / "arguments.py"
+PROGRAMS = Path(__file__).parent / "programs"
 
 
-def output(*options: str) -> str:
-    """What the program prints. Where calls are traced, all of them are Python's."""
-    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(PROGRAM)]
+def output(program: str, *options: str) -> str:
+    """What a program prints. Where calls are traced, all of them are Python's."""
+    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(PROGRAMS / program)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     return run.stdout
@@ -21,11 +21,22 @@ def output(*options: str) -> str:
 
 def test_arguments_set_in_c_are_as_those_set_in_python(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    by_python = output("--trace", str(trace))
-    assert output() == by_python
+    by_python = output("arguments.py", "--trace", str(trace))
+    assert output("arguments.py") == by_python
     words = by_python.splitlines()
     assert words[:2] == ["set 1 4 0", "launch -52"]
     assert {line.split()[-1] for line in words if line.startswith("set")} >= {"0", "-38", "-48", "-49", "-50", "-51"}
     assert [line for line in words if "gone" in line] == ["gone -52", "still gone -52"]
     calls = [e["name"] for e in json.loads(trace.read_text()) if e.get("cat") == "api"]
     assert calls.count("clSetKernelArg") == sum(line.startswith("set") for line in words)
+
+
+def test_pointers_set_in_c_are_as_those_set_in_python(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    by_python = output("pointers.py", "--trace", str(trace))
+    assert output("pointers.py") == by_python
+    words = by_python.splitlines()
+    assert {line.split()[-1] for line in words if line.startswith("set")} >= {"0", "-38", "-48", "-49", "-50"}
+    calls = [e["name"] for e in json.loads(trace.read_text()) if e.get("cat") == "api"]
+    for how, name in (("usm", "clSetKernelArgMemPointerINTEL"), ("svm", "clSetKernelArgSVMPointer")):
+        assert calls.count(name) == sum(line.startswith(f"set {how} ") for line in words)

@@ -14,6 +14,7 @@ from fpgart.aocx.autodiscovery import format as written
 from fpgart.aocx.compiler import memories_of
 from fpgart.aocx.container import Container
 from fpgart.board.catalogue import describe
+from fpgart.engine import models
 
 MODEL = """
 import fpgart
@@ -164,3 +165,17 @@ def test_programming_takes_as_long_as_it_is_told(boards: object, monkeypatch: py
         monkeypatch.undo()
         config.PROGRAM_SECONDS.forget()
     assert slept == [1.5, 1.5]
+
+
+def test_models_are_found_through_what_packages_say_of_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert models.entry_points() == []
+    described = tmp_path / "doubles-1.0.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: doubles\nVersion: 1.0\n")
+    (described / "entry_points.txt").write_text("[console_scripts]\ndouble = doubles:main\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert models.entry_points() == []
+    (described / "entry_points.txt").write_text("[fpgart.models]\nadders = doubles.adders\n")
+    assert models.entry_points() == ["doubles.adders"]

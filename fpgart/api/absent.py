@@ -169,12 +169,12 @@ def enqueue_map_image(
     raise InvalidMemObject("this memory object is no image")
 
 
-def refuse_the_rest(functions: list[tuple[str, list[str]]]) -> None:
+def refuse_the_rest(functions: list[tuple[str, list[str], str]]) -> None:
     """Give every API function that has no entry point one that checks its first handle and refuses.
 
-    `functions`: names, each with the names of the parameters.
+    `functions`: names, each with the names of the parameters and what is returned.
     """
-    for name, parameters in functions:
+    for name, parameters, _ in functions:
         if name not in REGISTERED:
             REGISTERED[name] = _refusal(name, parameters)
             bind(name, REGISTERED[name], 0 if parameters[-1] == "errcode_ret" else FAILED)

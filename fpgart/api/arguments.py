@@ -46,7 +46,9 @@ class SetInC:
 
 def keep(kernel: Kernel, argument: Any) -> None:
     """Have the kernel take an argument that C has kept (`struct fpgart_argument`)."""
-    if argument.buffer:
+    if argument.pointer:
+        kernel.keep_pointer(argument.index, argument.pointer)
+    elif argument.buffer:
         kernel.keep_buffer(argument.index, buffer_of(argument.buffer, argument.serial))
     else:
         kernel.keep_value(argument.index, bytes(ffi.buffer(argument.value, argument.size)))
@@ -83,3 +85,18 @@ def let_buffer_pass(kernel: Kernel, index: int, buffer: Buffer) -> None:
         lib.fpgart_let_buffer_pass(kernel.handle, index, buffer.handle)
     elif kernel.elsewhere is not None:
         kernel.elsewhere.withdraw_launches(index)
+
+
+def let_svm_pass(kernel: Kernel, index: int) -> None:
+    """Another address for this argument by clSetKernelArgSVMPointer needs no decision."""
+    if is_kept(kernel):
+        lib.fpgart_let_svm_pass(kernel.handle, index)
+
+
+def let_usm_pass(kernel: Kernel, index: int, alignment: int) -> None:
+    """A pointer into a live USM allocation for this argument needs no decision but that on its alignment.
+
+    Where the argument says which memory it has to be in, each does.
+    """
+    if not kernel.interface.arguments[index].buffer_location and is_kept(kernel):
+        lib.fpgart_let_usm_pass(kernel.handle, index, kernel.context.handle, alignment or 1)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from struct import Struct
 from typing import Any
@@ -153,7 +152,14 @@ def opencl_c_features(device: Device) -> bytes:
 
 def uuid(device: Device) -> bytes:
     """The same for the same board in the same place, on every machine and in every run."""
-    return hashlib.sha256(f"fpgart {device.board.name} {device.id}".encode()).digest()[:16]
+    return uuid_of(f"fpgart {device.board.name} {device.id}")
+
+
+def uuid_of(words: str) -> bytes:
+    """Sixteen bytes that stand for the words."""
+    from hashlib import sha256  # brings a library of cryptography along
+
+    return sha256(words.encode()).digest()[:16]
 
 
 def driver_version(device: Device) -> str:
@@ -369,7 +375,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: lambda d: info.u64(1),
     cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: lambda d: info.string(NO_CONFORMANCE),
     cl.CL_DEVICE_UUID_KHR: uuid,
-    cl.CL_DRIVER_UUID_KHR: lambda d: hashlib.sha256(f"fpgart {VERSION}".encode()).digest()[:16],
+    cl.CL_DRIVER_UUID_KHR: lambda d: uuid_of(f"fpgart {VERSION}"),
     cl.CL_DEVICE_LUID_VALID_KHR: lambda d: info.boolean(False),
     cl.CL_DEVICE_LUID_KHR: lambda d: bytes(8),
     cl.CL_DEVICE_NODE_MASK_KHR: NONE32,

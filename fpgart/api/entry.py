@@ -22,7 +22,6 @@ in the log.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -42,12 +41,11 @@ Mapped = tuple[int, Event]
 Attempt = tuple[Any, errors.CLError | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
-CLASSES = {kind.__name__: kind for kind in KINDS}
 OUT_OF_HOST_MEMORY = errors.OutOfHostMemory.status
 REGISTERED: dict[str, Callable[..., Any]] = {}
 Wrap = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 _wraps: list[Wrap] = []
-_BOUND: dict[str, tuple[Callable[..., Any], int | None]] = {}
+BOUND: dict[str, tuple[Callable[..., Any], int | None]] = {}
 """What C calls, by name, and what it gets when that raises."""
 
 
@@ -66,7 +64,7 @@ def _wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def observe_bound(wrap: Wrap) -> Callable[[], None]:
     """Let a watcher wrap every entry point that is registered by now, until what this returns is called."""
     lib.fpgart_remember_nothing()
-    before = dict(_BOUND)
+    before = dict(BOUND)
     for name, (function, error) in before.items():
         bind(name, wrap(name, function), error)
 
@@ -79,7 +77,7 @@ def observe_bound(wrap: Wrap) -> Callable[[], None]:
 
 def bind(name: str, function: Callable[..., Any], error: int | None) -> None:
     """Have C call `function` for the API function `name`; `error` is returned when it raises."""
-    _BOUND[name] = function, error
+    BOUND[name] = function, error
     ffi.def_extern(name=f"py_{name}", error=error)(function)
 
 
@@ -100,21 +98,25 @@ def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
 
 
 def _error_value(function: Callable[..., Any]) -> int:
-    returned = str(inspect.signature(function).return_annotation)
+    returned = function.__annotations__["return"]
     return OUT_OF_HOST_MEMORY if returned in ("None", "Command") else 0
 
 
 def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[..., Any]:
     """The wrapper as source: what it does per call is spelled out, not interpreted."""
-    signature = inspect.signature(function)
+    annotations = dict(function.__annotations__)
+    returned = annotations.pop("return")
+    if not status:
+        returned = "Void"
     takes: list[str] = []
     gives: list[str] = []
     looks_up: list[str] = []
     objects: list[str] = []
-    for parameter in signature.parameters.values():
-        kind, _, optional = str(parameter.annotation).partition(" | ")
-        argument = parameter.name
-        if kind in CLASSES:
+    classes: dict[str, type] = {}
+    for argument, annotation in annotations.items():
+        kind, _, optional = annotation.partition(" | ")
+        if kind in KINDS:
+            classes[kind] = function.__globals__[kind]
             takes.append(argument)
             gives.append(f"o_{argument}")
             objects.append(f"o_{argument}")
@@ -132,7 +134,6 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
         else:
             takes.append(argument)
             gives.append(argument)
-    returned = str(signature.return_annotation) if status else "Void"
     call = f"call({', '.join(gives)})"
     failure = "return failed(error, name, o)"
     if returned == "None":
@@ -154,7 +155,7 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
         else:
             body = [f"made = {call}"]
         takes.append("errcode_ret")
-        result = "publish(made)" if returned in CLASSES or returned == "Attempt" else "made"
+        result = "publish(made)" if returned in KINDS or returned == "Attempt" else "made"
         body += [f"result = {result}", f"errcode_ret[0] = {status_words}", "return result"]
         failure = "errcode_ret[0] = failed(error, name, o)\n        return 0"
     failure = failure.replace(", o)", f", {objects[0]})" if objects else ", None)")
@@ -179,7 +180,7 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
         "CLError": errors.CLError,
         "call": function,
         "name": name,
-        **CLASSES,
+        **classes,
     }
     exec(compile("\n".join(lines), f"<entry {name}>", "exec"), scope)
     made = scope[name]

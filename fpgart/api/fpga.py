@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from _fpgart_icd import lib
 
@@ -22,7 +22,9 @@ from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import RUNNING, Event
-from fpgart.watch.profile import Profile
+
+if TYPE_CHECKING:
+    from fpgart.watch.profile import Profile
 
 TYPE_NAMES = {
     Context: "cl_context",

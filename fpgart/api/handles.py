@@ -17,30 +17,23 @@ from _fpgart_icd import lib
 
 from fpgart import errors
 from fpgart.notices import NOTICES
-from fpgart.runtime.memory.buffer import Buffer
-from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.objects.platform import Platform
-from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.programs.kernel import Kernel
-from fpgart.runtime.programs.pipe import Pipe
-from fpgart.runtime.programs.program import Program
-from fpgart.runtime.scheduling.event import Event
 
 T = TypeVar("T")
 
-KINDS: dict[type, tuple[int, type[errors.CLError]]] = {
-    Platform: (1, errors.InvalidPlatform),
-    Device: (2, errors.InvalidDevice),
-    Context: (3, errors.InvalidContext),
-    CommandQueue: (4, errors.InvalidCommandQueue),
-    Buffer: (5, errors.InvalidMemObject),
-    Pipe: (5, errors.InvalidMemObject),
-    Program: (6, errors.InvalidProgram),
-    Kernel: (7, errors.InvalidKernel),
-    Event: (8, errors.InvalidEvent),
+KINDS: dict[str, tuple[int, type[errors.CLError]]] = {
+    "Platform": (1, errors.InvalidPlatform),
+    "Device": (2, errors.InvalidDevice),
+    "Context": (3, errors.InvalidContext),
+    "CommandQueue": (4, errors.InvalidCommandQueue),
+    "Buffer": (5, errors.InvalidMemObject),
+    "Pipe": (5, errors.InvalidMemObject),
+    "Program": (6, errors.InvalidProgram),
+    "Kernel": (7, errors.InvalidKernel),
+    "Event": (8, errors.InvalidEvent),
 }
-KIND_NUMBERS = {kind: number for kind, (number, _) in KINDS.items()}
+"""Classes of fpgart.runtime by name, because those that no host has used are not imported: what C calls them
+(enum fpgart_kind), and the error for another handle."""
 MEMORY = 4096  # how many dead handles are remembered at most, to name what they were
 
 HELD: dict[int, Any] = {}
@@ -53,7 +46,7 @@ def publish(item: Any) -> int:
     """The handle of `item`, with one reference held by the host; made at the first call."""
     if item.handle:
         return int(item.handle)
-    handle = int(lib.fpgart_handle_new(KIND_NUMBERS[item.__class__], 1))
+    handle = int(lib.fpgart_handle_new(KINDS[item.__class__.__name__][0], 1))
     if not handle:
         raise errors.OutOfHostMemory("no room for another handle: eight million objects are alive")
     _DEAD.pop(handle, None)
@@ -78,7 +71,7 @@ def find(handle: int, kind: type[T]) -> T:
         item = kept()
     if item.__class__ is kind:
         return item
-    _, error = KINDS[kind]
+    _, error = KINDS[kind.__name__]
     raise error(f"{_describe(handle, item)} is not a {kind.__name__}")
 
 

@@ -13,7 +13,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api import info
-from fpgart.api.arguments import let_buffer_pass, let_value_pass
+from fpgart.api.arguments import let_buffer_pass, let_svm_pass, let_usm_pass, let_value_pass
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
 from fpgart.board.global_memory import AllocationType
@@ -171,6 +171,7 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
                         return
                     if kernel.context.usm.find(handle) is not None:  # a pointer as the SYCL runtime passes it
                         kernel.set_pointer(arg_index, handle)
+                        let_usm_pass(kernel, arg_index, pointee_alignment(kernel, arg_index))
                         return
                     buffer = find(handle, Buffer)
         if arg_size != 8:
@@ -222,6 +223,7 @@ def structure_at(kernel: Kernel, index: int, address: int, size: int) -> bytes:
 def set_kernel_arg_svm_pointer(kernel: Kernel, arg_index: int, arg_value: int) -> None:
     check_svm(kernel)
     kernel.set_pointer(arg_index, arg_value)
+    let_svm_pass(kernel, arg_index)
 
 
 def check_svm(kernel: Kernel) -> None:
@@ -276,6 +278,12 @@ def set_kernel_arg_mem_pointer(kernel: Kernel, arg_index: int, arg_value: int) -
     if arg_value:
         check_usm_pointer(kernel, arg_index, arg_value)
     kernel.set_pointer(arg_index, arg_value)
+    let_usm_pass(kernel, arg_index, pointee_alignment(kernel, arg_index))
+
+
+def pointee_alignment(kernel: Kernel, index: int) -> int:
+    """Bytes that what a pointer argument points to is aligned to; 0 where the type is not known."""
+    return size_of_type(kernel.interface.arguments[index].type_name.rstrip("*"))
 
 
 def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
@@ -284,7 +292,7 @@ def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
     if allocation is None:
         raise InvalidArgValue(f"{pointer:#x} for {kernel.describe(index)} is in no USM allocation of the context")
     argument = kernel.interface.arguments[index]
-    alignment = size_of_type(argument.type_name.rstrip("*"))
+    alignment = pointee_alignment(kernel, index)
     if alignment and pointer % alignment:
         raise InvalidArgValue(f"{pointer:#x} for {kernel.describe(index)} is not aligned to {alignment} bytes")
     if not argument.buffer_location:

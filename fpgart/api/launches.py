@@ -70,10 +70,8 @@ def _are_watched() -> bool:
     )
 
 
-def take_in() -> None:
-    """Enqueue what was recorded. Other threads that come here wait until all of it is in its queue."""
-    if not lib.fpgart_any_launches():
-        return
+def enqueue_recorded() -> None:
+    """Other threads that come here wait until all of it is in its queue."""
     with _TAKING:
         queue, serial = ffi.new("uintptr_t *"), ffi.new("uint64_t *")
         while launches := lib.fpgart_take_launches(queue, serial):
@@ -85,18 +83,6 @@ def take_in() -> None:
                 log.bug("recorded launches could not be enqueued")
             finally:
                 lib.fpgart_launches_taken(launches)
-
-
-class Recorder:
-    """What the driver's keeper knows of launches that are recorded."""
-
-    def take_in(self) -> None:
-        take_in()
-
-    def tended(self, flag: bool) -> bool:
-        """The keeper looks from now on, or no more. Whether something is recorded."""
-        lib.fpgart_launches_tended(flag)
-        return bool(lib.fpgart_any_launches())
 
 
 def _object(handle: int, serial: int, kind: type[Any]) -> Any:

@@ -7,20 +7,18 @@ import gc
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from _fpgart_icd import ffi, lib
 
 from fpgart import config, log
-from fpgart.api import control, handles
+from fpgart.api import chapters, handles, recorder
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
-from fpgart.api.host import ask_host
 from fpgart.api.options import settle_options
 from fpgart.api.watching import start_watchers
 from fpgart.board.catalogue import chosen_boards, chosen_personality
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.engine import models
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.platform import Board, Platform
 from fpgart.runtime.scheduling.scheduler import Scheduler
@@ -32,27 +30,6 @@ if TYPE_CHECKING:
 
 COLLECT_AFTER = 20_000
 """New objects after which the collector looks at them."""
-CHAPTERS = (
-    "pipe",
-    "platform",
-    "device",
-    "context",
-    "queue",
-    "event",
-    "buffer.creation",
-    "buffer.queries",
-    "buffer.transfers",
-    "buffer.rectangles",
-    "buffer.mapping",
-    "buffer.migration",
-    "svm",
-    "usm",
-    "program",
-    "kernel",
-    "execute",
-    "fpga",
-    "ti",
-)
 
 
 def boards(trace: Trace | None, kernels: KernelCheck | None = None) -> list[Board]:
@@ -74,13 +51,11 @@ def boards(trace: Trace | None, kernels: KernelCheck | None = None) -> list[Boar
     return made
 
 
-def register(functions: list[tuple[str, list[str]]]) -> None:
+def register(functions: chapters.Functions) -> None:
     """Called once, when the interpreter is up; whatever is raised here means: no platform.
 
-    `functions`: every API function that Python has to implement, with the names of its parameters.
+    `functions`: every API function that Python has to implement.
     """
-    from importlib import import_module
-
     settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())), secure=bool(lib.fpgart_is_secure()))
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
@@ -102,22 +77,18 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
     ffi.def_extern(name="fpgart_reap")(handles.reap)
     ffi.def_extern(name="fpgart_busy", error=0)(lambda: not platform.scheduler.at_rest())
-    ffi.def_extern(name="fpgart_control_request")(control.answer)
+    ffi.def_extern(name="fpgart_control_request")(answer_control)
     ffi.def_extern(name="fpgart_settle", error=0)(lambda: settle(platform, at_end, faults))
     ffi.def_extern(name="fpgart_shut_down", error=0)(lambda: shut_down(platform, at_end, faults))
-    for chapter in (*CHAPTERS, "absent"):
-        import_module(f"fpgart.api.{chapter}")
-    from fpgart.api import launches
-    from fpgart.api.absent import refuse_the_rest
+    chapters.open_at(functions)
     from fpgart.api.platform import adopt
 
-    ffi.def_extern(name="fpgart_take_in")(launches.take_in)
-    scheduler.record_with(launches.Recorder())
+    ffi.def_extern(name="fpgart_take_in")(recorder.take_in)
+    scheduler.record_with(recorder.Recorder())
     adopt(platform, lib.fpgart_platform())
-    refuse_the_rest(functions)
     start_profile()
     if not owns:
-        models.live_in_host(ask_models)
+        start_models()
     spare_collector()
 
 
@@ -130,8 +101,25 @@ def spare_collector() -> None:
     gc.set_threshold(COLLECT_AFTER, 20, 20)
 
 
+def answer_control(request: Any, length: int) -> Any:
+    """What the host's Python asks for by name, which few do."""
+    from fpgart.api import control
+
+    return control.answer(request, length)
+
+
+def start_models() -> None:
+    """Have Python models of kernels run in the host's interpreter."""
+    from fpgart.engine import models
+
+    models.live_in_host(ask_models)
+
+
 def ask_models(function: str, request: bytes) -> bytes | None:
     """A function of fpgart.engine.models in the host's interpreter; nothing where nobody uses models."""
+    from fpgart.api.host import ask_host
+    from fpgart.engine import models
+
     if not models.are_wanted() and not lib.fpgart_host_imported(models.__name__.encode()):
         return b""
     return ask_host(models.__name__, function, request)
@@ -168,6 +156,7 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
     text = config.FAULTS.value
     if owns and not text:
         return None
+    from fpgart.api import control
     from fpgart.board.fault_rules import FaultSyntaxError
     from fpgart.board.faults import FAULTS
 

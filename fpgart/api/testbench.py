@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from fpgart.api.chapters import load_all
 from fpgart.api.entry import observe_bound
 from fpgart.api.handles import HELD, KEPT, find, reap
 from fpgart.api.platform import the_platform
@@ -111,6 +112,7 @@ def begin_trace(path: str) -> None:
             for block in device.blocks():
                 trace.know(block)
     trace.listen()
+    load_all()
     restore = observe_bound(trace.observe)
 
     def end() -> None:

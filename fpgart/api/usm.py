@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from _fpgart_icd import lib
+
 from fpgart import opencl as cl
 from fpgart.api import info
 from fpgart.api.buffer.transfers import LARGEST_PATTERN
@@ -102,6 +104,12 @@ def device_in(context: Context, handle: int) -> Device:
     return device
 
 
+def _known(context: Context, allocation: UsmAllocation) -> int:
+    """The pointer of a new allocation, which C knows from now on as a right argument (icd/arguments.c)."""
+    lib.fpgart_allocation_made(context.handle, allocation.pointer, allocation.size)
+    return allocation.pointer
+
+
 @entry("clHostMemAllocINTEL")
 def host_mem_alloc(context: Context, properties: Any, size: int, alignment: int) -> Address:
     able = [device for device in context.devices if usm.supports(device, Kind.HOST)]
@@ -110,7 +118,7 @@ def host_mem_alloc(context: Context, properties: Any, size: int, alignment: int)
     check_alignment(alignment)
     flags, location = alloc_properties(properties, able, Kind.HOST)
     check_size(size, able)
-    return usm.allocate_host(context, size, alignment, flags, location or 0).pointer
+    return _known(context, usm.allocate_host(context, size, alignment, flags, location or 0))
 
 
 @entry("clDeviceMemAllocINTEL")
@@ -121,7 +129,7 @@ def device_mem_alloc(context: Context, device: int, properties: Any, size: int, 
     check_alignment(alignment)
     flags, location = alloc_properties(properties, [owner], Kind.DEVICE)
     check_size(size, [owner])
-    return usm.allocate_device(context, owner, size, flags, location).pointer
+    return _known(context, usm.allocate_device(context, owner, size, flags, location))
 
 
 @entry("clSharedMemAllocINTEL")
@@ -134,18 +142,20 @@ def shared_mem_alloc(context: Context, device: int, properties: Any, size: int, 
     check_alignment(alignment)
     flags, location = alloc_properties(properties, able, Kind.SHARED)
     check_size(size, able)
-    return usm.allocate_shared(context, owner, size, alignment, flags, location or 0).pointer
+    return _known(context, usm.allocate_shared(context, owner, size, alignment, flags, location or 0))
 
 
 @entry("clMemFreeINTEL")
 def mem_free(context: Context, ptr: int) -> None:
     if ptr:
+        lib.fpgart_allocation_goes(context.handle, ptr)
         usm.free(context, ptr)
 
 
 @entry("clMemBlockingFreeINTEL")
 def mem_blocking_free(context: Context, ptr: int) -> None:
     if ptr:
+        lib.fpgart_allocation_goes(context.handle, ptr)
         blocking_free(context, ptr)
 
 

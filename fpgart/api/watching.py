@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _fpgart_icd import ffi, lib
@@ -89,6 +88,8 @@ def start_capture() -> None:
     path = config.CAPTURE.value
     wanted = config.CAPTURE_KERNELS.value
     if path:
+        from pathlib import Path
+
         from fpgart.watch.capture import Capture
 
         try:

@@ -13,9 +13,9 @@ Banks are interleaved unless `interleaved_bytes` is 0; left out, it is the longe
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
 
 from fpgart.board.description import BoardDescription, Timing
 from fpgart.board.device_address import BOARD_MASK
@@ -86,14 +86,15 @@ def parse(data: bytes, file: str) -> BoardDescription:
     )
 
 
-def read(path: Path) -> BoardDescription:
+def read(path: str) -> BoardDescription:
     """The board of a file, or of the board_spec.xml in a folder; raises BoardSpecError."""
-    file = path / "board_spec.xml" if path.is_dir() else path
+    file = os.path.join(path, "board_spec.xml") if os.path.isdir(path) else path
     try:
-        data = file.read_bytes()
+        with open(file, "rb") as opened:
+            data = opened.read()
     except OSError as error:
         raise BoardSpecError(f"{file}: {error.strerror}") from None
-    return parse(data, str(file))
+    return parse(data, file)
 
 
 def _timing(element: Element) -> Timing:

@@ -3,23 +3,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from fpgart import config
 from fpgart.board import board_spec
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.description import BoardDescription
-from fpgart.board.keystone import partition
 from fpgart.personality import ANY, EMULATED, PERSONALITIES, SIMULATED, Personality
 
-FOLDER = Path(__file__).parent / "boards"
+FOLDER = os.path.join(os.path.dirname(__file__), "boards")
 
 
 def shipped() -> list[str]:
     """Names of the boards that come with the driver."""
-    return sorted([*(path.stem for path in FOLDER.glob("*.xml")), *partition.shipped()])
+    from fpgart.board.keystone import partition
+
+    return sorted([*_own_names(), *partition.shipped()])
+
+
+def _own_names() -> list[str]:
+    return [name.removesuffix(".xml") for name in os.listdir(FOLDER) if name.endswith(".xml")]
 
 
 def describe(name: str) -> BoardDescription:
@@ -27,13 +32,15 @@ def describe(name: str) -> BoardDescription:
 
     Raises OptionError for a name that is not known, BoardSpecError for a file that describes no board.
     """
+    if name in _own_names():
+        return _as_compiled(board_spec.read(os.path.join(FOLDER, f"{name}.xml")))
+    from fpgart.board.keystone import partition  # boards of another kind, which few hosts use
+
     if name in partition.shipped() or partition.is_one(name):
         return partition.describe(name).description()
     if "/" in name or name.endswith(".xml"):
-        return _as_compiled(board_spec.read(Path(name)))
-    if name not in shipped():
-        raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor a file's path")
-    return _as_compiled(board_spec.read(FOLDER / f"{name}.xml"))
+        return _as_compiled(board_spec.read(name))
+    raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor a file's path")
 
 
 def _as_compiled(board: BoardDescription) -> BoardDescription:

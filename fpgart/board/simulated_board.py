@@ -8,7 +8,6 @@ import resource
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from fpgart import config, log
 from fpgart._native import ffi, lib
@@ -83,7 +82,8 @@ ANSWERS: dict[Info, Callable[[BoardDescription], Answer]] = {
 def huge_pages_are_free() -> bool:
     """Whether the system keeps huge pages for those who ask."""
     try:
-        return int(Path(f"/sys/kernel/mm/hugepages/hugepages-{HUGE_PAGE >> 10}kB/free_hugepages").read_text()) > 0
+        with open(f"/sys/kernel/mm/hugepages/hugepages-{HUGE_PAGE >> 10}kB/free_hugepages") as free:
+            return int(free.read()) > 0
     except (OSError, ValueError):
         return False
 

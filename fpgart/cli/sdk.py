@@ -20,11 +20,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fpgart import __version__, config
-from fpgart.board.catalogue import FOLDER as BOARDS
+from fpgart.board import catalogue
 from fpgart.cli.registration import LIBRARY, PACKAGE, user_folder
 
 INTEL_VERSION = "20.4.0"
 """The release of Intel's SDK whose tools these answer like; scripts compare it."""
+BOARDS = Path(catalogue.FOLDER)
 HEADERS = PACKAGE / "include"
 CMAKE = PACKAGE / "share" / "cmake" / "fpgart"
 PKG_CONFIG = PACKAGE / "share" / "pkgconfig"

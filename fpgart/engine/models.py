@@ -21,10 +21,9 @@ from __future__ import annotations
 import ctypes
 import importlib
 import importlib.util
-import inspect
-import pickle
+import os
+import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -111,13 +110,17 @@ def answer_has_model(name: bytes) -> bytes:
 def run(call: ModelCall) -> None:
     """Run the model of a kernel that has one; raises what it raises."""
     if _ask_host is not None:
+        import pickle
+
         failure = _ask_host("answer_run", pickle.dumps(call))
         if failure is None or failure:
             raise ModelFailed((failure or b"it cannot be called").decode(errors="replace"))
         return
     model = _MODELS[call.name]
     arguments = [_argument(index, call) for index in range(len(call.types))]
-    if "nd_range" in inspect.signature(model).parameters:
+    from inspect import signature
+
+    if "nd_range" in signature(model).parameters:
         model(*arguments, nd_range=call.nd_range)
     else:
         model(*arguments)
@@ -125,6 +128,9 @@ def run(call: ModelCall) -> None:
 
 def answer_run(call: bytes) -> bytes:
     """run() for the other interpreter: the traceback of what the model raised, nothing for success."""
+    import pickle
+    import traceback
+
     try:
         run(pickle.loads(call))
     except BaseException:
@@ -139,23 +145,54 @@ class ModelFailed(Exception):
 @cache
 def are_wanted() -> bool:
     """Whether models are to be loaded: FPGART_MODELS or an entry point names some."""
-    from importlib import metadata  # not before the first kernel
+    return bool(config.MODELS.value) or bool(entry_points())
 
-    return bool(config.MODELS.value) or bool(metadata.entry_points(group=GROUP))
+
+def entry_points() -> list[str]:
+    """What the installed packages name as models.
+
+    The library that reads packages' metadata takes longer to import than everything else that a first kernel needs.
+    So it is asked only when a package names the group at all, or might in an archive.
+    """
+    if not any(map(_may_name_models, sys.path)):
+        return []
+    from importlib import metadata
+
+    return [entry.value for entry in metadata.entry_points(group=GROUP)]
+
+
+def _may_name_models(place: str) -> bool:
+    if not os.path.isdir(place or os.curdir):
+        return os.path.exists(place)
+    try:
+        names = os.listdir(place or os.curdir)
+    except OSError:  # there is no importing from it either
+        return False
+    return any(
+        name.endswith(".egg") or _names_models(os.path.join(place, name, "entry_points.txt"))
+        for name in names
+        if name.endswith((".dist-info", ".egg-info", ".egg"))
+    )
+
+
+def _names_models(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return GROUP.encode() in file.read()
+    except OSError:  # most packages have none
+        return False
 
 
 def load() -> None:
     """Import what FPGART_MODELS and the entry points name, once. What cannot be imported is told."""
     global _loaded
-    from importlib import metadata
-
     with _loading:
         if _loaded:
             return
         for name in config.MODELS.value:
             _import(name)
-        for entry in metadata.entry_points(group=GROUP):
-            _import(entry.value.partition(":")[0])
+        for value in entry_points():
+            _import(value.partition(":")[0])
         _loaded = True
 
 

@@ -113,12 +113,12 @@ class LaunchKernel(Invocation):
     def recurs(self) -> bool:
         """Whether launches like it may be run one behind the other, as a `LaunchRun`."""
         return (
-            self.short_launch is not None
-            and self.device.knows_memories
+            self.usm is None
             and self.showing is None
-            and self.usm is None
             and not self.on_host
             and not self.pipes
+            and self.device.knows_memories
+            and self.short_launch is not None
             and self.kernel.context.compiler_mode != SPLIT_KERNELS
             and not any(kind == POINTER for kind, _, _ in self.arguments)
         )

@@ -16,7 +16,6 @@ from fpgart.engine.interface import Engine, NoEngine
 from fpgart.personality import Personality
 from fpgart.runtime.memory.board_malloc import BoardMalloc
 from fpgart.runtime.memory.device import Device
-from fpgart.runtime.programs.work_groups import engine_limits
 from fpgart.runtime.scheduling.scheduler import Scheduler
 
 
@@ -72,6 +71,8 @@ class Platform:
     @cached_property
     def group_limits(self) -> tuple[int, tuple[int, ...]]:
         """Work-items of the largest group that the engine takes, and by dimension its largest local size."""
+        from fpgart.runtime.programs.work_groups import engine_limits  # when kernels are: not at the start
+
         return engine_limits(self.engine)
 
     @property

@@ -30,7 +30,7 @@ class Elsewhere(Protocol):
     """pending[0] is not 0 while there is something to tell."""
 
     def tell(self, kernel: Kernel) -> None:
-        """Tell the kernel of all that were set, by keep_buffer() and keep_value()."""
+        """Tell the kernel of all that were set, by keep_buffer(), keep_value() and keep_pointer()."""
 
     def withdraw_launches(self, index: int) -> None:
         """The kernel's next launch may be unlike those before: an argument is of another kind."""
@@ -174,6 +174,10 @@ class Kernel:
     def keep_value(self, index: int, value: bytes) -> None:
         """As set_value(), of a value whose size is known to be right, when nothing is left to hear."""
         self.arguments[index] = (BYTES, len(value), value)
+
+    def keep_pointer(self, index: int, address: int) -> None:
+        """As set_pointer(), of an address that is known to be right, when nothing is left to hear."""
+        self.arguments[index] = (POINTER, 8, address)
 
     def set_pointer(self, index: int, address: int) -> None:
         """An address that the kernel dereferences: shared virtual memory, or a USM pointer. 0 is NULL.

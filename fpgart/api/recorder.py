@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Taking in the launches that C has recorded: whoever calls into Python does, and the driver's keeper.
+
+What that needs is imported when a host first makes launches that recur.
+"""
+
+from __future__ import annotations
+
+from _fpgart_icd import lib
+
+
+def take_in() -> None:
+    """Enqueue what was recorded."""
+    if lib.fpgart_any_launches():
+        from fpgart.api.launches import enqueue_recorded
+
+        enqueue_recorded()
+
+
+class Recorder:
+    """What the keeper knows of launches that are recorded."""
+
+    def take_in(self) -> None:
+        """Enqueue them."""
+        take_in()
+
+    def tended(self, flag: bool) -> bool:
+        """The keeper looks from now on, or no more. Whether something is recorded."""
+        lib.fpgart_launches_tended(flag)
+        return bool(lib.fpgart_any_launches())

@@ -1,0 +1,262 @@
+/* What calls cost where no clock is needed: how often each takes the interpreter's lock, how many
+ * blocks of memory Python allocates for it, and how many modules the start imports. Only what this
+ * thread does counts; what the driver's threads do depends on when they run.
+ *
+ * With an argument, system calls: two of them, which name the call, stand around each series. */
+#define _GNU_SOURCE
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <Python.h>
+
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SERIES = 200, WARM = 100, BYTES = 4096 };
+
+static __thread long entered, allocated;
+static PyMemAllocatorEx python_s;
+
+/* The program's own function stands in front of Python's: whoever takes the lock comes by. */
+void PyEval_RestoreThread(PyThreadState *state)
+{
+    static void (*python_s_own)(PyThreadState *);
+    if (python_s_own == NULL)
+        python_s_own = (void (*)(PyThreadState *))dlsym(RTLD_NEXT, "PyEval_RestoreThread");
+    entered++;
+    python_s_own(state);
+}
+
+static void *count_malloc(void *context, size_t size)
+{
+    allocated++;
+    return python_s.malloc(python_s.ctx, size);
+}
+
+static void *count_calloc(void *context, size_t count, size_t size)
+{
+    allocated++;
+    return python_s.calloc(python_s.ctx, count, size);
+}
+
+static void *count_realloc(void *context, void *block, size_t size)
+{
+    allocated += block == NULL;
+    return python_s.realloc(python_s.ctx, block, size);
+}
+
+static void count_free(void *context, void *block)
+{
+    python_s.free(python_s.ctx, block);
+}
+
+static void count_allocations(void)
+{
+    PyMemAllocatorEx counting = {NULL, count_malloc, count_calloc, count_realloc, count_free};
+    PyGILState_STATE lock = PyGILState_Ensure();
+    PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &python_s);
+    PyMem_SetAllocator(PYMEM_DOMAIN_OBJ, &counting);
+    PyGILState_Release(lock);
+}
+
+static long modules(void)
+{
+    PyGILState_STATE lock = PyGILState_Ensure();
+    long count = (long)PyDict_Size(PyImport_GetModuleDict());
+    PyGILState_Release(lock);
+    return count;
+}
+
+static void check(const char *what, cl_int status)
+{
+    if (status != CL_SUCCESS) {
+        fprintf(stderr, "%s: %d\n", what, status);
+        exit(1);
+    }
+}
+
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+static cl_command_queue queue;
+static cl_kernel kernel;
+static cl_mem buffer;
+static cl_event ended;
+static cl_command_queue other_queue; /* of a context without pointers */
+static cl_kernel other_kernel;
+static void *pointer;
+static char bytes[BYTES];
+static clSetKernelArgMemPointerINTEL_fn set_usm_pointer;
+
+static cl_int query(void)
+{
+    return clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof bytes, bytes, NULL);
+}
+
+static cl_int set_value(void)
+{
+    cl_int value = 3;
+    return clSetKernelArg(kernel, 1, sizeof value, &value);
+}
+
+static cl_int set_buffer(void)
+{
+    return clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+}
+
+static cl_int set_svm(void)
+{
+    return clSetKernelArgSVMPointer(kernel, 0, pointer);
+}
+
+static cl_int set_usm(void)
+{
+    return set_usm_pointer(kernel, 0, pointer);
+}
+
+static cl_int retain_and_release(void)
+{
+    return clRetainMemObject(buffer) | clReleaseMemObject(buffer);
+}
+
+static cl_int status_of_ended(void)
+{
+    cl_int status;
+    return clGetEventInfo(ended, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+}
+
+static cl_int wait_for_ended(void)
+{
+    return clWaitForEvents(1, &ended);
+}
+
+static cl_int enqueue(void)
+{
+    size_t size = 1;
+    return clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+}
+
+static cl_int enqueue_again(void)
+{
+    size_t size = 1;
+    cl_int value = 7;
+    return clSetKernelArg(other_kernel, 1, sizeof value, &value) |
+           clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+}
+
+static cl_int launch_and_wait(void)
+{
+    return enqueue() | clFinish(queue);
+}
+
+static cl_int write_and_wait(void)
+{
+    return clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
+}
+
+static cl_int read_and_wait(void)
+{
+    return clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
+}
+
+static const struct {
+    const char *name;
+    cl_int (*call)(void);
+} calls[] = {
+    {"query", query},
+    {"set_value", set_value},
+    {"set_buffer", set_buffer},
+    {"set_svm", set_svm},
+    {"set_usm", set_usm},
+    {"retain_and_release", retain_and_release},
+    {"status_of_ended", status_of_ended},
+    {"wait_for_ended", wait_for_ended},
+    {"enqueue", enqueue},
+    {"enqueue_again", enqueue_again},
+    {"launch_and_wait", launch_and_wait},
+    {"write_and_wait", write_and_wait},
+    {"read_and_wait", read_and_wait},
+};
+
+static void repeat(const char *name, cl_int (*call)(void), int times)
+{
+    for (int i = 0; i < times; i++)
+        check(name, call());
+}
+
+/* In hundredths for each call. */
+static void count(const char *name, cl_int (*call)(void))
+{
+    repeat(name, call, WARM);
+    check(name, clFinish(queue) | clFinish(other_queue));
+    long entered_before = entered, allocated_before = allocated;
+    repeat(name, call, SERIES);
+    printf("%s %ld %ld\n", name, (entered - entered_before) * 100 / SERIES,
+           (allocated - allocated_before) * 100 / SERIES);
+    check(name, clFinish(queue));
+}
+
+static void mark(const char *name, cl_int (*call)(void))
+{
+    repeat(name, call, WARM);
+    check(name, clFinish(queue) | clFinish(other_queue));
+    access(name, F_OK);
+    repeat(name, call, SERIES);
+    access(name, F_OK);
+    check(name, clFinish(queue));
+}
+
+static cl_context new_context(cl_command_queue *new_queue, cl_kernel *new_kernel)
+{
+    static const char *source =
+        "kernel void put(global int *x, int a) { if (get_global_id(0) == 0) x[0] = a; }";
+    cl_int status, value = 0;
+    cl_context made = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    check("context", status);
+    *new_queue = clCreateCommandQueue(made, device, 0, &status);
+    check("queue", status);
+    cl_program program = clCreateProgramWithSource(made, 1, &source, NULL, &status);
+    check("program", status);
+    check("build", clBuildProgram(program, 1, &device, "", NULL, NULL));
+    *new_kernel = clCreateKernel(program, "put", &status);
+    check("kernel", status);
+    buffer = clCreateBuffer(made, CL_MEM_READ_WRITE, BYTES, NULL, &status);
+    check("buffer", status);
+    check("argument", clSetKernelArg(*new_kernel, 0, sizeof buffer, &buffer));
+    check("argument", clSetKernelArg(*new_kernel, 1, sizeof value, &value));
+    return made;
+}
+
+static void set_up(void)
+{
+    cl_int status;
+    new_context(&other_queue, &other_kernel);
+    context = new_context(&queue, &kernel);
+    clHostMemAllocINTEL_fn allocate =
+        (clHostMemAllocINTEL_fn)clGetExtensionFunctionAddressForPlatform(platform,
+                                                                         "clHostMemAllocINTEL");
+    set_usm_pointer = (clSetKernelArgMemPointerINTEL_fn)clGetExtensionFunctionAddressForPlatform(
+        platform, "clSetKernelArgMemPointerINTEL");
+    pointer = allocate(context, NULL, BYTES, 0, &status);
+    check("allocation", status);
+    check("write", clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, &ended));
+}
+
+int main(int count_of_words, char **words)
+{
+    check("platform", clGetPlatformIDs(1, &platform, NULL));
+    check("device", clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
+    long modules_at_start = modules();
+    set_up();
+    int marks = count_of_words > 1;
+    if (!marks) {
+        count_allocations();
+        printf("modules %ld\n", modules_at_start);
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        (marks ? mark : count)(calls[i].name, calls[i].call);
+    return 0;
+}

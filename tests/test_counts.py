@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What calls of the hot path cost where no clock is needed, so that no machine and no neighbour has a say.
+
+Whoever makes a call dearer finds it here; whoever makes one cheaper lowers its row.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from c_hosts import build, plain_environment
+
+SERIES = 200  # calls, as in the program
+MOST_MODULES = 160
+"""In the interpreter when a C host has its first device; the interpreter itself and cffi bring 45 along."""
+
+
+class Most(NamedTuple):
+    """For one call: how often it takes the interpreter's lock, what Python allocates, and its system calls.
+
+    A call into Python takes the lock once, and once more when it has let others have it while bytes move or a kernel
+    runs. What wakes threads (futex) is not counted, because whether one sleeps depends on when it ran last.
+    """
+
+    locks: int
+    allocations: int
+    system_calls: int
+
+
+MOST = {
+    "query": Most(0, 0, 0),
+    "set_value": Most(0, 0, 0),
+    "set_buffer": Most(0, 0, 0),
+    "set_svm": Most(0, 0, 0),
+    "set_usm": Most(0, 0, 0),
+    "retain_and_release": Most(0, 0, 0),
+    "status_of_ended": Most(0, 0, 0),
+    "wait_for_ended": Most(0, 0, 0),
+    "enqueue": Most(1, 54, 0),
+    "enqueue_again": Most(0, 0, 0),
+    "launch_and_wait": Most(3, 114, 4),
+    "write_and_wait": Most(2, 39, 0),
+    "read_and_wait": Most(2, 39, 0),
+}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The host that counts (tests/programs/counts.c)."""
+    folder, library = Path(sysconfig.get_config_var("LIBDIR")), sysconfig.get_config_var("LDLIBRARY")
+    if not (folder / library).exists():
+        folder /= sysconfig.get_config_var("MULTIARCH") or ""
+    python = [f"-L{folder}", f"-Wl,-rpath,{folder}", f"-l:{library}"]
+    headers = f"-I{sysconfig.get_paths()['include']}"
+    return build("counts", tmp_path_factory.mktemp("counts"), headers, "-rdynamic", *python, "-ldl")
+
+
+@pytest.fixture(scope="module")
+def counted(program: Path) -> dict[str, list[int]]:
+    """Modules at the start; by call, a hundred times its locks and its allocations."""
+    run = subprocess.run([program], capture_output=True, text=True, timeout=120, env=plain_environment())
+    assert run.returncode == 0, run.stderr
+    return {name: [int(number) for number in numbers] for name, *numbers in map(str.split, run.stdout.splitlines())}
+
+
+@pytest.mark.parametrize("call", MOST)
+def test_a_call_takes_the_interpreters_lock_no_more_often_than_its_row_says(
+    counted: dict[str, list[int]], call: str
+) -> None:
+    assert counted[call][0] <= 100 * MOST[call].locks
+
+
+@pytest.mark.parametrize("call", MOST)
+def test_python_allocates_no_more_blocks_for_a_call_than_its_row_says(counted: dict[str, list[int]], call: str) -> None:
+    assert counted[call][1] <= 100 * MOST[call].allocations
+
+
+def test_a_start_imports_no_more_modules_than_it_needs(counted: dict[str, list[int]]) -> None:
+    assert counted["modules"][0] <= MOST_MODULES
+
+
+def test_a_call_makes_no_more_system_calls_than_its_row_says(program: Path, tmp_path: Path) -> None:
+    strace = shutil.which("strace")
+    if strace is None or subprocess.run([strace, "true"], capture_output=True).returncode:
+        pytest.skip("strace is not here, or may not watch programs")
+    log = tmp_path / "calls"
+    subprocess.run([strace, "-o", log, program, "marks"], check=True, timeout=120, env=plain_environment())
+    made = system_calls(log.read_text())
+    dear = {call: made[call] for call in MOST if made[call].total() > MOST[call].system_calls * SERIES}
+    assert not dear
+
+
+def system_calls(log: str) -> dict[str, Counter[str]]:
+    """By call of OpenCL, those of the thread that made it, but for what wakes others."""
+    made: dict[str, Counter[str]] = {}
+    under_way = ""
+    for line in log.splitlines():
+        mark = re.match(r'access\("(\w+)", F_OK\)', line)
+        if mark:
+            under_way = "" if under_way else mark[1]
+            made.setdefault(mark[1], Counter())
+        elif under_way and not line.startswith("futex("):
+            made[under_way][line.partition("(")[0]] += 1
+    return made

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When the driver starts in a C host: with the first call that needs it, and where nothing stands against that."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from c_hosts import ROOT, build, plain_environment
+
+PLATFORM_NOT_FOUND = -1001
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A host that lists the platform and then asks for its devices (tests/programs/start.c)."""
+    return build("start", tmp_path_factory.mktemp("start"))
+
+
+def run(host: Path, **options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([host], capture_output=True, text=True, timeout=120, env={**plain_environment(), **options})
+
+
+def state(output: str) -> dict[str, str]:
+    """Whether the interpreter ran, by step."""
+    return dict(line.split(": ") for line in output.splitlines() if line.startswith("after "))
+
+
+def texts(output: str) -> list[str]:
+    return [line for line in output.splitlines() if line.startswith("text ")]
+
+
+@pytest.mark.parametrize("options", [{}, {"FPGART_RUN": "a", "FPGART_BOARD": "hetero,usm_s10"}], ids=("none", "run"))
+def test_a_host_that_lists_platforms_has_no_interpreter_until_it_wants_a_device(
+    host: Path, options: dict[str, str]
+) -> None:
+    result = run(host, **options)
+    assert result.stderr == ""
+    assert state(result.stdout) == {"after platforms": "waits", "after texts": "waits", "after device": "runs"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"FPGART_BOARD": "hetero,usm_s10"},
+        {"FPGART_BOARD": "k2h"},
+        {"FPGART_PLATFORM": "emulator"},
+        {"CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA": "3"},
+        {"CL_CONTEXT_MPSIM_DEVICE_INTELFPGA": "2"},
+        {"CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA": "+hetero"},
+    ],
+    ids=lambda options: "-".join(options.values()) or "none",
+)
+def test_what_is_said_before_the_start_is_said_after_it(host: Path, options: dict[str, str]) -> None:
+    result = run(host, FPGART_RUN="a", **options)
+    said = texts(result.stdout)
+    assert len(said) == 14
+    assert said[:7] == said[7:]
+    assert state(result.stdout)["after texts"] == "waits"
+
+
+@pytest.mark.parametrize(("name", "value"), [("FPGART_BOARD", "usm_s11"), ("FPGART_PLATFORM", "amd")])
+def test_an_option_that_nobody_has_checked_is_checked_before_there_is_a_platform(
+    host: Path, name: str, value: str
+) -> None:
+    result = run(host, **{name: value})
+    assert result.stdout.splitlines()[0] == f"platforms {PLATFORM_NOT_FOUND} 0"
+    assert result.stderr.startswith(f"fpgart: no platform: {name}={value}: not one of ")
+
+
+def test_a_start_that_fails_late_is_told_once_and_gives_no_device(host: Path) -> None:
+    result = run(host, FPGART_RUN="a", FPGART_BOARD="usm_s11")
+    assert "platforms 0 1" in result.stdout
+    assert "device -5" in result.stdout
+    assert [line.split(":")[:2] for line in result.stderr.splitlines()] == [["fpgart", " no platform"]]
+
+
+def test_a_trace_has_the_first_call_of_the_host(host: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    run(host, FPGART_RUN="a", FPGART_TRACE=str(trace))
+    calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
+    assert calls[:2] == ["clGetPlatformIDs", "clGetPlatformInfo"]
+
+
+def test_a_misspelt_option_is_told_of_hosts_that_only_list_platforms_too(host: Path) -> None:
+    result = run(host, FPGART_BORD="hetero")
+    assert state(result.stdout)["after platforms"] == "runs"
+    assert "FPGART_BORD" in result.stderr
+
+
+def test_first_calls_of_all_chapters_may_come_from_several_threads_at_once() -> None:
+    program = ROOT / "tests" / "programs" / "first_calls.py"
+    command = [sys.executable, "-m", "fpgart.cli", "run", "--", sys.executable, program]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=plain_environment())
+    assert result.stderr == ""
+    invalid = {"Sampler": -41, "Kernel": -48, "Program": -44, "MemObject": -38, "Pipe": -38, "UserEvent": -58}
+    for line in result.stdout.splitlines():
+        name, status = line.split()
+        expected = next((number for noun, number in invalid.items() if noun in name and "Enqueue" not in name), -36)
+        assert (name, int(status)) == (name, expected)
+    assert len(result.stdout.splitlines()) == 14
