@@ -40,6 +40,7 @@ const size_t fpgart_one = 1; /* the ND-range of clEnqueueTask */
 
 static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
 static struct fpgart_recorder *first, *last;
+static _Atomic(struct fpgart_launches *) spare; /* for the next ones, so that no memory is mapped */
 static atomic_size_t waiting; /* recorders that are listed, or are being taken in */
 static atomic_int tended;     /* whether the keeper looks */
 static _Atomic uint64_t epoch =
@@ -151,7 +152,9 @@ static int record(struct fpgart_recorder *recorder, uintptr_t kernel,
         return 0;
     }
     if (recorder->filling == NULL) {
-        recorder->filling = malloc(sizeof *recorder->filling);
+        recorder->filling = atomic_exchange(&spare, NULL);
+        if (recorder->filling == NULL)
+            recorder->filling = malloc(sizeof *recorder->filling);
         if (recorder->filling == NULL)
             return 0;
         recorder->filling->count = recorder->filling->changed = 0;
@@ -243,7 +246,7 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial)
 
 void fpgart_launches_taken(struct fpgart_launches *launches)
 {
-    free(launches);
+    free(atomic_exchange(&spare, launches));
     atomic_fetch_sub(&waiting, 1);
 }
 

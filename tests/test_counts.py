@@ -22,11 +22,15 @@ MOST_MODULES = 160
 """In the interpreter when a C host has its first device; the interpreter itself and cffi bring 45 along."""
 
 
+UNCOUNTED = {"futex", "mmap", "munmap", "brk"}
+
+
 class Most(NamedTuple):
     """For one call: how often it takes the interpreter's lock, what Python allocates, and its system calls.
 
     A call into Python takes the lock once, and once more when it has let others have it while bytes move or a kernel
-    runs. What wakes threads (futex) is not counted, because whether one sleeps depends on when it ran last.
+    runs. What wakes threads (futex) is not counted, because whether one sleeps depends on when it ran last, nor is what
+    makes memory larger or smaller (mmap, brk), which happens now and then.
     """
 
     locks: float
@@ -106,6 +110,6 @@ def system_calls(log: str) -> dict[str, Counter[str]]:
         if mark:
             under_way = "" if under_way else mark[1]
             made.setdefault(mark[1], Counter())
-        elif under_way and not line.startswith("futex("):
-            made[under_way][line.partition("(")[0]] += 1
+        elif under_way and (name := line.partition("(")[0]) not in UNCOUNTED:
+            made[under_way][name] += 1
     return made
