@@ -7,13 +7,22 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { KIB = 1 << 10, MIB = 1 << 20, LARGE = 64 * MIB, FLOATS = 1 << 26, CHAIN = 10000 };
+enum {
+    KIB = 1 << 10,
+    MIB = 1 << 20,
+    LARGE = 64 * MIB,
+    FLOATS = 1 << 26,
+    CHAIN = 10000,
+    BURST = 20,
+    THREADS = 8
+};
 
 static const char *const source =
     "kernel void nothing(void) {}\n"
@@ -111,6 +120,75 @@ static void read_back(cl_mem buffer, size_t size, void *to)
     must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, size, to, 0, NULL, NULL), "read");
 }
 
+/* Kernels in bursts, each waited for; whose events the host does not keep; with an argument each.
+ */
+static void series(cl_kernel add, cl_mem buffer)
+{
+    size_t size = 1;
+    cl_int zero = 0, one = 1, got = 0;
+    must(clEnqueueFillBuffer(queue, buffer, &zero, sizeof zero, 0, sizeof zero, 0, NULL, NULL),
+         "fill");
+    double begin = now();
+    for (int i = 0; i < CHAIN / BURST; i++) {
+        for (int j = 0; j < BURST; j++)
+            launch(add, 1);
+        clFinish(queue);
+    }
+    report("bursts", (now() - begin) / CHAIN);
+    begin = now();
+    for (int i = 0; i < CHAIN; i++) {
+        cl_event event;
+        must(clSetKernelArg(add, 1, sizeof one, &one), "clSetKernelArg");
+        must(clEnqueueNDRangeKernel(queue, add, 1, NULL, &size, NULL, 0, NULL, &event), "launch");
+        must(clReleaseEvent(event), "clReleaseEvent");
+    }
+    clFinish(queue);
+    report("chain_events", (now() - begin) / CHAIN);
+    read_back(buffer, sizeof got, &got);
+    right(got == 2 * CHAIN, "bursts of kernels");
+}
+
+static void *work_apart(void *data)
+{
+    size_t size = 1;
+    cl_int status, value = 1, got = 0;
+    cl_command_queue own = clCreateCommandQueueWithProperties(context, device, NULL, &status);
+    must(status, "clCreateCommandQueueWithProperties");
+    cl_kernel add = new_kernel("add");
+    cl_mem buffer = new_buffer(4 * KIB);
+    must(clSetKernelArg(add, 0, sizeof buffer, &buffer), "clSetKernelArg");
+    must(clSetKernelArg(add, 1, sizeof value, &value), "clSetKernelArg");
+    must(clEnqueueWriteBuffer(own, buffer, CL_TRUE, 0, sizeof got, &got, 0, NULL, NULL), "write");
+    pthread_barrier_wait(data);
+    for (int i = 0; i < CHAIN; i++)
+        must(clEnqueueNDRangeKernel(own, add, 1, NULL, &size, NULL, 0, NULL, NULL), "launch");
+    must(clFinish(own), "clFinish");
+    pthread_barrier_wait(data);
+    must(clEnqueueReadBuffer(own, buffer, CL_TRUE, 0, sizeof got, &got, 0, NULL, NULL), "read");
+    right(got == CHAIN, "chains of several threads");
+    clReleaseMemObject(buffer);
+    clReleaseKernel(add);
+    clReleaseCommandQueue(own);
+    return NULL;
+}
+
+/* A queue, a kernel and a buffer each, all of them at once. */
+static void several_threads(const char *name, unsigned count)
+{
+    pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, count + 1);
+    for (unsigned i = 0; i < count; i++)
+        right(pthread_create(&threads[i], NULL, work_apart, &barrier) == 0, "there are threads");
+    pthread_barrier_wait(&barrier);
+    double begin = now();
+    pthread_barrier_wait(&barrier);
+    report(name, (now() - begin) / (CHAIN * count));
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&barrier);
+}
+
 static void calls(void)
 {
     cl_kernel nothing = new_kernel("nothing"), add = new_kernel("add");
@@ -142,6 +220,9 @@ static void calls(void)
     report("chain", total / CHAIN);
     read_back(buffer, sizeof got, &got);
     right(got == 2 * CHAIN, "a chain of kernels");
+    series(add, buffer);
+    several_threads("one_thread", 1);
+    several_threads("eight_threads", THREADS);
     MEASURE("set_arg", 2000, clSetKernelArg(add, 1, sizeof one, &one));
     MEASURE("set_arg_buffer", 2000, clSetKernelArg(add, 0, sizeof buffer, &buffer));
     MEASURE("device_info", 2000,

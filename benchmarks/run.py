@@ -49,11 +49,15 @@ ROWS = [
     Row("first_result", "first result of a C host", "ms"),
     Row("resident_mib", "resident memory at the first result", "MiB"),
     Row("round_trip", "empty kernel, enqueue and finish", "us", Target(2.5, "engine")),
-    Row("enqueue", "empty kernel, enqueue alone", "us", Target(8)),
-    Row("chain", "10,000 small kernels in a chain, each"),
-    Row("set_arg", "clSetKernelArg, a value", "us", Target(1.5)),
-    Row("set_arg_buffer", "clSetKernelArg, a buffer", "us", Target(1.5)),
-    Row("device_info", "clGetDeviceInfo", "us", Target(1.5)),
+    Row("enqueue", "empty kernel, enqueue alone", "us", Target(2.5)),
+    Row("chain", "10,000 small kernels in a chain, each", "us", Target(6)),
+    Row("bursts", "  in bursts of 20, each waited for"),
+    Row("chain_events", "  with an argument set, and an event dropped"),
+    Row("one_thread", "  in a thread of its own"),
+    Row("eight_threads", "  in 8 threads, each", "us", Target(1, "one_thread")),
+    Row("set_arg", "clSetKernelArg, a value", "us", Target(0.06)),
+    Row("set_arg_buffer", "clSetKernelArg, a buffer", "us", Target(0.1)),
+    Row("device_info", "clGetDeviceInfo", "us", Target(0.04)),
     Row("retain_release", "retain and release", "us", Target(0.2)),
     Row("create_release", "create and release a buffer", "us", Target(4)),
     Row("write_4k", "blocking write of 4 KiB", "us", Target(2, "engine")),
@@ -144,13 +148,20 @@ def judged(row: Row, medians: dict[str, dict[str, float]], engine: str) -> str:
         met, text = own <= target.limit * medians[engine][row.name], f"<= {target.limit:g} x engine"
     else:
         met = own <= target.limit * medians[FPGART][target.of]
-        text = f">= {1 / target.limit:.1f} of memcpy"
+        text = f">= {1 / target.limit:.1f} of {target.of.partition('_')[0]}"
     return f"{text}: {'met' if met else 'missed'}"
 
 
-def table(medians: dict[str, dict[str, float]], names: list[str]) -> str:
+def spread(own: list[float], engine: list[float]) -> str:
+    """The smallest and the largest ratio of a round."""
+    ratios = [mine / theirs for mine, theirs in zip(own, engine, strict=True) if theirs]
+    return f"{min(ratios):.2g}-{max(ratios):.2g}" if ratios else ""
+
+
+def table(samples: dict[str, dict[str, list[float]]], names: list[str]) -> str:
+    medians = {driver: {name: median(v) for name, v in found.items()} for driver, found in samples.items()}
     engine = names[1]
-    head = f"{'':<42} {'':>4}" + "".join(f"{name:>10}" for name in names) + "   ratio  target"
+    head = f"{'':<44} {'':>4}" + "".join(f"{name:>10}" for name in names) + "   ratio  of rounds  target"
     lines = [head, "-" * len(head)]
     for row in ROWS:
         if row.name not in medians[FPGART]:
@@ -163,7 +174,10 @@ def table(medians: dict[str, dict[str, float]], names: list[str]) -> str:
             BYTES.get(row.name.rpartition("_")[2]) if row.name.startswith(("write", "read", "  mem", "memcpy")) else 0
         )
         rate = f"  {size / medians[FPGART][row.name] / 1000:.1f} GB/s" if size else ""
-        lines.append(f"{row.words:<42} {row.unit:>4}{cells}{ratio}  {judged(row, medians, engine)}{rate}")
+        of_rounds = spread(samples[FPGART][row.name], samples[engine].get(row.name, []) or []) if base else ""
+        lines.append(
+            f"{row.words:<44} {row.unit:>4}{cells}{ratio}  {of_rounds:<9}  {judged(row, medians, engine)}{rate}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -196,8 +210,11 @@ def main() -> int:
                     samples[driver.name].setdefault(name, []).append(value)
     progress("")
     medians = {d.name: {name: median(v) for name, v in samples[d.name].items()} for d in chosen}
-    print(table(medians, [driver.name for driver in chosen]), end="")
-    print(f"medians of {options.rounds} rounds; ratio: fpgart to {chosen[1].name}, its engine ({chosen[1].library})")
+    print(table(samples, [driver.name for driver in chosen]), end="")
+    print(
+        f"medians of {options.rounds} rounds; ratio: fpgart to {chosen[1].name}, its engine ({chosen[1].library}), "
+        "and the smallest and largest of a round"
+    )
     if options.json:
         options.json.write_text(json.dumps(medians, indent=2) + "\n")
     return 0
