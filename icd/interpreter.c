@@ -303,15 +303,29 @@ static int move_in(void)
     return done;
 }
 
+/* Up to Python 3.11 cffi takes the version of the type of capsules for a lock, which is free while
+ * it is 0, and waits for that in a loop. Whoever looks up an attribute of a capsule gives the type
+ * a version, for good. With the interpreter's lock held, so that nobody does again. */
+static void free_lock_of_cffi(void)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    PyType_Modified(&PyCapsule_Type);
+    PyCapsule_Type.tp_version_tag = 0;
+#endif
+}
+
 static int start_embedding(void)
 {
     struct fpgart_visit visit;
-    if (!fpgart_go_in(&visit))
+    if (!fpgart_go_in(&visit)) /* as a guest, with the interpreter's lock */
         return 0;
     if (!fpgart_is_guest()) {
         PyGILState_STATE gil = PyGILState_Ensure();
         fpgart_add_search_directories(NULL);
+        free_lock_of_cffi();
         PyGILState_Release(gil);
+    } else {
+        free_lock_of_cffi();
     }
     if (fpgart_start_embedding() != 0)
         fpgart_refuse("the driver's Python side did not start");

@@ -405,6 +405,19 @@ print(seen_off, seen_on)
     assert run_on_board(program) == ["0 0"]
 
 
+def test_the_driver_starts_where_a_capsule_was_asked_for_an_attribute() -> None:
+    """Python gives the type of capsules a version for that, which cffi takes for a lock that somebody holds."""
+    words = (
+        HEAD
+        + """
+import datetime
+print(hasattr(datetime.datetime_CAPI, "version"))
+print(bool(Host(loader).device))
+"""
+    )
+    assert run(words).stdout.split() == ["False", "True"]
+
+
 def test_the_hosts_modules_and_paths_stay_as_they_were() -> None:
     program = """
 paths = list(sys.path)
