@@ -169,7 +169,7 @@ class _Recorded:
 
     def _parts(self) -> Iterator[tuple[int, int]]:
         """Begin and end of what is one command each: the host may wait for the end of one, and none takes long."""
-        most, begin = longest(self._kernels), 0
+        most, begin = longest(self._kernels, self._queue.device), 0
         for end in (*(number + 1 for number in self._events), self._launches.count):
             while begin < end:
                 yield begin, min(begin + most, end)

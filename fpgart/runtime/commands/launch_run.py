@@ -60,9 +60,10 @@ def _alive(uses: Sequence[Use]) -> list[tuple[int, Buffer]]:
     return [(number, buffer) for number, buffer in found if buffer is not None]
 
 
-def longest(kernels: Sequence[Kernel]) -> int:
-    """How many launches of these kernels may run as one command."""
-    return max(1, RUN_NS // max(1, *(kernel.engine_kernel.last_ns for kernel in kernels)))
+def longest(kernels: Sequence[Kernel], device: Device) -> int:
+    """How many launches of these kernels, which are of one program, may run as one command."""
+    program = kernels[0].program.on(device)
+    return max(1, RUN_NS // max(1, *(kernel.engine_kernel_on(program).last_ns for kernel in kernels)))
 
 
 class LaunchRun(LaunchKernel):
