@@ -40,11 +40,14 @@ const size_t fpgart_one = 1; /* the ND-range of clEnqueueTask */
 
 static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
 static struct fpgart_recorder *first, *last;
-static _Atomic(struct fpgart_launches *) spare; /* for the next ones, so that no memory is mapped */
-static atomic_size_t waiting; /* recorders that are listed, or are being taken in */
-static atomic_int tended;     /* whether the keeper looks */
-static _Atomic uint64_t epoch =
-    1; /* launches that were let pass in an earlier one are for Python */
+/* A record for the next launches, so that none is mapped anew in a loop. */
+static _Atomic(struct fpgart_launches *) spare;
+/* How many recorders are listed, or are being taken in. */
+static atomic_size_t waiting;
+/* Whether the keeper looks. */
+static atomic_int tended;
+/* Requests that were let pass in an earlier epoch are for Python again. */
+static _Atomic uint64_t epoch = 1;
 
 void fpgart_recorder_free(fpgart_recorder_slot *slot)
 {
