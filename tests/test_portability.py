@@ -55,7 +55,7 @@ def c_sources() -> list[Path]:
 @pytest.mark.parametrize("path", c_sources(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_c_file_compiles_for_aarch64_without_a_warning(path: Path) -> None:
     """With this machine's Python.h: the sizes that it states are those of any 64-bit Linux."""
-    defines = [*OPENCL_3, ("FPGART_SITE", quoted("/nonexistent")), *option_names()]
+    defines = [*OPENCL_3, ("FPGART_SITE", quoted("/nonexistent")), ("FPGART_CFFI", quoted("cffi")), *option_names()]
     folders = [*(ROOT / name for name in ("include", "icd", "icd/mmd")), *{source.parent for source in c_sources()}]
     includes = [f"-I{folder}" for folder in (*folders, Path(sysconfig.get_paths()["include"]))]
     macros = [f"-D{name}={value or 1}" for name, value in defines]
