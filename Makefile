@@ -13,7 +13,7 @@ SOURCES = $(wildcard icd/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/*.h icd/*.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test nightly intel-engine intel lint format bench clients cts original soak coverage mutants clean help
+.PHONY: build demo test nightly intel-engine intel lint format picture bench clients cts original soak coverage mutants clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -84,6 +84,9 @@ lint: build
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+
+picture: build
+	$(BIN)/python scripts/draw_imports.py . > docs/pictures/runtime-after.svg
 
 format: build
 	$(BIN)/ruff format .
