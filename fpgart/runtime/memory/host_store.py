@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host memory that the driver allocates for buffer contents."""
+"""Host memory that the driver allocates to map a buffer into."""
 
 from __future__ import annotations
 
