@@ -13,7 +13,7 @@ SOURCES = $(wildcard icd/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/*.h icd/*.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test nightly intel-engine intel lint format bench clients cts original soak coverage mutants clean help
+.PHONY: build demo test nightly intel-engine intel lint format picture bench clients cts original soak coverage mutants clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -27,6 +27,7 @@ help:
 	@echo "make original RUNTIME=file   the calls of a board that Intel's runtime (libalteracl.so) and fpgart make for the same hosts"
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
 	@echo "              hosts whose threads meet in many ways, RUNS=100 times each"
+	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
@@ -84,6 +85,9 @@ lint: build
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+
+picture: build
+	$(BIN)/python scripts/draw_imports.py . > docs/pictures/runtime-after.svg
 
 format: build
 	$(BIN)/ruff format .

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Callable
 
 import opencl_api as cl
 import pytest
@@ -17,6 +18,7 @@ from spirv_module import Module, Storage, scale_and_add
 SUB_GROUPS = """
 kernel void count(global int *x) { x[get_global_id(0)] = get_sub_group_size(); }
 """
+ONE = struct.pack("I", 1)
 FIXED = "__attribute__((intel_reqd_sub_group_size(8))) " + SUB_GROUPS.strip()
 
 
@@ -204,6 +206,58 @@ class TestSubGroups:
             host, cl.CL_INVALID_VALUE, "clGetKernelSubGroupInfo", kernel, host.device, cl.CL_KERNEL_FUNCTION_NAME,
             0, None, 8, ctypes.byref(ctypes.c_size_t()), None,
         )  # fmt: skip
+
+
+class TestSuggestedLocalSizes:
+    """cl_khr_suggested_local_work_size."""
+
+    SIZES = "kernel void sizes(global int *x, int n) { x[get_global_id(0)] = n * get_local_size(0); }"
+    FOURS = f"__attribute__((reqd_work_group_size(4, 1, 1))) {SIZES}"
+    CALL = "clGetKernelSuggestedLocalWorkSizeKHR"
+
+    def function(self, host: Host) -> Callable[..., int]:
+        """The extension's function: its status; skips where the device does not offer it."""
+        look_up = host.cl.library.clGetExtensionFunctionAddressForPlatform
+        look_up.restype = ctypes.c_void_p
+        address = look_up(ctypes.c_void_p(host.platform), self.CALL.encode())
+        pointer = ctypes.c_void_p
+        function = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 2, ctypes.c_uint, *[pointer] * 3)(address or 0)
+        names = host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS).split()
+        if "cl_khr_suggested_local_work_size" not in names:
+            kernel = host.kernel(self.SIZES, "sizes", host.buffer(256), ONE)
+            given = (host.queue, kernel, 1, None, handles(64), handles(0))
+            assert not address or function(*given) == cl.CL_INVALID_OPERATION
+            pytest.skip("the device has no cl_khr_suggested_local_work_size")
+        return function
+
+    @pytest.mark.parametrize("size", [64, 96, 1000])
+    def test_the_suggestion_is_what_a_launch_without_a_local_size_gets(self, host: Host, size: int) -> None:
+        suggest = self.function(host)
+        buffer, found = host.buffer(4 * size), handles(0)
+        kernel = host.kernel(self.SIZES, "sizes", buffer, ONE)
+        assert suggest(host.queue, kernel, 1, None, handles(size), found) == cl.CL_SUCCESS
+        host.launch(kernel, size)
+        assert host.ints(buffer, 1) == [found[0]]
+
+    def test_a_kernel_with_a_required_size_gets_that(self, host: Host) -> None:
+        suggest = self.function(host)
+        kernel, found = host.kernel(self.FOURS, "sizes", host.buffer(256), ONE), handles(0)
+        assert suggest(host.queue, kernel, 1, None, handles(64), found) == cl.CL_SUCCESS
+        assert found[0] == 4
+
+    def test_each_wrong_argument_has_its_error(self, host: Host) -> None:
+        suggest = self.function(host)
+        kernel, found, sizes = host.kernel(self.SIZES, "sizes", host.buffer(256), ONE), handles(0), handles(64)
+        unset = host.kernel(self.SIZES, "sizes")
+        assert suggest(None, kernel, 1, None, sizes, found) == cl.CL_INVALID_COMMAND_QUEUE
+        assert suggest(host.queue, None, 1, None, sizes, found) == cl.CL_INVALID_KERNEL
+        assert suggest(host.queue, unset, 1, None, sizes, found) == cl.CL_INVALID_KERNEL_ARGS
+        assert suggest(host.queue, kernel, 0, None, sizes, found) == cl.CL_INVALID_WORK_DIMENSION
+        assert suggest(host.queue, kernel, 4, None, sizes, found) == cl.CL_INVALID_WORK_DIMENSION
+        assert suggest(host.queue, kernel, 1, None, None, found) == cl.CL_INVALID_GLOBAL_WORK_SIZE
+        assert suggest(host.queue, kernel, 1, None, handles(0), found) == cl.CL_INVALID_GLOBAL_WORK_SIZE
+        assert suggest(host.queue, kernel, 1, handles(2**64 - 8), sizes, found) == cl.CL_INVALID_GLOBAL_OFFSET
+        assert suggest(host.queue, kernel, 1, None, sizes, None) == cl.CL_INVALID_VALUE
 
 
 @pytest.mark.parametrize(

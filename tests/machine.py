@@ -59,6 +59,11 @@ class PythonKernel:
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
         return b""
 
+    def suggested_local_size(
+        self, arguments: Sequence[tuple[int, bytes | None]], offset: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        return (4,) * len(sizes)
+
     def on_own_thread(self) -> PythonKernel:
         return self
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What boards do not have: images, samplers, sharing with graphics APIs.
+"""Features that boards lack: images, samplers, sharing with graphics APIs.
 
-Handles are still checked first; a call that is right in itself gets the status that the specification
-names for a device without the feature.
+Handles are still checked first; a valid call returns the status that the specification names for a device
+without the feature.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel arguments that the host sets without Python: what was let pass once needs no decision the next time.
+"""Kernel arguments that C sets without Python: a kind of value that Python has accepted once needs no second check.
 
-C keeps them (icd/arguments.c) until the kernel hears of them, before its next launch at the latest.
+C keeps them (icd/arguments.c) until Python reads them, before the kernel's next launch at the latest.
 """
 
 from __future__ import annotations

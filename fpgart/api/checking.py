@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting what FPGART_CHECK asks for."""
+"""Starts the checks that FPGART_CHECK names."""
 
 from __future__ import annotations
 

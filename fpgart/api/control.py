@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the host's Python may ask of the driver by name (icd/control.c): requests and answers are JSON.
+"""Functions of the driver that the host's Python calls by name (icd/control.c): requests and answers are JSON.
 
 A request is `{"name": ..., "arguments": [...]}`, an answer `{"value": ...}` or `{"error": kind, "words": ...}`. The
 other side is fpgart/control.py.

@@ -70,6 +70,7 @@ OF_THE_ENGINE = {
     "cl_khr_subgroup_shuffle_relative",
     "cl_khr_extended_bit_ops",
     "cl_khr_integer_dot_product",
+    "cl_khr_suggested_local_work_size",
     "cl_khr_spirv_linkonce_odr",
     "cl_khr_spirv_no_integer_wrap_decoration",
     "cl_ext_float_atomics",

@@ -4,19 +4,19 @@
     @entry("clRetainThing")
     def retain_thing(thing: Thing, count: int) -> None: ...
 
-The annotations say how C arguments are turned into what the function gets:
+The annotations determine how C arguments are converted:
 
 - a class of fpgart.runtime: a handle, looked up; anything else gives CL_INVALID_<class>
 - `Class | None`: the same, with NULL allowed
 - `WaitList`: two C arguments (count and array) become a tuple of events of the context at hand
 - anything else is passed on: integers, addresses as integers, typed pointers as cffi has them
 
-And the return annotation says what goes back: `None` is CL_SUCCESS; `Command` is an event, handed out
+The return annotation determines the result: `None` is CL_SUCCESS; `Command` is an event, handed out
 through one more C argument, the event pointer, if that is not NULL; a class of fpgart.runtime is returned
 as a handle, with the status in errcode_ret; `Attempt` is an object of such a class, returned whether or not
 the error beside it is the status; `Address` is an address with the status there, too; `Mapped` is an address
 and an event; `Pointer` is an address in a call that has no status, NULL for failure.
-A CLError becomes the status it stands for, any other exception CL_OUT_OF_HOST_MEMORY with a traceback
+A CLError becomes its status, any other exception CL_OUT_OF_HOST_MEMORY with a traceback
 in the log.
 """
 

@@ -11,7 +11,7 @@ from typing import Any
 from _fpgart_icd import ffi, lib
 
 from fpgart import opencl as cl
-from fpgart.api.device import DEVICE_INFO
+from fpgart.api.device import DEVICE_INFO, extensions
 from fpgart.api.entry import Command, WaitList, entry
 from fpgart.api.launches import let_launch_pass
 from fpgart.errors import (
@@ -21,6 +21,7 @@ from fpgart.errors import (
     InvalidKernelArgs,
     InvalidOperation,
     InvalidProgramExecutable,
+    InvalidValue,
     InvalidWorkDimension,
     InvalidWorkGroupSize,
     InvalidWorkItemSize,
@@ -32,6 +33,7 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.work_groups import fits_engine, largest_group, takes_uneven_groups
 
+SUGGESTED_LOCAL_SIZE = "cl_khr_suggested_local_work_size"
 SIZE_MAX = (1 << 64) - 1
 ONES, ZEROS = (1, 1, 1), (0, 0, 0)
 ONE = ffi.new("size_t *", 1)
@@ -82,6 +84,17 @@ def check_large_group(device: Device, kernel: Kernel, local: tuple[int, ...]) ->
     raise InvalidWorkGroupSize(f"{prod(local)} work-items per group, kernel '{kernel.name}' can have {most}: {reason}")
 
 
+def checked_offset(sizes: tuple[int, ...], given: Any) -> tuple[int, ...]:
+    """The global offset, zeros for NULL. Raises InvalidGlobalOffset where the last global ID exceeds a size_t."""
+    if not given:
+        return ZEROS[: len(sizes)]
+    offset = tuple(ffi.unpack(given, len(sizes)))
+    for first, size in zip(offset, sizes, strict=True):
+        if first and first + size > SIZE_MAX:
+            raise InvalidGlobalOffset(f"offset {first} and size {size} exceed a size_t")
+    return offset
+
+
 def required_size(kernel: Kernel, work_dim: int) -> tuple[int, ...]:
     """The work-group size that the kernel was compiled for; () where it takes any."""
     required = kernel.interface.required_work_group_size
@@ -106,10 +119,7 @@ def enqueue_nd_range_kernel(
         sizes: tuple[int, ...] = (0,) * work_dim
     else:
         sizes = tuple(ffi.unpack(global_work_size, work_dim))
-    offset = tuple(ffi.unpack(global_work_offset, work_dim)) if global_work_offset else ZEROS[:work_dim]
-    for index in range(work_dim):
-        if offset[index] and offset[index] + sizes[index] > SIZE_MAX:
-            raise InvalidGlobalOffset(f"offset {offset[index]} and size {sizes[index]} exceed a size_t")
+    offset = checked_offset(sizes, global_work_offset)
     local = tuple(ffi.unpack(local_work_size, work_dim)) if local_work_size else required_size(kernel, work_dim)
     if local:
         check_local(command_queue.device, kernel, sizes, local)
@@ -139,6 +149,33 @@ def enqueue_task(command_queue: CommandQueue, kernel: Kernel, wait_list: WaitLis
     if command_queue.in_order and launch.recurs and not lib.fpgart_launch_is_known():
         let_launch_pass(command_queue, launch, (ffi.NULL, ONE, ONE))
     return command_queue.enqueue(cl.CL_COMMAND_TASK, launch, wait_list)
+
+
+@entry("clGetKernelSuggestedLocalWorkSizeKHR")
+def get_kernel_suggested_local_work_size(
+    command_queue: CommandQueue,
+    kernel: Kernel,
+    work_dim: int,
+    global_work_offset: Any,
+    global_work_size: Any,
+    suggested_local_work_size: Any,
+) -> None:
+    """The engine answers, because the engine chooses where clEnqueueNDRangeKernel is given no local size."""
+    if SUGGESTED_LOCAL_SIZE not in extensions(command_queue.device):
+        raise InvalidOperation(f"engine '{command_queue.device.platform.engine.name}' has no {SUGGESTED_LOCAL_SIZE}")
+    check_kernel(command_queue, kernel)
+    if not 1 <= work_dim <= 3:
+        raise InvalidWorkDimension(f"{work_dim} dimensions, 1 to 3 are possible")
+    sizes = tuple(ffi.unpack(global_work_size, work_dim)) if global_work_size else (0,) * work_dim
+    if 0 in sizes:
+        raise InvalidGlobalWorkSize(f"no local size can be suggested for global size {sizes}")
+    offset = checked_offset(sizes, global_work_offset)
+    if not suggested_local_work_size:
+        raise InvalidValue("suggested_local_work_size is NULL")
+    kernel.hear()
+    arguments = [(a[1], a[2] if isinstance(a[2], bytes) else None) for a in kernel.arguments if a is not None]
+    local = required_size(kernel, work_dim) or kernel.engine_kernel.suggested_local_size(arguments, offset, sizes)
+    suggested_local_work_size[0:work_dim] = local
 
 
 @entry("clEnqueueNativeKernel")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Intel's FPGA runtime adds to OpenCL (include/CL/cl_ext_intelfpga.h)."""
+"""Additions of Intel's FPGA runtime to OpenCL (include/CL/cl_ext_intelfpga.h)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking the host's Python, which has an interpreter of its own."""
+"""Calls into the host's Python, which has an interpreter of its own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answering the clGet...Info functions: one table per object, one writer for all."""
+"""Answering the clGet...Info functions: one table per kind of object, one function that writes all answers."""
 
 from __future__ import annotations
 

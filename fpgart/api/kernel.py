@@ -385,10 +385,3 @@ def get_kernel_sub_group_info(
     length = min(param_value_size, 24) if listed else 8
     data = kernel.engine_kernel.sub_group_info(param_name, sizes, length)
     info.write(data, param_value_size, param_value, param_value_size_ret)
-
-
-@entry("clGetKernelSuggestedLocalWorkSizeKHR")
-def get_kernel_suggested_local_work_size(
-    command_queue: int, kernel: int, work_dim: int, offset: Any, global_size: Any, suggested: Any
-) -> None:
-    raise InvalidOperation("cl_khr_suggested_local_work_size is not offered")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that C records without Python, because one like them was carried out before (icd/launches.c).
 
-Python lets a request pass: this kernel, in this queue, over this ND-range, with arguments that decide nothing. What
-was recorded is taken in before any other call of the host is carried out, or by the driver's keeper, and enters its
-queue as few commands: each a `LaunchRun`, or one by one where the launches need more than that.
+Python approves a request: this kernel, in this queue, over this ND-range, with arguments that need no decision. The
+records are enqueued before any other call of the host is carried out, or by the driver's keeper, as few commands:
+each a `LaunchRun`, or one by one where the launches need more than that.
 """
 
 from __future__ import annotations

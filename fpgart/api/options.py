@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is settled about the options when the driver is loaded."""
+"""Options that are evaluated when the driver is loaded."""
 
 from __future__ import annotations
 

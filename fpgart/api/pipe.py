@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipes (OpenCL 3.0, 5.4), host pipes, and what programs have under names (include/CL/cl_ext_intelfpga.h)."""
+"""Pipes (OpenCL 3.0, 5.4), host pipes, and a program's named variables and pipes (include/CL/cl_ext_intelfpga.h)."""
 
 from __future__ import annotations
 

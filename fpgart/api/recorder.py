@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Taking in the launches that C has recorded: whoever calls into Python does, and the driver's keeper.
+"""Enqueues the launches that C has recorded; every call into Python does so first.
 
-What that needs is imported when a host first makes launches that recur.
+The driver's keeper does it periodically. Its modules are imported when a host first repeats a launch.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens when the driver is loaded: the platform is made, the entry points are registered."""
+"""Loading the driver: makes the platform and registers the entry points."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests want of the driver in their own process: boards that are new, traces that begin and end, what is alive."""
+"""The driver's side of tests in its own process: resets boards, begins and ends traces, lists live objects."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TI's OpenCL for the 66AK2x adds to the API (include/CL/cl_ext_ti.h)."""
+"""Additions of TI's OpenCL for the 66AK2x to the API (include/CL/cl_ext_ti.h)."""
 
 from __future__ import annotations
 

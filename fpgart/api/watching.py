@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting the watchers that the environment asks for, each of them only then."""
+"""Starts the watchers that the environment asks for, and imports no others."""
 
 from __future__ import annotations
 

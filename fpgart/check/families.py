@@ -24,6 +24,7 @@ PARTS = {
         "fpgart.check.host_memory",
         "fpgart.check.mappings",
         "fpgart.check.bounds",
+        "fpgart.check.unwritten",
     ),
     "order": ("fpgart.check.races",),
     "fpga": ("fpgart.check.fpga",),

@@ -108,6 +108,13 @@ uintptr_t driver_function(uintptr_t object, const char *name)
     return address;
 }
 
+uintptr_t driver_extension_function(uintptr_t platform, const char *name)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)platform)->dispatch;
+    return (uintptr_t)driver->clGetExtensionFunctionAddressForPlatform((cl_platform_id)platform,
+                                                                       name);
+}
+
 /* Of the thread that links; a driver that calls back later, or on another thread, finds none. */
 static __thread struct {
     cl_device_id device;

@@ -18,6 +18,8 @@ int driver_is_open(const char *path);
 int32_t driver_platforms(uintptr_t library, uint32_t count, uintptr_t *platforms, uint32_t *found);
 /* The address of an API function in the dispatch table of one of the driver's objects. */
 uintptr_t driver_function(uintptr_t object, const char *name);
+/* The address of an extension's function, 0 where the platform does not offer it. */
+uintptr_t driver_extension_function(uintptr_t platform, const char *name);
 /* Links once more, and keeps the log of the failure. PoCL destroys a program that does not link
  * before it returns; the log is there while it calls back. */
 void driver_link_log(uintptr_t context, uintptr_t device, const char *options, uint32_t count,

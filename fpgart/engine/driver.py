@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another OpenCL driver, opened by its own file and called through its dispatch table."""
+"""Another OpenCL driver, opened by its own file and called through its dispatch table.
+
+Functions of extensions are not in the table; the driver is asked for their addresses by name.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,7 @@ SIGNATURES = {
     "clGetKernelArgInfo": "int(*)(uintptr_t, unsigned, unsigned, size_t, void *, size_t *)",
     "clGetKernelWorkGroupInfo": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, void *, size_t *)",
     "clGetKernelSubGroupInfo": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, size_t *, size_t, void *, size_t *)",
+    "clGetKernelSuggestedLocalWorkSizeKHR": "int(*)(uintptr_t, uintptr_t, unsigned, size_t *, size_t *, size_t *)",
     "clCreateBuffer": "uintptr_t(*)(uintptr_t, uint64_t, size_t, void *, int *)",
     "clCreateSubBuffer": "uintptr_t(*)(uintptr_t, uint64_t, unsigned, void *, int *)",
     "clFinish": "int(*)(uintptr_t)",
@@ -172,6 +176,7 @@ class Driver:
         found = self._functions.get(name)
         if found is None:
             address = lib.driver_function(self.platform, name.encode())
+            address = address or lib.driver_extension_function(self.platform, name.encode())
             if not address:
                 raise OutOfResources(f"the engine {self.path} has no {name}")
             found = self._functions[name] = ffi.cast(SIGNATURES[name], address)

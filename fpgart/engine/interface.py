@@ -210,6 +210,15 @@ class EngineKernel(Protocol):
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
         """The driver's answer to clGetKernelSubGroupInfo; raises CLError where it has none."""
 
+    def suggested_local_size(
+        self, arguments: Sequence[tuple[int, bytes | None]], offset: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """The local size that the engine would choose for an ND-range; one number per dimension.
+
+        `arguments`: the size of each, and its value if it is passed by value.
+        Raises CLError where the engine does not offer cl_khr_suggested_local_work_size.
+        """
+
     def on_own_thread(self) -> EngineKernel:
         """The same kernel, to be run by the thread that launches it, if the engine can do that."""
 

@@ -24,7 +24,7 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 from fpgart import config, log
 from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelInterface, Reach
 from fpgart.engine.opencl_c import size_of_type
-from fpgart.errors import OutOfResources
+from fpgart.errors import InvalidOperation, OutOfResources
 
 if TYPE_CHECKING:
     from fpgart.engine.interface import Batch
@@ -257,6 +257,11 @@ class ModelKernel:
 
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
         return b""
+
+    def suggested_local_size(
+        self, arguments: Sequence[tuple[int, bytes | None]], offset: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        raise InvalidOperation(f"kernel '{self.interface.name}' runs as a Python model, which has no work-groups")
 
     def on_own_thread(self) -> ModelKernel:
         return self

@@ -10,6 +10,7 @@ int main(int argc, char **argv)
     must_be(data != NULL, "there is memory");
     memset(data, 1, SIZE);
     cl_mem buffer = new_buffer(&host, SIZE);
+    fill(host.queue, buffer, 0, SIZE);
     cl_event gate = user_event();
     must(clEnqueueReadBuffer(host.queue, buffer, CL_FALSE, 0, SIZE, data, 1, &gate, NULL), "read");
     if (!fixed) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that all commands on buffers have in common."""
+"""Checks that all commands on buffers share."""
 
 from __future__ import annotations
 

@@ -159,6 +159,32 @@ class DriverKernel:
         )
         return bytes(ffi.buffer(value, min(int(size[0]), length)))
 
+    def suggested_local_size(
+        self, arguments: Sequence[tuple[int, bytes | None]], offset: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        program = self._program()
+        assert program is not None  # the runtime's kernel keeps it alive
+        driver, suggested = self.driver, ffi.new("size_t[]", len(sizes))
+        # A kernel of its own: on the shared one, launches of other threads set their arguments meanwhile.
+        handle = driver.create("clCreateKernel", program.handle, ffi.new("char[]", self._name.encode()))
+        try:
+            for index, (size, value) in enumerate(arguments):
+                driver.call(
+                    "clSetKernelArg", handle, index, size, ffi.NULL if value is None else ffi.from_buffer(value)
+                )
+            driver.call(
+                "clGetKernelSuggestedLocalWorkSizeKHR",
+                self.engine.queues.of_thread(),
+                handle,
+                len(sizes),
+                ffi.new("size_t[]", offset),
+                ffi.new("size_t[]", sizes),
+                suggested,
+            )
+        finally:
+            driver.function("clReleaseKernel")(handle)
+        return tuple(suggested)
+
     def launch(
         self,
         image: bytes,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operations do with memory, for those who watch them."""
+"""The memory that operations read, write or move, as watchers and checks see it."""
 
 from __future__ import annotations
 

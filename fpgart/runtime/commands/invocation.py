@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel with the arguments and the ND-range of one launch: what boards and engines are given, and watchers told."""
+"""A kernel with the arguments and the ND-range of one launch, as boards, engines and watchers get it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that one host enqueued one behind the other in an in-order queue, run as one command.
 
-The host has an event of the last one at most, and none decides anything that the one before did not: the same program,
-kernels that ran shortly, ND-ranges that were checked before. So they are claimed, handed to the engine and waited for
+The host has at most an event of the last one, and none needs a new decision: they share the program, their kernels
+were short before, and their ND-ranges have been checked. So they are claimed, submitted to the engine and waited for
 together.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations that bring buffers to another place (OpenCL 3.0, 5.7)."""
+"""The operations that move buffers to another device or to the host (OpenCL 3.0, 5.7)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all operations of commands say of themselves to those who watch them."""
+"""The base of all operations: how they describe themselves to watchers."""
 
 from __future__ import annotations
 

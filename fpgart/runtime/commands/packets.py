@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the host does with channels and program-scope variables of the program that a board is programmed with."""
+"""Host access to channels and program-scope variables of the program that is loaded on a board."""
 
 from __future__ import annotations
 

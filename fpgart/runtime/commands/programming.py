@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading a program onto a board by itself: the first binary eagerly, or because the host asks for it."""
+"""Loading a program onto a board without a launch: the first binary eagerly, others at the host's request."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of a 66AK2x that the host allocates for itself, and that kernels reach where it is.
+"""Memory of a 66AK2x that the host allocates directly, and that kernels reach without a copy.
 
 The board's DDR3 and on-chip memory belong to the host's processor too. A buffer that is made over such memory
 (CL_MEM_USE_HOST_PTR) never moves.

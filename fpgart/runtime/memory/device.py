@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices: a board behind its MMD, what of its memory is taken, and what it is busy with."""
+"""Devices: a board behind its MMD, its allocated blocks, and the operations that it is busy with."""
 
 from __future__ import annotations
 

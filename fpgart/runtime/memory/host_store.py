@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of the host that the driver takes for itself."""
+"""Host memory that the driver allocates to map a buffer into."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What buffers ask of those who share them."""
+"""The protocol of a context that buffers need in order to be placed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What many threads add to, take from and walk at the same time.
+"""Collections that many threads change and iterate over at the same time.
 
-Walking gives what was there at one moment: nobody iterates over a container that another thread changes. Items are
-compared and destroyed without a lock, because destructors may come back into the driver.
+Iteration works on a snapshot, so no thread iterates over a container that another one changes. Items are
+compared and destroyed without a lock, because destructors may re-enter the driver.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
 A buffer has a *block* for each memory of each device that it is needed in, reserved when a command that
 needs it is enqueued: `blocks`, a list by device and memory. One of them is its *home*, where its contents
-are. A transfer copies bytes and leaves the home as it is; a migration moves the home and gives the block
-that was left back. Contents may also be in the host's memory (`on_host`): those of CL_MEM_USE_HOST_PTR
+are. A transfer copies bytes and does not change the home; a migration moves the home and frees the old
+block. Contents may also be in the host's memory (`on_host`): those of CL_MEM_USE_HOST_PTR
 until a kernel needs them, and those that were migrated to the host.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board is busy with in the simulated clock, and so when a step of a command begins and ends (docs/time.md)."""
+"""Schedules the steps of commands on a board's links, banks and pipelines in the simulated clock (docs/time.md)."""
 
 from __future__ import annotations
 

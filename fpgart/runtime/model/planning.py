@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command will have a board do, known when it is enqueued: for the model of time (docs/time.md).
+"""Plans the work of each command on its board when it is enqueued, for the model of time (docs/time.md).
 
 It follows the commands in the order in which the host enqueues them: where each buffer's contents are then, and
 which binary a board holds. When the commands really run does not matter, so it is the same in every run.

@@ -2,9 +2,9 @@
 """The simulated clock (FPGART_TIME=model): when each command would run on the board that is described.
 
 Commands get their times from the graph of commands, in the order in which the host enqueues them, and never from when
-they really run. What a command does is known when it is enqueued (planning.py), how long it takes from the board's
-description (board/timing.py), what else is busy then from what was enqueued before (board_clock.py). A command that
-waits for a user event has its turn when the host sets that.
+they really run. Planning (planning.py) determines the work of a command when it is enqueued, the board's description
+(board/timing.py) its duration, and the commands before it when the board is free (board_clock.py). A command that
+waits for a user event gets its times when the host sets that event.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When something that serves one after another is busy, in the simulated clock."""
+"""The busy intervals, in the simulated clock, of a resource that serves one request at a time."""
 
 from __future__ import annotations
 

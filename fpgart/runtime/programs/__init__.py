@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs, kernels with their arguments, and pipes. Runs nothing."""
+"""Programs, kernels with their arguments, and pipes. Nothing here runs a kernel."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether what a host gives for a binary is one (OpenCL 3.0, 5.8.1)."""
+"""Recognises the binaries that hosts pass to clCreateProgramWithBinary (OpenCL 3.0, 5.8.1)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of a program for one device."""
+"""The result of compiling, linking or building a program for one device."""
 
 from __future__ import annotations
 

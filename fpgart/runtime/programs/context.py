@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs, kernels and pipes ask of their context."""
+"""The protocol of a context that programs, kernels and pipes need."""
 
 from __future__ import annotations
 

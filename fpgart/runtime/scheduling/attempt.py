@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Doing something for a command, whose event gets the status of what goes wrong."""
+"""Runs a step of a command; an error becomes the status of the command's event."""
 
 from __future__ import annotations
 

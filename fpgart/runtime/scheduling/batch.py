@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches that are handed to the engine one behind the other, because waiting for each end would cost more than they.
+"""Batches of launches that are submitted to the engine together, because waiting for each end costs more than a kernel.
 
-Only short launches are, so that nothing that others wait for stands long behind them. Their ends are learnt in order.
+Only short launches are batched, so that they do not delay other commands for long. Their ends are observed in order.
 """
 
 from __future__ import annotations

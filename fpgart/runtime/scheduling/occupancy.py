@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board is busy with, and what may begin beside that: the board's conflict matrix.
+"""The operations that a board is busy with, and those that may begin beside them: the board's conflict matrix.
 
 Transfers exclude each other, on full-duplex boards only those in the same direction. Kernels run beside transfers
 and beside each other. Programming excludes everything. The scheduler's lock guards all state here.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which commands may begin: what each waits for, whose turn it is, and what its end sets free.
+"""Which commands may begin: the commands that each waits for, their turn, and the commands that its end makes ready.
 
 A command is *ready* once everything that it follows has ended. Ready commands stand in a `ReadyList`, oldest first:
 one per device for transfers, one per device for kernels, one for work on host memory. A thread *claims* a ready
 command that nothing conflicts with, and runs it.
 
-There are no threads in here and no lock: the caller (scheduler.py) holds one lock during each call. What must
-not happen under it is put into an `Aftermath`.
+There are no threads and no locks in this module: the caller (scheduler.py) holds its lock during each call. An
+`Aftermath` collects the work that must wait until the lock is released.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What objects that died left to be done."""
+"""Work that destructors defer, until a thread may take locks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scheduler needs of the system's threads. Tests put threads in its place that switch where they say."""
+"""The scheduler's interface to the system's threads. Tests substitute threads that switch at chosen points."""
 
 from __future__ import annotations
 

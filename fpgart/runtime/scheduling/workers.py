@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver's own threads, which run what no waiting thread of the host does.
+"""The driver's own threads, which run the commands that no waiting thread of the host runs.
 
 *Workers* take commands that are due and sleep when there is none. The *keeper* runs no command and keeps the time: it
 makes commands due that the host has neither flushed nor waited for, and adds a worker when all of them have been busy

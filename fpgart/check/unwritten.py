@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers that the host reads before anything was written to them (family buffers).
+
+A buffer counts as written, all of it, from when the first operation that may write to it begins.
+"""
+
+from __future__ import annotations
+
+from fpgart import opencl as cl
+from fpgart.check.findings import Finding, Findings
+from fpgart.check.words import buffer_maker, buffer_name, command
+from fpgart.runtime.commands.access import AccessMode
+from fpgart.runtime.commands.operation import DeviceOperation
+from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.scheduling.event import Event
+
+READS = (cl.CL_COMMAND_READ_BUFFER, cl.CL_COMMAND_READ_BUFFER_RECT)
+STARTS_WRITTEN = cl.CL_MEM_COPY_HOST_PTR | cl.CL_MEM_USE_HOST_PTR
+
+
+class Unwritten:
+    """Listens to NOTICES. Buffers are known by the number of the buffer that owns the contents."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._unwritten: set[int] = set()
+
+    def finish(self) -> None:
+        """Nothing shows only at the end."""
+
+    def buffer_created(self, buffer: Buffer) -> None:
+        if buffer.parent is None and not buffer.flags & STARTS_WRITTEN:
+            self._unwritten.add(buffer.number)
+
+    def buffer_destroyed(self, number: int) -> None:
+        self._unwritten.discard(number)
+
+    def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
+        if flags & HOST_WRITES:
+            self._unwritten.discard(buffer.owner.number)
+
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
+        if not self._unwritten:
+            return
+        for access in operation.accesses():
+            buffer = access.buffer
+            if buffer is None or buffer.owner.number not in self._unwritten:
+                continue
+            if access.mode & AccessMode.WRITE:
+                self._unwritten.discard(buffer.owner.number)
+            elif access.mode & AccessMode.READ and event.command_type in READS:
+                self._report(buffer, command(event, operation))
+
+    def _report(self, buffer: Buffer, user: str) -> None:
+        self._findings.report(
+            Finding(
+                "buffers",
+                "read before anything was written",
+                buffer_name(buffer),
+                buffer_maker(buffer),
+                user,
+                f"{user} reads {buffer_name(buffer)}, to which no command has written; its contents are undefined",
+                "write to the buffer first: a transfer, clEnqueueFillBuffer, a kernel, or CL_MEM_COPY_HOST_PTR",
+            )
+        )
+
+
+def start(findings: Findings) -> Unwritten:
+    return Unwritten(findings)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finds: buffers: read before anything was written */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    static cl_int data[COUNT];
+    begin(argc, argv, ADD_ONE);
+    cl_mem buffer = new_buffer(&host, SIZE);
+    if (fixed)
+        fill(host.queue, buffer, 0, SIZE);
+    must(clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, data, 0, NULL, NULL),
+         "clEnqueueReadBuffer");
+    finish();
+    return 0;
+}
