@@ -24,7 +24,7 @@ from fpgart.errors import CLError
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.launch import LaunchKernel
-from fpgart.runtime.commands.launch_run import LaunchRun, Use, are_in_their_places, longest
+from fpgart.runtime.commands.launch_run import HELD_RUN_NS, RUN_NS, LaunchRun, Use, are_in_their_places, longest
 from fpgart.runtime.commands.new_launch import new_launch_as_kept
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import SIZES, Kernel
@@ -124,7 +124,7 @@ class _Recorded:
             not kernels
             or None in kernels
             or self._changed > CHANGES
-            or self._launches.count < FEW * (1 + len(self._events))
+            or self._launches.count < FEW
         ):
             return False
         program = kernels[0].program
@@ -165,12 +165,24 @@ class _Recorded:
             place.serial = lib.fpgart_handle_serial(buffer.handle)
         for (begin, end), run in zip(parts, runs, strict=True):
             run.lay_out(self._laid_out(begin, end - begin, places, max(map(len, images))), end - begin)
-            self._enqueue(run, end - 1)
+            self._enqueue_run(run, begin, end)
+
+    def _enqueue_run(self, run: LaunchRun, begin: int, end: int) -> None:
+        """Enqueue some of the launches as one command; the events among them end behind it."""
+        held = [number for number in self._events if begin <= number < end - 1]
+        run.followers = {number - begin: self._queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL) for number in held}
+        followers = list(run.followers.values())
+        self._enqueue(run, end - 1)
+        for number, event in zip(held, followers, strict=True):
+            self._queue.enqueue_made(event)
+            publish_as(event, self._launches.launches[number].event)
 
     def _parts(self) -> Iterator[tuple[int, int]]:
-        """Begin and end of what is one command each: the host may wait for the end of one, and none takes long."""
-        most, begin = longest(self._kernels), 0
-        for end in (*(number + 1 for number in self._events), self._launches.count):
+        """Begin and end of what is one command each: none takes long, and those that the host may wait for are short."""
+        most = longest(self._kernels, HELD_RUN_NS if len(self._events) > 1 else RUN_NS)
+        cuts = self._events[-1:] if len(self._events) == 1 else []
+        begin = 0
+        for end in (*(number + 1 for number in cuts), self._launches.count):
             while begin < end:
                 yield begin, min(begin + most, end)
                 begin = min(begin + most, end)
