@@ -36,6 +36,8 @@ CHANGES = 256
 """As many arguments of theirs may change, different buffers counted."""
 FEW = 2
 """So many launches, at least, cost less together."""
+MANY = 12
+"""So many within HELD_RUN_NS, at least, end together although the host holds events of several."""
 _ENTRIES = ffi.new("struct fpgart_launched[]", KERNELS)
 _CHANGES = ffi.new("struct fpgart_change[]", CHANGES)
 _NUMBERS = ffi.new("uint32_t[]", 512)
@@ -120,12 +122,9 @@ class _Recorded:
 
     def _may_run_together(self) -> bool:
         queue, kernels = self._queue, self._kernels
-        if (
-            not kernels
-            or None in kernels
-            or self._changed > CHANGES
-            or self._launches.count < FEW
-        ):
+        if not kernels or None in kernels or self._changed > CHANGES or self._launches.count < FEW:
+            return False
+        if self._launches.count < FEW * (1 + len(self._events)) and not self._end_together:
             return False
         program = kernels[0].program
         return (
@@ -178,14 +177,21 @@ class _Recorded:
             publish_as(event, self._launches.launches[number].event)
 
     def _parts(self) -> Iterator[tuple[int, int]]:
-        """Begin and end of what is one command each: none takes long, and those that the host may wait for are short."""
-        most = longest(self._kernels, HELD_RUN_NS if len(self._events) > 1 else RUN_NS)
-        cuts = self._events[-1:] if len(self._events) == 1 else []
-        begin = 0
-        for end in (*(number + 1 for number in cuts), self._launches.count):
+        """Begin and end of what is one command each: none takes long, those with several held events least."""
+        together = len(self._events) > 1 and self._end_together
+        most, begin = longest(self._kernels, HELD_RUN_NS if together else RUN_NS), 0
+        for end in (*(() if together else (number + 1 for number in self._events)), self._launches.count):
             while begin < end:
                 yield begin, min(begin + most, end)
                 begin = min(begin + most, end)
+
+    @property
+    def _end_together(self) -> bool:
+        """Whether the kernels are so short that the host's events of several may end at once.
+
+        Longer ones go to the engine one by one without a wait between them, which costs less than it hides.
+        """
+        return longest(self._kernels, HELD_RUN_NS) >= MANY
 
     def _enqueue(self, operation: Operation, number: int) -> None:
         """Enqueue what ends with a launch, under the handle of its event if the host has one."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that one host enqueued one behind the other in an in-order queue, run as one command.
 
-The event of the last one is the command's own; those of others that the host has end behind it. None decides anything that the one before did not: the same program,
-kernels that ran shortly, ND-ranges that were checked before. So they are claimed, handed to the engine and waited for
-together.
+The event of the last one is the command's own; those of others that the host has end behind it. None decides
+anything that the one before did not: the same program, kernels that ran shortly, ND-ranges that were checked before.
+So they are claimed, handed to the engine and waited for together.
 """
 
 from __future__ import annotations
@@ -169,9 +169,9 @@ class LaunchRun(LaunchKernel):
                 failed[number] = error_of(status, f"a launch of kernel '{self.kernel.name}' failed on the engine")
         last = failed.pop(self._count - 1, None)
         for number, error in failed.items():
-            log.error(error)
             follower = self.followers.get(number)
             if follower is None:
+                log.error(error)
                 self.kernel.context.notify(error)
             else:
                 follower.operation = HostWork(self.device, partial(_fail, error))
