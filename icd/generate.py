@@ -152,6 +152,7 @@ void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
 int fpgart_any_launches(void);
 void fpgart_launches_tended(int flag);
+void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
 void fpgart_launches_taken(struct fpgart_launches *launches);
 uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches, struct fpgart_launched *kernels,

@@ -210,7 +210,8 @@ static int nobody_watches(int kind)
     return kind != FPGART_MEM && kind != FPGART_CONTEXT;
 }
 
-static int release_later(uintptr_t handle)
+/* `wakes`: nobody else is about to call into Python. */
+static int release_later(uintptr_t handle, int wakes)
 {
     int taken = 0;
     pthread_mutex_lock(&released_lock);
@@ -227,11 +228,20 @@ static int release_later(uintptr_t handle)
     if (reaper_runs && released_count < released_room) {
         released[released_count++] = handle;
         atomic_fetch_add(&unfinished, 1);
-        pthread_cond_signal(&released_more);
+        if (wakes || !fpgart_any_launches())
+            pthread_cond_signal(&released_more);
         taken = 1;
     }
     pthread_mutex_unlock(&released_lock);
     return taken;
+}
+
+void fpgart_wake_reaper(void)
+{
+    pthread_mutex_lock(&released_lock);
+    if (released_first < released_count)
+        pthread_cond_signal(&released_more);
+    pthread_mutex_unlock(&released_lock);
 }
 
 int fpgart_any_released(void)
@@ -288,9 +298,15 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
     if (references == 1 && fpgart_running()) {
         struct fpgart_visit visit;
         if (nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter() &&
-            release_later((uintptr_t)handle))
+            release_later((uintptr_t)handle, 1))
+            return CL_SUCCESS;
+        /* Launches that recur stay a row; whoever takes them in sees to the event. */
+        if (kind == FPGART_EVENT && fpgart_any_launches() && !fpgart_watched() &&
+            release_later((uintptr_t)handle, 0))
             return CL_SUCCESS;
         if (fpgart_enter(&visit)) {
+            if (kind == FPGART_EVENT)
+                fpgart_uncount_call();
             fpgart_host_released((uintptr_t)handle);
             fpgart_leave(&visit);
         }

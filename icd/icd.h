@@ -173,9 +173,11 @@ int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensi
 int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request);
 int fpgart_launch_is_known(void);
 void fpgart_count_call(void);
+void fpgart_uncount_call(void);
 int fpgart_any_launches(void);
 void fpgart_take_in(void); /* a call into Python */
 void fpgart_launches_tended(int flag);
+void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
 void fpgart_launches_taken(struct fpgart_launches *launches);
 uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches,

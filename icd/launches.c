@@ -210,6 +210,13 @@ void fpgart_count_call(void)
     mine.count++;
 }
 
+/* A call that a row of launches may have in it: hosts that drop each event release the one of a
+ * launch that was not recorded; those of recorded ones do not come to Python. */
+void fpgart_uncount_call(void)
+{
+    mine.count--;
+}
+
 int fpgart_any_launches(void)
 {
     return atomic_load(&waiting) != 0;
@@ -235,6 +242,8 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial)
         taken = recorder->filling;
         recorder->filling = NULL;
         recorder->in_rows = taken != NULL && taken->count > 1;
+        if (!recorder->in_rows)
+            recorder->caller = NULL; /* the next one is for Python, unless it follows another */
         *queue = recorder->queue;
         *serial = recorder->serial;
         pthread_mutex_lock(&listing);

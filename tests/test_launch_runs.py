@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -35,6 +35,7 @@ class Host:
         self.seen: list[int] = []
         self.batch = PythonBatch(at_once=100)
         self.told: list[CLError] = []
+        self.held: dict[int, Event] = {}
         machine.context._notify = self.told.append
         self.buffer = machine.buffer(64)
         self.kernel: Kernel = machine.kernel(self.seen.append, None)
@@ -44,7 +45,8 @@ class Host:
         engine_kernel: Any = self.kernel.engine_kernel
         engine_kernel.new_batch = lambda most: self.batch
 
-    def run(self, count: int) -> Event:
+    def run(self, count: int, held: Sequence[int] = ()) -> Event:
+        """`held`: the launches whose events are held besides that of the last one."""
         run = LaunchRun(self.machine.device, [self.kernel], [Use(self.kernel, 0, ref(self.buffer))])
         entries, images = b"", b""
         for _ in range(count):
@@ -53,8 +55,13 @@ class Host:
             entries += SUBMISSION.pack(0, SUBMISSION.size * count + len(images), ONE, 1, 1, 1)
             images += image
         run.lay_out(entries + images, count)
-        event = self.machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, run)
-        self.machine.scheduler.wait(event)
+        queue = self.machine.queue
+        self.held = run.followers = {number: queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL) for number in held}
+        event = queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, run)
+        for follower in self.held.values():
+            queue.enqueue_made(follower)
+        for one in (event, *self.held.values()):
+            self.machine.scheduler.wait(one)
         return event
 
 
@@ -120,6 +127,19 @@ def test_the_event_of_a_run_has_the_status_of_its_last_launch(host: Host, how: s
     setattr(host.batch, how, {3})
     assert host.run(3).status == OutOfResources.status
     assert len(host.seen) == 2
+    assert [error.status for error in host.told] == [OutOfResources.status]
+
+
+def test_events_that_are_held_among_a_run_end_behind_it(host: Host) -> None:
+    assert host.run(5, held=(0, 2)).status == COMPLETE
+    assert [event.status for event in host.held.values()] == [COMPLETE] * 2
+
+
+@pytest.mark.parametrize("how", ["refuse", "fail"])
+def test_an_event_that_is_held_among_a_run_has_the_status_of_its_launch(host: Host, how: str) -> None:
+    setattr(host.batch, how, {2})
+    assert host.run(4, held=(0, 1)).status == COMPLETE
+    assert [event.status for event in host.held.values()] == [COMPLETE, OutOfResources.status]
     assert [error.status for error in host.told] == [OutOfResources.status]
 
 

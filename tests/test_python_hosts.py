@@ -103,6 +103,11 @@ def run(program: str, *words: object, preload: bool = True, **variables: str) ->
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
 
 
+def test_pointer_types_of_the_host_stay_what_they_were() -> None:
+    result = run("before = ctypes.POINTER(ctypes.c_char)\nHost(loader)\nprint(ctypes.POINTER(ctypes.c_char) is before)")
+    assert result.stdout.strip() == "True", result.stderr
+
+
 @pytest.mark.parametrize("kind", [0, 1, 2, 3], ids=["mutex", "writer waits", "reader waits", "condition"])
 def test_under_fpgart_run_a_library_may_call_under_a_lock_that_the_host_waits_for(locks: Path, kind: int) -> None:
     result = run(HOST + "print([call(int(sys.argv[2]), 'clFinish', host.queue) for _ in range(20)])", locks, kind)

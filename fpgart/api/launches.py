@@ -24,7 +24,7 @@ from fpgart.errors import CLError
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.launch import LaunchKernel
-from fpgart.runtime.commands.launch_run import LaunchRun, Use, are_in_their_places, longest
+from fpgart.runtime.commands.launch_run import HELD_RUN_NS, RUN_NS, LaunchRun, Use, are_in_their_places, longest
 from fpgart.runtime.commands.new_launch import new_launch_as_kept
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import SIZES, Kernel
@@ -36,6 +36,8 @@ CHANGES = 256
 """As many arguments of theirs may change, different buffers counted."""
 FEW = 2
 """So many launches, at least, cost less together."""
+MANY = 12
+"""So many within HELD_RUN_NS, at least, end together although the host holds events of several."""
 _ENTRIES = ffi.new("struct fpgart_launched[]", KERNELS)
 _CHANGES = ffi.new("struct fpgart_change[]", CHANGES)
 _NUMBERS = ffi.new("uint32_t[]", 512)
@@ -120,12 +122,9 @@ class _Recorded:
 
     def _may_run_together(self) -> bool:
         queue, kernels = self._queue, self._kernels
-        if (
-            not kernels
-            or None in kernels
-            or self._changed > CHANGES
-            or self._launches.count < FEW * (1 + len(self._events))
-        ):
+        if not kernels or None in kernels or self._changed > CHANGES or self._launches.count < FEW:
+            return False
+        if self._launches.count < FEW * (1 + len(self._events)) and not self._end_together:
             return False
         program = kernels[0].program
         return (
@@ -165,15 +164,34 @@ class _Recorded:
             place.serial = lib.fpgart_handle_serial(buffer.handle)
         for (begin, end), run in zip(parts, runs, strict=True):
             run.lay_out(self._laid_out(begin, end - begin, places, max(map(len, images))), end - begin)
-            self._enqueue(run, end - 1)
+            self._enqueue_run(run, begin, end)
+
+    def _enqueue_run(self, run: LaunchRun, begin: int, end: int) -> None:
+        """Enqueue some of the launches as one command; the events among them end behind it."""
+        held = [number for number in self._events if begin <= number < end - 1]
+        run.followers = {number - begin: self._queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL) for number in held}
+        followers = list(run.followers.values())
+        self._enqueue(run, end - 1)
+        for number, event in zip(held, followers, strict=True):
+            self._queue.enqueue_made(event)
+            publish_as(event, self._launches.launches[number].event)
 
     def _parts(self) -> Iterator[tuple[int, int]]:
-        """Begin and end of what is one command each: the host may wait for the end of one, and none takes long."""
-        most, begin = longest(self._kernels, self._queue.device), 0
-        for end in (*(number + 1 for number in self._events), self._launches.count):
+        """Begin and end of what is one command each: none takes long, those with several held events least."""
+        together = len(self._events) > 1 and self._end_together
+        most, begin = longest(self._kernels, self._queue.device, HELD_RUN_NS if together else RUN_NS), 0
+        for end in (*(() if together else (number + 1 for number in self._events)), self._launches.count):
             while begin < end:
                 yield begin, min(begin + most, end)
                 begin = min(begin + most, end)
+
+    @property
+    def _end_together(self) -> bool:
+        """Whether the kernels are so short that the host's events of several may end at once.
+
+        Longer ones go to the engine one by one without a wait between them, which costs less than it hides.
+        """
+        return longest(self._kernels, self._queue.device, HELD_RUN_NS) >= MANY
 
     def _enqueue(self, operation: Operation, number: int) -> None:
         """Enqueue what ends with a launch, under the handle of its event if the host has one."""

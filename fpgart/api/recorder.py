@@ -21,8 +21,9 @@ class Recorder:
     """What the keeper knows of launches that are recorded."""
 
     def take_in(self) -> None:
-        """Enqueue them."""
+        """Enqueue them, and have somebody see to the events that were released among them."""
         take_in()
+        lib.fpgart_wake_reaper()
 
     def tended(self, flag: bool) -> bool:
         """The keeper looks from now on, or no more. Whether something is recorded."""

@@ -56,6 +56,8 @@ def register(functions: chapters.Functions) -> None:
 
     `functions`: every API function that Python has to implement.
     """
+    if lib.fpgart_is_guest():
+        leave_pointer_types()
     settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())), secure=bool(lib.fpgart_is_secure()))
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
@@ -90,6 +92,19 @@ def register(functions: chapters.Functions) -> None:
     if not owns:
         start_models()
     spare_collector()
+
+
+def leave_pointer_types() -> None:
+    """A module of the driver that imports ctypes leaves the host's pointer types as they are.
+
+    Interpreters share the table in which _ctypes looks them up, and ctypes empties the one that it sees when it is
+    imported. The host's POINTER(c_char) would be another type afterwards, which no prototype made before takes.
+    """
+    try:
+        import _ctypes
+    except ImportError:
+        return
+    vars(_ctypes)["_pointer_type_cache"] = {}
 
 
 def spare_collector() -> None:

@@ -147,6 +147,28 @@ static cl_int enqueue_again(void)
            clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
 }
 
+/* As wrappers do that keep no event of theirs. */
+static cl_int enqueue_and_drop(void)
+{
+    size_t size = 1;
+    cl_event event;
+    cl_int status =
+        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, &event);
+    return status | clReleaseEvent(event);
+}
+
+/* As those do that keep the event of each kernel until its next launch. */
+static cl_int enqueue_and_replace(void)
+{
+    static cl_event kept[WARM];
+    static int next;
+    size_t size = 1;
+    cl_event *place = &kept[next++ % WARM], before = *place;
+    cl_int status =
+        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, place);
+    return status | (before != NULL ? clReleaseEvent(before) : CL_SUCCESS);
+}
+
 static cl_int launch_and_wait(void)
 {
     return enqueue() | clFinish(queue);
@@ -176,6 +198,8 @@ static const struct {
     {"wait_for_ended", wait_for_ended},
     {"enqueue", enqueue},
     {"enqueue_again", enqueue_again},
+    {"enqueue_and_drop", enqueue_and_drop},
+    {"enqueue_and_replace", enqueue_and_replace},
     {"launch_and_wait", launch_and_wait},
     {"write_and_wait", write_and_wait},
     {"read_and_wait", read_and_wait},

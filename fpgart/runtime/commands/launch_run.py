@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that one host enqueued one behind the other in an in-order queue, run as one command.
 
-The host has at most an event of the last one, and none needs a new decision: they share the program, their kernels
-were short before, and their ND-ranges have been checked. So they are claimed, submitted to the engine and waited for
-together.
+The event of the last one is the command's own; events of the others that the host holds end behind it. None needs a new
+decision: they share the program, their kernels were short before, and their ND-ranges have been checked. So they are
+claimed, submitted to the engine and waited for together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic_ns
 from weakref import ref
 
@@ -17,15 +18,18 @@ from fpgart import log
 from fpgart.engine.interface import EngineKernel
 from fpgart.errors import CLError, error_of
 from fpgart.runtime.commands.access import Accesses, MemoryAccess
+from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.invocation import READ_WRITE
 from fpgart.runtime.commands.launch import LaunchKernel, Stage
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import SIZES, Kernel
-from fpgart.runtime.scheduling.event import COMPLETE
+from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 RUN_NS = 20_000_000
 """How long launches that run as one command may keep other programs off the board."""
+HELD_RUN_NS = 1_000_000
+"""The same where the host holds events of several, which learn of their ends together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +58,26 @@ def are_in_their_places(uses: Sequence[Use]) -> bool:
     return True
 
 
+def _fail(error: CLError) -> None:
+    raise error
+
+
 def _alive(uses: Sequence[Use]) -> list[tuple[int, Buffer]]:
     """The number of each use, and its buffer."""
     found = [(number, use.buffer()) for number, use in enumerate(uses)]
     return [(number, buffer) for number, buffer in found if buffer is not None]
 
 
-def longest(kernels: Sequence[Kernel], device: Device) -> int:
-    """How many launches of these kernels, which are of one program, may run as one command."""
+def longest(kernels: Sequence[Kernel], device: Device, most_ns: int = RUN_NS) -> int:
+    """How many launches of these kernels, which are of one program, may run as one command that takes `most_ns`."""
     program = kernels[0].program.on(device)
-    return max(1, RUN_NS // max(1, *(kernel.engine_kernel_on(program).last_ns for kernel in kernels)))
+    return max(1, most_ns // max(1, *(kernel.engine_kernel_on(program).last_ns for kernel in kernels)))
 
 
 class LaunchRun(LaunchKernel):
     """Launches of one or more kernels of a program, with the union of their buffers."""
 
-    __slots__ = ("_count", "_kernels", "_launches", "_uses")
+    __slots__ = ("_count", "_kernels", "_launches", "_uses", "followers")
 
     def __init__(self, device: Device, kernels: Sequence[Kernel], uses: Sequence[Use]) -> None:
         """Room for the buffers, which are alive, is reserved now. Raises MemObjectAllocationFailure, OutOfResources."""
@@ -77,6 +85,8 @@ class LaunchRun(LaunchKernel):
         self._kernels = kernels
         self._launches = b""
         self._count = 0
+        self.followers: dict[int, Event] = {}
+        """By number of the launch: an event that ends behind the run, without work of its own."""
         super().__init__(kernels[0], device, [], _alive(uses), 1, SIZES.pack(*[0] * 9), False)
         self.reserve()
 
@@ -159,9 +169,13 @@ class LaunchRun(LaunchKernel):
             if status < COMPLETE:
                 failed[number] = error_of(status, f"a launch of kernel '{self.kernel.name}' failed on the engine")
         last = failed.pop(self._count - 1, None)
-        for error in failed.values():
-            log.error(error)
-            self.kernel.context.notify(error)
+        for number, error in failed.items():
+            follower = self.followers.get(number)
+            if follower is None:
+                log.error(error)
+                self.kernel.context.notify(error)
+            else:
+                follower.operation = HostWork(self.device, partial(_fail, error))
         if last is not None:
             raise last
         return len(submitted)

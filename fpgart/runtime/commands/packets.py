@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import ctypes
-
+from fpgart._native import ffi
 from fpgart.errors import InvalidArgValue, InvalidValue, OutOfResources
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.commands.transfers import Transfer
@@ -99,7 +98,8 @@ class MoveVariable(Transfer):
         if self.offset + self.size > size:
             raise InvalidValue(f"'{self.variable}' has {size} bytes, {self.size} at {self.offset} are beyond its end")
         here, there = self.address, begin + self.offset
-        ctypes.memmove(*((there, here) if self.writing else (here, there)), self.size)
+        to, source = (there, here) if self.writing else (here, there)
+        ffi.memmove(ffi.cast("char *", to), ffi.cast("char *", source), self.size)
 
     def accesses(self) -> Accesses:
         return ()

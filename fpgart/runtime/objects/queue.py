@@ -38,11 +38,19 @@ class CommandQueue:
 
     def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
         """Put a command at the end of the queue and return its event at once."""
-        event = Event(self.context, self, command_type, operation)
+        event = self.new_event(command_type, operation)
+        self.enqueue_made(event, wait_list)
+        return event
+
+    def new_event(self, command_type: int, operation: Operation | None = None) -> Event:
+        """The event of a command that is to be put into the queue later."""
+        return Event(self.context, self, command_type, operation)
+
+    def enqueue_made(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
+        """As enqueue(), of a command whose event is there already."""
         for listener in NOTICES.command_enqueued:
             listener(event, wait_list, False)
         self._enqueue(event, wait_list)
-        return event
 
     def run(
         self, command_type: int, operation: Operation | None, blocking: bool, wait_list: tuple[Event, ...] = ()
