@@ -205,3 +205,24 @@ def test_a_box_comes_back_from_where_it_was_written(machine: Machine) -> None:
 def test_a_box_is_as_large_as_its_region(machine: Machine) -> None:
     transfer = ReadRect(machine.device, placed(machine), BOX, 0, BOX_ON_HOST, (4, 3, 2))
     assert transfer.describe()["size"] == 24
+
+
+# What traces say
+
+
+def test_a_transfer_of_a_part_of_a_buffer_is_told_with_its_offset_in_the_whole(machine: Machine) -> None:
+    whole = machine.keep(machine.buffer(4096))
+    part = machine.sub_buffer(whole, 1024, 1024)
+    told = WriteBuffer(machine.device, part, 16, 8, 0).describe()
+    assert told == {"buffer": whole.number, "size": 8, "offset": 1040}
+
+
+@pytest.mark.parametrize("on_host", [True, False])
+def test_a_copy_is_told_with_its_bytes_and_whether_any_board_takes_part(machine: Machine, on_host: bool) -> None:
+    memory = ctypes.create_string_buffer(64)
+    flags = cl.CL_MEM_USE_HOST_PTR
+    first = machine.keep(machine.buffer(64, flags, host_ptr=ctypes.addressof(memory)))
+    second = machine.keep(machine.buffer(64, flags, host_ptr=ctypes.addressof(memory))) if on_host else placed(machine)
+    told = CopyBuffer(machine.device, first, second, [(0, 0, 8), (16, 16, 8)]).describe()
+    facts = {"source": first.number, "buffer": second.number, "size": 16}
+    assert told == facts | ({"on_host": True} if on_host else {})
