@@ -117,6 +117,21 @@ def test_a_kernel_that_has_never_run_is_waited_for(host: Host) -> None:
     assert kernel.engine_kernel.launched
 
 
+@pytest.mark.parametrize("short", [True, False])
+def test_short_launches_of_buffers_and_values_recur(host: Host, short: bool) -> None:
+    launch = new_launch(host.kernel(short=short), host.machine.device, 1, SIZES, True)
+    assert launch.recurs is short
+
+
+def test_the_time_of_a_launch_is_from_its_begin_to_its_end(host: Host) -> None:
+    kernel = host.kernel(short=False)
+    before = host.machine.device.kernel_ns
+    host.enqueue(kernel)
+    host.finish()
+    assert kernel.engine_kernel.last_ns == 1
+    assert host.machine.device.kernel_ns == before + 1
+
+
 def test_how_long_a_kernel_ran_in_a_batch_counts_for_its_next_launch(host: Host) -> None:
     times = count(0, 3 * SHORT_NS)
     kernel = host.kernel("a")

@@ -13,6 +13,7 @@ from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.errors import InvalidBinary, InvalidKernelArgs
+from fpgart.notices import NOTICES
 from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
@@ -20,6 +21,7 @@ from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer, WriteRect
 from fpgart.runtime.memory.block_copy import CHUNK
+from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.scheduling.event import Operation
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
@@ -396,6 +398,42 @@ def test_use_host_ptr_stays_on_the_host_for_transfers(boards: Boards) -> None:
     assert machine.calls() == {}
 
 
+def test_memory_that_is_only_copied_from_stays_the_hosts_own(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    host = ctypes.create_string_buffer(DATA, len(DATA))
+    buffer = machine.buffer(4096, cl.CL_MEM_COPY_HOST_PTR, host_ptr=ctypes.addressof(host))
+    machine.write(buffer, b"xyz")
+    assert machine.read(buffer, 3) == b"xyz"
+    assert host.raw == DATA
+
+
+def test_a_mapping_whose_contents_did_not_come_keeps_its_region_and_writes_nothing_back(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    buffer = machine.buffer(4096)
+    region = (16, 64, cl.CL_MAP_WRITE)
+    pointer = buffer.map(*region)
+    buffer.void_mapping(pointer, region)
+    assert buffer.unmap(pointer) == (16, 64, 0)
+
+
+def test_watchers_hear_of_each_buffer_once(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    heard: list[Buffer] = []
+
+    class Listener:
+        def buffer_created(self, buffer: Buffer) -> None:
+            heard.append(buffer)
+
+    listener = Listener()
+    NOTICES.listen(listener)
+    try:
+        buffer = machine.buffer(4096)
+        part = machine.sub_buffer(buffer, 1024, 1024)
+    finally:
+        NOTICES.silence(listener)
+    assert heard == [buffer, part]
+
+
 def test_mapping_use_host_ptr_after_a_kernel_brings_its_results_to_the_hosts_memory(boards: Boards) -> None:
     machine = boards("usm_s10")
     host = ctypes.create_string_buffer(DATA, len(DATA))
@@ -448,6 +486,19 @@ def test_migrating_to_the_host_reads_the_buffer_and_frees_its_block(boards: Boar
     kernel.set_buffer(0, buffer)
     machine.run(kernel)
     assert first_byte(machine, buffer) == 1
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_watchers_hear_of_a_migration_to_the_host_and_of_where_the_contents_came_from(
+    boards: Boards, keep: bool
+) -> None:
+    machine = boards("usm_s10")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    home = buffer.home
+    machine.watcher.migrations.clear()
+    buffer.migrate_to_host("test", keep=keep)
+    assert machine.watcher.migrations == [("test", home if keep else None, None)]
 
 
 # Simulators

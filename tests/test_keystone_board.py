@@ -378,6 +378,13 @@ def test_an_nd_range_has_all_cores(boards: Boards) -> None:
     assert made.cores == machine.device.board.cores == 8
 
 
+def test_a_kernel_that_waits_for_others_takes_no_core_from_them(boards: Boards) -> None:
+    machine = boards("k2h")
+    kernel = kernel_of(machine, 0)
+    kernel.engine_kernel.waits_for_others = True
+    assert make(machine, kernel).cores == 0
+
+
 def test_a_launch_on_a_board_without_cores_counts_none(boards: Boards) -> None:
     machine = boards("a10_small")
     assert make(machine, kernel_of(machine, 0)).cores == 0

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -45,16 +46,16 @@ class Host:
         engine_kernel: Any = self.kernel.engine_kernel
         engine_kernel.new_batch = lambda most: self.batch
 
-    def run(self, count: int, held: Sequence[int] = ()) -> Event:
+    def run(self, launches: int, held: Sequence[int] = ()) -> Event:
         """`held`: the launches whose events are held besides that of the last one."""
         run = LaunchRun(self.machine.device, [self.kernel], [Use(self.kernel, 0, ref(self.buffer))])
         entries, images = b"", b""
-        for _ in range(count):
+        for _ in range(launches):
             ((_, address),) = run.addresses()
             image = pack_arguments([(POINTER, 8, address)])
-            entries += SUBMISSION.pack(0, SUBMISSION.size * count + len(images), ONE, 1, 1, 1)
+            entries += SUBMISSION.pack(0, SUBMISSION.size * launches + len(images), ONE, 1, 1, 1)
             images += image
-        run.lay_out(entries + images, count)
+        run.lay_out(entries + images, launches)
         queue = self.machine.queue
         self.held = run.followers = {number: queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL) for number in held}
         event = queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, run)
@@ -82,6 +83,15 @@ def test_each_launch_of_a_run_counts(host: Host) -> None:
     before = host.machine.device.kernels_run
     host.run(5)
     assert host.machine.device.kernels_run == before + 5
+
+
+def test_the_launches_of_a_run_share_its_time(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = count(100, 8)
+    monkeypatch.setattr("fpgart.runtime.commands.launch_run.monotonic_ns", lambda: next(ticks))
+    before = host.machine.device.kernel_ns
+    host.run(4)
+    assert host.kernel.engine_kernel.last_ns == 2
+    assert host.machine.device.kernel_ns == before + 8
 
 
 def test_who_begins_to_listen_meanwhile_hears_of_the_buffers_of_a_run(host: Host) -> None:

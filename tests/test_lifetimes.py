@@ -18,6 +18,7 @@ from machine import Machine
 
 from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError
+from fpgart.engine.interface import POINTER
 from fpgart.errors import CLError, OutOfResources
 from fpgart.runtime.commands import usm as usm_commands
 from fpgart.runtime.commands.boxes import Box
@@ -337,6 +338,7 @@ def test_a_launch_keeps_its_pipes(boards: Boards) -> None:
         made = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
     kernel.arguments[0] = None
     assert made.pipes == [pipe]
+    assert made.arguments[0] == (POINTER, 8, pipe.fifo.end(blocking=False))
 
 
 def test_a_launch_that_finds_no_room_leaves_nothing_behind(boards: Boards) -> None:

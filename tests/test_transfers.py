@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable
 from itertools import product
@@ -14,7 +15,7 @@ from machine import Machine
 from fpgart import opencl as cl
 from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
-from fpgart.runtime.commands.transfers import CopyBuffer, WriteBuffer
+from fpgart.runtime.commands.transfers import CopyBuffer, ReadRect, WriteBuffer, WriteRect
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED
@@ -178,3 +179,50 @@ def test_what_lies_together_in_both_boxes_is_one_piece(
 ) -> None:
     first, second = (Box((0, 0, 0), row, plane) for row, plane in zip(rows, planes, strict=True))
     assert len(list(pieces(region, first, second))) == count
+
+
+BOX, BOX_ON_HOST, REGION = Box((1, 1, 1), 5, 16), Box((0, 1, 0), 4, 12), (3, 2, 2)
+
+
+def test_a_box_comes_back_from_where_it_was_written(machine: Machine) -> None:
+    buffer = placed(machine)
+    given = ctypes.create_string_buffer(bytes(range(100, 148)), 48)
+    taken = ctypes.create_string_buffer(48)
+    for kind, host, command in (
+        (WriteRect, given, cl.CL_COMMAND_WRITE_BUFFER_RECT),
+        (ReadRect, taken, cl.CL_COMMAND_READ_BUFFER_RECT),
+    ):
+        transfer = kind(machine.device, buffer, BOX, ctypes.addressof(host), BOX_ON_HOST, REGION)
+        machine.queue.run(command, transfer, blocking=True)
+    places, host_places = (bytes_of(box, REGION) for box in (BOX, BOX_ON_HOST))
+    contents, back = bytearray(range(64)), bytearray(48)
+    for place, host_place in zip(places, host_places, strict=True):
+        contents[place] = back[host_place] = 100 + host_place
+    assert machine.read(buffer) == contents
+    assert taken.raw == back
+
+
+def test_a_box_is_as_large_as_its_region(machine: Machine) -> None:
+    transfer = ReadRect(machine.device, placed(machine), BOX, 0, BOX_ON_HOST, (4, 3, 2))
+    assert transfer.describe()["size"] == 24
+
+
+# What traces say
+
+
+def test_a_transfer_of_a_part_of_a_buffer_is_told_with_its_offset_in_the_whole(machine: Machine) -> None:
+    whole = machine.keep(machine.buffer(4096))
+    part = machine.sub_buffer(whole, 1024, 1024)
+    told = WriteBuffer(machine.device, part, 16, 8, 0).describe()
+    assert told == {"buffer": whole.number, "size": 8, "offset": 1040}
+
+
+@pytest.mark.parametrize("on_host", [True, False])
+def test_a_copy_is_told_with_its_bytes_and_whether_any_board_takes_part(machine: Machine, on_host: bool) -> None:
+    memory = ctypes.create_string_buffer(64)
+    flags = cl.CL_MEM_USE_HOST_PTR
+    first = machine.keep(machine.buffer(64, flags, host_ptr=ctypes.addressof(memory)))
+    second = machine.keep(machine.buffer(64, flags, host_ptr=ctypes.addressof(memory))) if on_host else placed(machine)
+    told = CopyBuffer(machine.device, first, second, [(0, 0, 8), (16, 16, 8)]).describe()
+    facts = {"source": first.number, "buffer": second.number, "size": 16}
+    assert told == facts | ({"on_host": True} if on_host else {})

@@ -253,6 +253,22 @@ def test_memory_for_all_devices_is_reached_by_those_that_can(boards: Boards, kin
         machine.enqueue(kernel)
 
 
+def test_devices_without_such_allocations_are_told(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = boards("a10_ref", "usm_s10")
+    told: list[str] = []
+    monkeypatch.setattr("fpgart.log.note", told.append)
+    allocation = usm.allocate_host(machine.context, PAGE, 0)
+    (words,) = told
+    assert words.startswith("device 0 ('a10_ref') has no host allocations")
+    usm.free(machine.context, allocation.pointer)
+
+
+def test_every_allocation_has_a_number_of_its_own(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    numbers = {allocate(machine, kind).number for kind in Kind}
+    assert len(numbers - {0}) == len(Kind)
+
+
 @pytest.mark.parametrize("kind", OF_ALL)
 def test_memory_that_one_device_has_no_room_for_is_given_back_by_the_others(boards: Boards, kind: Kind) -> None:
     machine = boards("usm_s10", "usm_s10")
@@ -458,6 +474,28 @@ def test_nothing_moves_between_kernels_without_a_touch(boards: Boards, touches: 
     _, kernel = used_by_a_kernel(machine, 4)
     machine.run(kernel)
     assert touches.told == [(0, 4, "kernel 'k'")]
+
+
+def test_what_the_host_touches_on_its_own_side_is_forgotten_when_a_device_gets_it(
+    boards: Boards, touches: Sides
+) -> None:
+    machine = boards("usm_s10")
+    allocation, _ = used_by_a_kernel(machine, 4)
+    allocation.move(0, 4 * PAGE, None, "test")
+    ctypes.memset(allocation.pointer + PAGE, 1, 1)
+    allocation.move(0, 4 * PAGE, machine.device, "test")
+    touches.told.clear()
+    allocation.take_touches()
+    assert touches.told == []
+
+
+def test_a_range_that_is_on_its_side_does_not_move_because_of_its_neighbours(boards: Boards, touches: Sides) -> None:
+    machine = boards("usm_s10")
+    allocation = allocate(machine, Kind.SHARED, 3 * PAGE)
+    for page in (0, 2):
+        allocation.move(page * PAGE, PAGE, machine.device, "test")
+    allocation.move(PAGE, PAGE, None, "test")
+    assert touches.told == [(0, 1, "test"), (2, 1, "test")]
 
 
 def test_touches_are_watched_only_where_that_is_wanted(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:

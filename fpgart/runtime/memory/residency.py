@@ -188,12 +188,11 @@ class Residency:
             if self.home is None and not self.on_host:
                 self.home = next(iter((self.blocks or {}).values()), None) or self._claim(device, None)
 
-    def adopt(self, block: Block) -> bool:
-        """Whether the contents are in `block`; where there are none yet, they are from now on."""
+    def adopt(self, block: Block) -> None:
+        """The contents are in `block` from now on, where there were none yet."""
         with self.context.placing:
             if self.home is None and not self.on_host:
                 self.home = block
-        return self.home is block
 
     def device_of_contents(self, default: Device) -> Device:
         """The device that a transfer of this buffer keeps busy."""
