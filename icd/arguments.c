@@ -32,6 +32,8 @@ struct fpgart_arguments {
     pthread_mutex_t lock;
     uint64_t serial; /* of the kernel */
     uint32_t next;   /* of `requests`, to be forgotten */
+    uint64_t
+        owner; /* serial of the one queue that records its launches, lest arguments get mixed up */
     struct fpgart_request requests[REQUESTS];
     struct fpgart_nd_range nd_ranges[REQUESTS];
     uint32_t count;
@@ -242,6 +244,7 @@ void fpgart_keep_request(uintptr_t kernel, const struct fpgart_request *request,
     if (arguments == NULL)
         return;
     pthread_mutex_lock(&arguments->lock);
+    arguments->owner = request->serial;
     if (known_request(arguments, request) == REQUESTS) {
         uint32_t i = arguments->next++ % REQUESTS;
         arguments->requests[i] = *request;
@@ -268,7 +271,8 @@ int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request)
     if (arguments == NULL)
         return 0;
     pthread_mutex_lock(&arguments->lock);
-    int known = known_request(arguments, request) < REQUESTS && are_alive(arguments);
+    int known = arguments->owner == request->serial &&
+                known_request(arguments, request) < REQUESTS && are_alive(arguments);
     pthread_mutex_unlock(&arguments->lock);
     return known;
 }

@@ -46,8 +46,7 @@ REMEMBERED = {
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
     "clEnqueueNDRangeKernel": "fpgart_records_launch(command_queue, kernel, work_dim, global_work_offset, "
     "global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, event)",
-    "clEnqueueTask": "fpgart_records_launch(command_queue, kernel, 1, NULL, &fpgart_one, &fpgart_one, "
-    "num_events_in_wait_list, event_wait_list, event)",
+    "clEnqueueTask": "fpgart_records_task(command_queue, kernel, num_events_in_wait_list, event_wait_list, event)",
     "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
     "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
@@ -150,6 +149,7 @@ void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimension
                             int with_events);
 void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
+void fpgart_record_launches(int flag);
 int fpgart_any_launches(void);
 void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);

@@ -165,11 +165,13 @@ void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimension
                             const size_t *offset, const size_t *global, const size_t *local,
                             const struct fpgart_nd_range *nd_range, int with_events);
 void fpgart_withdraw_launches(void);
-extern const size_t fpgart_one;
 void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index);
 int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensions,
                           const size_t *offset, const size_t *global, const size_t *local,
                           cl_uint waits, const cl_event *wait_list, cl_event *event);
+int fpgart_records_task(const void *queue, const void *kernel, cl_uint waits,
+                        const cl_event *wait_list, cl_event *event);
+void fpgart_record_launches(int flag);
 int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request);
 int fpgart_launch_is_known(void);
 void fpgart_count_call(void);

@@ -36,14 +36,14 @@ static _Thread_local struct calls {
     int is_known;   /* whether the launch that it is about recurs, or need not be asked about */
 } mine;
 
-const size_t fpgart_one = 1; /* the ND-range of clEnqueueTask */
-
 static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
 static struct fpgart_recorder *first, *last;
 /* A record for the next launches, so that none is mapped anew in a loop. */
 static _Atomic(struct fpgart_launches *) spare;
 /* How many recorders are listed, or are being taken in. */
 static atomic_size_t waiting;
+/* Not while the process exits. */
+static atomic_int records = 1;
 /* Whether the keeper looks. */
 static atomic_int tended;
 /* Requests that were let pass in an earlier epoch are for Python again. */
@@ -184,7 +184,8 @@ int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensi
     struct fpgart_recorder *recorder = slot != NULL ? atomic_load(slot) : NULL;
     mine.is_known = waits != 0;
     if (recorder == NULL || waits != 0 || wait_list != NULL || dimensions < 1 || dimensions > 3 ||
-        global == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
+        global == NULL || !atomic_load(&records) || fpgart_watched() ||
+        fpgart_state != FPGART_RUNNING)
         return 0;
     struct fpgart_request request;
     describe(&request, (uintptr_t)queue, dimensions, offset, global, local);
@@ -198,6 +199,21 @@ int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensi
     if (!someone_looks && fpgart_enter(&visit))
         fpgart_leave(&visit); /* entering takes it in, which wakes the keeper */
     return done;
+}
+
+/* Events of tasks say so, so Python makes them. */
+int fpgart_records_task(const void *queue, const void *kernel, cl_uint waits,
+                        const cl_event *wait_list, cl_event *event)
+{
+    static const size_t one = 1;
+    mine.is_known = 1;
+    return event == NULL &&
+           fpgart_records_launch(queue, kernel, 1, NULL, &one, &one, waits, wait_list, NULL);
+}
+
+void fpgart_record_launches(int flag)
+{
+    atomic_store(&records, flag);
 }
 
 int fpgart_launch_is_known(void)

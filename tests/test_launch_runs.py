@@ -179,6 +179,15 @@ def test_buffers_that_are_gone_or_needed_in_two_memories_are_not_in_one_place(bo
     assert not are_in_their_places([Use(kernel, 0, gone)])
 
 
+def test_held_events_fail_where_the_run_fails_as_a_whole(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(run: LaunchRun, kernels: object) -> int:
+        raise OutOfResources("nothing can be submitted")
+
+    monkeypatch.setattr(LaunchRun, "_hand_over", refuse)
+    assert host.run(3, held=[0, 1]).status == OutOfResources.status
+    assert [event.status for event in host.held.values()] == [OutOfResources.status] * 2
+
+
 def test_a_run_of_long_kernels_is_short(host: Host) -> None:
     engine_kernel: Any = host.kernel.engine_kernel
     engine_kernel.last_ns = 0

@@ -184,9 +184,32 @@ static void replace_queue(struct actor *actor)
     actor->queue = next;
 }
 
+/* One kernel in two queues: each launch has the arguments that were set for it. */
+static void use_two_queues(struct actor *actor)
+{
+    size_t all = WORDS;
+    cl_command_queue queues[] = {actor->queue, new_queue(&host)};
+    must(clFinish(actor->queue), "clFinish");
+    for (unsigned many = any(actor, 60); many > 0; many--) {
+        unsigned which = any(actor, 2), number = 2 + which;
+        actor->b = any(actor, 100);
+        set_argument(actor->mix, 0, sizeof(cl_mem), &actor->buffers[number]);
+        set_argument(actor->mix, 2, sizeof actor->b, &actor->b);
+        must(clEnqueueNDRangeKernel(queues[which], actor->mix, 1, NULL, &all, NULL, 0, NULL, NULL),
+             "clEnqueueNDRangeKernel");
+        actor->mixed = number;
+        for (unsigned i = 0; i < WORDS; i++)
+            actor->holds[number][i] = actor->holds[number][i] * actor->a + actor->b;
+    }
+    must(clFinish(queues[0]), "clFinish");
+    must(clFinish(queues[1]), "clFinish");
+    must(clReleaseCommandQueue(queues[1]), "clReleaseCommandQueue");
+    set_argument(actor->mix, 0, sizeof(cl_mem), &actor->buffers[actor->mixed]);
+}
+
 static void call_something_else(struct actor *actor)
 {
-    switch (any(actor, 10)) {
+    switch (any(actor, 11)) {
     case 0:
         must(clFinish(actor->queue), "clFinish");
         break;
@@ -212,6 +235,9 @@ static void call_something_else(struct actor *actor)
         break;
     case 7:
         wait_for_last(actor);
+        break;
+    case 8:
+        use_two_queues(actor);
         break;
     default:
         check(actor, any(actor, BUFFERS));

@@ -58,10 +58,13 @@ def publish(item: Any) -> int:
 
 
 def publish_as(item: Any, handle: int) -> None:
-    """The host knows `item` by `handle` already, and holds a reference."""
+    """The host knows `item` by `handle` already, and holds a reference unless it has just released the last one."""
     _DEAD.pop(handle, None)
     item.handle = handle
     HELD[handle] = item
+    if not lib.fpgart_handle_references(handle):
+        item = None
+        host_released(handle)
 
 
 def find(handle: int, kind: type[T]) -> T:

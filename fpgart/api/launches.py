@@ -81,6 +81,8 @@ def enqueue_recorded() -> None:
                 found = _object(queue[0], serial[0], CommandQueue)
                 if found is not None:
                     _Recorded(found, launches).enqueue()
+            except CLError as error:
+                log.error(error)  # the process is exiting: what was not flushed is not run
             except BaseException:
                 log.bug("recorded launches could not be enqueued")
             finally:
@@ -152,10 +154,14 @@ class _Recorded:
 
     def _enqueue_together(self, uses: Sequence[Use]) -> None:
         device, parts = self._queue.device, list(self._parts())
+        runs: list[LaunchRun] = []
         try:
-            runs = [LaunchRun(device, self._kernels, uses) for _ in parts]
-        except CLError as error:
-            self._enqueue_failure(error, self._events)
+            for _ in parts:
+                runs.append(LaunchRun(device, self._kernels, uses))
+        except CLError:  # there is no room for all of them: each is tried by itself
+            for run in runs:
+                run.abandon()
+            self._enqueue_one_by_one()
             return
         images = self._images(runs[0])  # the places of all are the same, for all of them are reserved
         places = ffi.new("struct fpgart_place[]", len(uses))

@@ -218,6 +218,7 @@ def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults 
     """
     ended = shut_down(platform, at_end, faults)
     platform.scheduler.reopen()
+    lib.fpgart_record_launches(True)
     return ended
 
 
@@ -226,6 +227,7 @@ def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faul
 
     False when something still runs.
     """
+    lib.fpgart_record_launches(False)
     if faults is not None:
         faults.end()
     for device in platform.devices:

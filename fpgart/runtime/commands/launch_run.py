@@ -16,7 +16,7 @@ from weakref import ref
 
 from fpgart import log
 from fpgart.engine.interface import EngineKernel
-from fpgart.errors import CLError, error_of
+from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.runtime.commands.access import Accesses, MemoryAccess
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.invocation import READ_WRITE
@@ -77,7 +77,7 @@ def longest(kernels: Sequence[Kernel], device: Device, most_ns: int = RUN_NS) ->
 class LaunchRun(LaunchKernel):
     """Launches of one or more kernels of a program, with the union of their buffers."""
 
-    __slots__ = ("_count", "_kernels", "_launches", "_uses", "followers")
+    __slots__ = ("_count", "_has_run", "_kernels", "_launches", "_uses", "followers")
 
     def __init__(self, device: Device, kernels: Sequence[Kernel], uses: Sequence[Use]) -> None:
         """Room for the buffers, which are alive, is reserved now. Raises MemObjectAllocationFailure, OutOfResources."""
@@ -85,6 +85,7 @@ class LaunchRun(LaunchKernel):
         self._kernels = kernels
         self._launches = b""
         self._count = 0
+        self._has_run = False
         self.followers: dict[int, Event] = {}
         """By number of the launch: an event that ends behind the run, without work of its own."""
         super().__init__(kernels[0], device, [], _alive(uses), 1, SIZES.pack(*[0] * 9), False)
@@ -144,6 +145,14 @@ class LaunchRun(LaunchKernel):
         for _ in range(ended):
             self.device.mmd.interrupt()
 
+    def abandon(self) -> None:
+        """As for any launch; where none has run, the events behind it fail, too."""
+        super().abandon()
+        if not self._has_run:
+            reason = OutOfResources(f"launches of kernel '{self.kernel.name}' could not be run")
+            for follower in self.followers.values():
+                follower.operation = HostWork(self.device, partial(_fail, reason))
+
     def _hand_over(self, kernels: Sequence[EngineKernel]) -> int:
         """Run all of them, also those behind one that fails; returns how many have run.
 
@@ -168,6 +177,7 @@ class LaunchRun(LaunchKernel):
         for number, status in zip(submitted, statuses, strict=True):
             if status < COMPLETE:
                 failed[number] = error_of(status, f"a launch of kernel '{self.kernel.name}' failed on the engine")
+        self._has_run = True
         last = failed.pop(self._count - 1, None)
         for number, error in failed.items():
             follower = self.followers.get(number)
