@@ -24,6 +24,8 @@ from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 Boards = Callable[..., Machine]
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARY = ROOT / "fpgart" / "libfpgart.so"
 PROGRAM = Path(__file__).parent / "programs" / "launches.py"
 ONE = SIZES.pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 
@@ -214,3 +216,12 @@ def test_launches_that_c_records_are_as_those_that_python_enqueues(tmp_path: Pat
     assert {line.split()[-1] for line in words if line.startswith("launch")} >= {"0", "-34", "-52", "-54"}
     calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
     assert calls.count("clEnqueueNDRangeKernel") == sum(line.startswith("launch") for line in words)
+
+
+def test_a_launch_without_room_fails_alone(tmp_path: Path) -> None:
+    host = tmp_path / "no_room"
+    includes = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'conformance' / 'c'}"]
+    source = PROGRAM.with_name("no_room.c")
+    subprocess.run(["gcc", "-Wall", *includes, "-o", host, source, LIBRARY, "-lpthread"], check=True)
+    result = subprocess.run([host], capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stdout) == (0, "19\n"), result.stderr

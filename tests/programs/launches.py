@@ -93,6 +93,13 @@ print("wait", call("clWaitForEvents", 2, handles(events[4].value, events[5].valu
 print("ended", [status_of(events[index].value) for index in (0, 4, 5)])
 print("gone", call("clReleaseEvent", events[1].value), call("clWaitForEvents", 1, handles(events[2].value)))
 show()
+for _ in range(4):  # the events of tasks say that they are tasks
+    event = ctypes.c_size_t()
+    kind = ctypes.c_uint()
+    launch(add, 1, local=1)
+    print("task", call("clEnqueueTask", host.queue, add, 0, None, ctypes.byref(event)))
+    print("kind", call("clGetEventInfo", event.value, 0x11D1, 4, ctypes.byref(kind), None), hex(kind.value))
+    print("release", call("clReleaseEvent", event.value))
 for _ in range(4):
     launch(add, 8)
 temporary = host.buffer(64)

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A row of launches that recur, one of them on a buffer for which the board has no room: the others
+ * are run all the same. Prints how many were. */
+#include "host.h"
+
+enum { LAUNCHES = 20, WRONG = 15, MOST = 64 };
+
+static const char source[] = "kernel void count(global int *x) { x[0] += 1; }";
+static struct host host;
+
+/* Until less than `wanted` bytes are left. */
+static void fill_board(cl_ulong wanted)
+{
+    cl_ulong left;
+    must(clGetDeviceInfo(host.device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof left, &left, NULL),
+         "clGetDeviceInfo");
+    for (int i = 0; i < MOST && left >= wanted; i++) {
+        cl_ulong size = left > wanted ? wanted : left / 2;
+        cl_mem buffer = new_buffer(&host, size);
+        fill(host.queue, buffer, 0, sizeof(cl_int));
+        must(clFinish(host.queue), "clFinish");
+        left -= size;
+    }
+}
+
+int main(void)
+{
+    cl_ulong largest;
+    cl_int counted = 0;
+    start(&host, source);
+    must(clGetDeviceInfo(host.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL),
+         "clGetDeviceInfo");
+    cl_kernel kernel = new_kernel(&host, "count");
+    cl_mem small = new_buffer(&host, sizeof counted), large = new_buffer(&host, largest);
+    fill(host.queue, small, 0, sizeof counted);
+    set_argument(kernel, 0, sizeof large, &large);
+    set_argument(kernel, 0, sizeof small, &small);
+    for (int i = 0; i < 6; i++)
+        launch(host.queue, kernel, 1, NULL);
+    must(clFinish(host.queue), "clFinish");
+    fill_board(largest);
+    fill(host.queue, small, 0, sizeof counted);
+    for (int i = 0; i < LAUNCHES; i++) {
+        size_t one = 1;
+        set_argument(kernel, 0, sizeof small, i == WRONG ? &large : &small);
+        cl_int status =
+            clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
+        must_be(status == CL_SUCCESS || i == WRONG, "a launch with room is enqueued");
+    }
+    read_back(host.queue, small, sizeof counted, &counted);
+    printf("%d\n", counted);
+    return 0;
+}
