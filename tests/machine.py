@@ -16,8 +16,7 @@ from fpgart import opencl as cl
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.engine.interface import ArgumentInterface, Batch, EngineKernel, KernelInterface, Reach
-from fpgart.engine.opencl_engine.kernel import SUBMISSION
+from fpgart.engine.interface import SUBMISSION, ArgumentInterface, Batch, EngineKernel, KernelInterface, Reach
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.personality import Personality

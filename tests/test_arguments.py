@@ -4,19 +4,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
-PROGRAMS = Path(__file__).parent / "programs"
-
-
-def output(program: str, *options: str) -> str:
-    """What a program prints. Where calls are traced, all of them are Python's."""
-    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(PROGRAMS / program)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+from both_ways import output
 
 
 def test_arguments_set_in_c_are_as_those_set_in_python(tmp_path: Path) -> None:

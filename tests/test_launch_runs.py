@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import Any
 from weakref import ref
 
 import pytest
+from both_ways import output
+from c_hosts import ROOT, build
 from machine import Machine, PythonBatch
 
 from fpgart import opencl as cl
-from fpgart.engine.interface import POINTER, pack_arguments
-from fpgart.engine.opencl_engine.kernel import SUBMISSION
+from fpgart.engine.interface import POINTER, SUBMISSION, pack_arguments
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch_run import RUN_NS, LaunchRun, Use, are_in_their_places, longest
@@ -24,9 +24,6 @@ from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 Boards = Callable[..., Machine]
-ROOT = Path(__file__).resolve().parent.parent
-LIBRARY = ROOT / "fpgart" / "libfpgart.so"
-PROGRAM = Path(__file__).parent / "programs" / "launches.py"
 ONE = SIZES.pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 
 
@@ -200,18 +197,10 @@ def test_a_run_of_long_kernels_is_short(host: Host) -> None:
     assert longest([host.kernel], host.machine.device) == 1
 
 
-def output(*options: str) -> str:
-    """What the program prints. Where calls are traced, Python sees each of them."""
-    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(PROGRAM)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 def test_launches_that_c_records_are_as_those_that_python_enqueues(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    by_python = output("--trace", str(trace))
-    assert output() == by_python
+    by_python = output("launches.py", "--trace", str(trace))
+    assert output("launches.py") == by_python
     words = by_python.splitlines()
     assert {line.split()[-1] for line in words if line.startswith("launch")} >= {"0", "-34", "-52", "-54"}
     calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
@@ -219,9 +208,6 @@ def test_launches_that_c_records_are_as_those_that_python_enqueues(tmp_path: Pat
 
 
 def test_a_launch_without_room_fails_alone(tmp_path: Path) -> None:
-    host = tmp_path / "no_room"
-    includes = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'conformance' / 'c'}"]
-    source = PROGRAM.with_name("no_room.c")
-    subprocess.run(["gcc", "-Wall", *includes, "-o", host, source, LIBRARY, "-lpthread"], check=True)
+    host = build("no_room", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True, timeout=120)
     assert (result.returncode, result.stdout) == (0, "19\n"), result.stderr

@@ -49,19 +49,21 @@ def publish(item: Any) -> int:
     handle = int(lib.fpgart_handle_new(KINDS[item.__class__.__name__][0], 1))
     if not handle:
         raise errors.OutOfHostMemory("no room for another handle: eight million objects are alive")
+    _hold(item, handle)
+    return handle
+
+
+def _hold(item: Any, handle: int) -> None:
     _DEAD.pop(handle, None)
     item.handle = handle
     HELD[handle] = item
     for listener in NOTICES.handle_given:
         listener(item)
-    return handle
 
 
 def publish_as(item: Any, handle: int) -> None:
     """The host knows `item` by `handle` already, and holds a reference unless it has just released the last one."""
-    _DEAD.pop(handle, None)
-    item.handle = handle
-    HELD[handle] = item
+    _hold(item, handle)
     if not lib.fpgart_handle_references(handle):
         item = None
         host_released(handle)

@@ -19,10 +19,10 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart.api.arguments import buffer_of, is_kept, keep
 from fpgart.api.handles import HELD, KEPT, publish_as
-from fpgart.engine.interface import POINTER, pack_arguments
+from fpgart.engine.interface import POINTER, SUBMISSION, pack_arguments
 from fpgart.errors import CLError
 from fpgart.notices import NOTICES
-from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.host_work import failing
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.launch_run import HELD_RUN_NS, RUN_NS, LaunchRun, Use, are_in_their_places, longest
 from fpgart.runtime.commands.new_launch import new_launch_as_kept
@@ -40,7 +40,7 @@ MANY = 12
 """So many within HELD_RUN_NS, at least, end together although the host holds events of several."""
 _ENTRIES = ffi.new("struct fpgart_launched[]", KERNELS)
 _CHANGES = ffi.new("struct fpgart_change[]", CHANGES)
-_NUMBERS = ffi.new("uint32_t[]", 512)
+_NUMBERS = ffi.new("uint32_t[]", dict(ffi.typeof("struct fpgart_launches").fields)["launches"].type.length)
 _TAKING = threading.RLock()
 """Held while launches are taken in, which uses these."""
 _uncleared = ffi.new_allocator(should_clear_after_alloc=False)
@@ -105,13 +105,11 @@ class _Recorded:
     def __init__(self, queue: CommandQueue, launches: Any) -> None:
         self._queue = queue
         self._launches = launches
-        self._entries = _ENTRIES
-        count = lib.fpgart_launched_kernels(launches, self._entries, KERNELS)
-        self._kernels: list[Kernel] = [_object(entry.handle, entry.serial, Kernel) for entry in self._entries[0:count]]
-        self._changes = _CHANGES
+        count = lib.fpgart_launched_kernels(launches, _ENTRIES, KERNELS)
+        self._kernels: list[Kernel] = [_object(entry.handle, entry.serial, Kernel) for entry in _ENTRIES[0:count]]
         self._events = list(_NUMBERS[0 : lib.fpgart_launch_events(launches, _NUMBERS)])
         """The launches whose events the host holds."""
-        self._changed = lib.fpgart_launch_changes(launches, self._entries, count, self._changes, CHANGES)
+        self._changed = lib.fpgart_launch_changes(launches, _ENTRIES, count, _CHANGES, CHANGES)
 
     def enqueue(self) -> None:
         uses = self._uses() if self._may_run_together() else None
@@ -119,7 +117,7 @@ class _Recorded:
             self._enqueue_one_by_one()
         else:
             self._enqueue_together(uses)
-            for change in sorted(self._changes[0 : self._changed], key=lambda change: int(change.launch)):
+            for change in sorted(_CHANGES[0 : self._changed], key=lambda change: int(change.launch)):
                 keep(self._kernels[change.kernel], change.argument)
 
     def _may_run_together(self) -> bool:
@@ -145,7 +143,7 @@ class _Recorded:
             for index, argument in enumerate(kernel.arguments):
                 if argument is not None and isinstance(argument[2], ref):
                     found[Use(kernel, index, argument[2])] = None
-        for change in self._changes[0 : self._changed]:
+        for change in _CHANGES[0 : self._changed]:
             given = change.argument
             if given.buffer:
                 found[Use(self._kernels[change.kernel], given.index, buffer_of(given.buffer, given.serial))] = None
@@ -168,8 +166,9 @@ class _Recorded:
         for place, (_, buffer), (_, address) in zip(places, runs[0].buffers, runs[0].addresses(), strict=True):
             place.buffer, place.address = buffer.handle, address
             place.serial = lib.fpgart_handle_serial(buffer.handle)
+        largest = max(map(len, images))
         for (begin, end), run in zip(parts, runs, strict=True):
-            run.lay_out(self._laid_out(begin, end - begin, places, max(map(len, images))), end - begin)
+            run.lay_out(self._laid_out(begin, end - begin, places, largest), end - begin)
             self._enqueue_run(run, begin, end)
 
     def _enqueue_run(self, run: LaunchRun, begin: int, end: int) -> None:
@@ -220,15 +219,15 @@ class _Recorded:
                 arguments.append((kind, size, value))
             packed = pack_arguments(arguments)
             images.append(ffi.new("char[]", packed))
-            entry = self._entries[number]
+            entry = _ENTRIES[number]
             entry.image, entry.size, entry.arguments = images[-1], len(packed), len(kernel.arguments)
         return images
 
     def _laid_out(self, begin: int, count: int, places: Any, largest: int) -> bytes:
-        """Some of the launches as the engine is given them."""
-        out = _uncleared("char[]", count * (ffi.sizeof("struct fpgart_launch") + largest))
+        """Some of the launches as the engine is given them; an image takes at most `largest` bytes."""
+        out = _uncleared("char[]", count * (SUBMISSION.size + largest))
         kernels = len(self._kernels)
-        end = lib.fpgart_lay_out(self._launches, begin, count, self._entries, kernels, places, len(places), out)
+        end = lib.fpgart_lay_out(self._launches, begin, count, _ENTRIES, kernels, places, len(places), out)
         return bytes(ffi.buffer(out, end))
 
     def _enqueue_one_by_one(self) -> None:
@@ -245,14 +244,5 @@ class _Recorded:
                     kernel, self._queue.device, nd_range.dimensions, tuple(nd_range.sizes), bool(nd_range.has_local)
                 )
                 self._enqueue(operation, number)
-            except CLError as error:
-                self._enqueue_failure(error, [number])
-
-    def _enqueue_failure(self, error: CLError, numbers: Sequence[int]) -> None:
-        """The host's calls for these launches have returned: commands fail in their stead."""
-
-        def fail() -> None:
-            raise error
-
-        for number in numbers or (0,):
-            self._enqueue(HostWork(self._queue.device, fail), number)
+            except CLError as error:  # the host's call has returned: a command fails in its stead
+                self._enqueue(failing(self._queue.device, error), number)

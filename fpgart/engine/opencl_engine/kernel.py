@@ -13,7 +13,15 @@ from typing import Protocol
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.driver import Driver
-from fpgart.engine.interface import ArgumentInterface, Batch, EngineKernel, KernelInterface, PipeArgument, Reach
+from fpgart.engine.interface import (
+    SUBMISSION,
+    ArgumentInterface,
+    Batch,
+    EngineKernel,
+    KernelInterface,
+    PipeArgument,
+    Reach,
+)
 from fpgart.engine.lowering import Lowered
 from fpgart.engine.network import Network
 from fpgart.engine.opencl_c import size_of_type
@@ -21,7 +29,6 @@ from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.errors import CLError, error_of
 
 U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
-SUBMISSION = Struct("QQ72sIIQ")
 
 
 class KernelEngine(Protocol):

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
+from fpgart.errors import CLError
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import Device
+from fpgart.runtime.scheduling.attempt import fail_with
 from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
@@ -61,3 +64,8 @@ class HostWork:
 
     def describe(self) -> dict[str, object]:
         return {}
+
+
+def failing(device: Device, error: CLError) -> HostWork:
+    """In place of work that cannot be done: its command ends with the error."""
+    return HostWork(device, partial(fail_with, error))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from time import monotonic_ns
 from weakref import ref
 
@@ -18,7 +17,7 @@ from fpgart import log
 from fpgart.engine.interface import EngineKernel
 from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.runtime.commands.access import Accesses, MemoryAccess
-from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.host_work import failing
 from fpgart.runtime.commands.invocation import READ_WRITE
 from fpgart.runtime.commands.launch import LaunchKernel, Stage
 from fpgart.runtime.memory.buffer import Buffer
@@ -56,10 +55,6 @@ def are_in_their_places(uses: Sequence[Use]) -> bool:
         if wanted.setdefault(buffer.owner, use.location) != use.location:
             return False
     return True
-
-
-def _fail(error: CLError) -> None:
-    raise error
 
 
 def _alive(uses: Sequence[Use]) -> list[tuple[int, Buffer]]:
@@ -151,7 +146,7 @@ class LaunchRun(LaunchKernel):
         if not self._has_run:
             reason = OutOfResources(f"launches of kernel '{self.kernel.name}' could not be run")
             for follower in self.followers.values():
-                follower.operation = HostWork(self.device, partial(_fail, reason))
+                follower.operation = failing(self.device, reason)
 
     def _hand_over(self, kernels: Sequence[EngineKernel]) -> int:
         """Run all of them, also those behind one that fails; returns how many have run.
@@ -185,7 +180,7 @@ class LaunchRun(LaunchKernel):
                 log.error(error)
                 self.kernel.context.notify(error)
             else:
-                follower.operation = HostWork(self.device, partial(_fail, error))
+                follower.operation = failing(self.device, error)
         if last is not None:
             raise last
         return len(submitted)

@@ -28,6 +28,11 @@ def attempt(event: Event, act: Callable[[], T]) -> tuple[int, T | None]:
     return OutOfResources.status, None
 
 
+def fail_with(error: CLError) -> None:
+    """What a command does that can only fail."""
+    raise error
+
+
 def tell_failure(event: Event, error: CLError) -> None:
     log.error(error)
     event.context.notify(error)

@@ -12,7 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fpgart import log
-from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
+from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
+from fpgart.runtime.scheduling.attempt import fail_with
 from fpgart.runtime.scheduling.event import COMPLETE, Event, Launch
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class LaunchBatch:
             if error is not None:
                 event, launch = added[done]
                 launch.abandon()
-                self._failed[event], _ = attempt(event, partial(_fail, error))
+                self._failed[event], _ = attempt(event, partial(fail_with, error))
 
     def _add(self, event: Event, launch: Launch, attempt: Attempt) -> bool:
         if any(other in self._failed for other in event.wait_list):
@@ -77,7 +78,3 @@ class LaunchBatch:
         except BaseException:
             log.bug("launches could not be waited for")
             return [OutOfResources.status] * (len(self.left) - len(self._failed))
-
-
-def _fail(error: CLError) -> None:
-    raise error

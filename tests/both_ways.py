@@ -1,0 +1,17 @@
+"""Programs in Python whose calls C may carry out by itself: what they print has to be the same where Python does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def output(program: str, *options: str) -> str:
+    """What a program prints. Where calls are traced, all of them are Python's."""
+    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(PROGRAMS / program)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
