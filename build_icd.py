@@ -2,6 +2,7 @@
 """Build the compiled parts of fpgart, into the package folder.
 
 libfpgart.so      the OpenCL driver itself (cffi embedding): C entry points that call into fpgart.api
+fpgart-board      the program of the board process, which runs the engine where hosts are kept apart from it
 libfpgart_mmd.so  the boards behind the interface of aocl_mmd.h, the same way: C entry points that call into fpgart.mmd
 _native.*.so      an ordinary extension module: copies without the GIL, calls into the engine's driver
 libalteracl.a     what hosts for Intel's boards link with besides OpenCL
@@ -203,9 +204,12 @@ def build_native(into: Path, work: Path) -> Path:
         "board/pages.c",
         "check/contents.c",
         "check/faults.c",
+        "engine/apart.c",
         "engine/calls.c",
         "engine/channels.c",
+        "engine/crash.c",
         "engine/environment.c",
+        "engine/lanes.c",
         "engine/signals.c",
         "engine/stacks.c",
     )
@@ -216,6 +220,7 @@ def build_native(into: Path, work: Path) -> Path:
         "engine/fifo.c",
         "engine/io_file.c",
         "engine/network.c",
+        "engine/outlet.c",
         "engine/waiting.c",
     )
     interfaces = [ROOT / "fpgart" / part for part in parts]
@@ -234,6 +239,20 @@ def build_native(into: Path, work: Path) -> Path:
     )
     made = Path(ffi.compile(tmpdir=str(work), verbose=False))
     return Path(shutil.copy2(made, into / made.name))
+
+
+def build_board_process(into: Path) -> Path:
+    """Compile fpgart-board, a program with an interpreter that starts as the driver's does."""
+    made = into / "fpgart-board"
+    sources = [ICD / "process/main.c", *(ICD / name for name in INTERPRETER)]
+    paths = sysconfig.get_paths()
+    folders = [f"-I{folder}" for folder in (ICD, paths["include"], paths["platinclude"])]
+    defines = [f"-D{name}={value}" for name, value in places()]
+    library = sysconfig.get_config_var("LIBDIR")
+    series = sysconfig.get_config_var("LDVERSION")
+    linked = [f"-L{library}", f"-lpython{series}", "-lpthread", "-ldl", "-rdynamic", *link_options()]
+    subprocess.run([compiler(), *WARNINGS, *folders, *defines, "-o", made, *sources, *linked], check=True)
+    return made
 
 
 def build_preload(into: Path, name: str) -> Path:
@@ -270,6 +289,7 @@ def build(into: Path) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="fpgart-build-") as work:
         try:
             made = [build_driver(into, Path(work)), build_mmd(into, Path(work)), build_native(into, Path(work))]
+            made.append(build_board_process(into))
             made += [build_preload(into, name) for name in ("only", "yield")]
             made.append(build_host_library(into, Path(work)))
         except subprocess.CalledProcessError as error:

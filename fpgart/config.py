@@ -407,6 +407,18 @@ MODELS: Option[tuple[str, ...]] = Option(
     "Modules, or paths of .py files, with Python models of kernels, divided by commas.",
     holds=Holds.CODE,
 )
+ISOLATE = Option(
+    "FPGART_ISOLATE",
+    switch,
+    False,
+    "Whether kernels and their engine run in a process of their own (docs/isolation.md): 0 or 1.",
+)
+KERNEL_TIMEOUT = Option(
+    "FPGART_KERNEL_TIMEOUT",
+    seconds,
+    0.0,
+    "Seconds after which a kernel is ended, with the process that it runs in (FPGART_ISOLATE); 0: never.",
+)
 PROGRAM_SECONDS = Option(
     "FPGART_PROGRAM_SECONDS", seconds, 0.0, "Seconds that programming a board takes, as it does on real ones."
 )

@@ -160,8 +160,8 @@ def move_variable(
     found = network.variable(name) if network is not None else None
     if found is None:
         raise InvalidArgValue(f"the program has no program-scope variable '{name}'")
-    if offset + size > found[1]:
-        raise InvalidValue(f"'{name}' has {found[1]} bytes, {size} at {offset} are beyond its end")
+    if offset + size > found.size:
+        raise InvalidValue(f"'{name}' has {found.size} bytes, {size} at {offset} are beyond its end")
     kind = cl.CL_COMMAND_WRITE_GLOBAL_VARIABLE_INTEL if writing else cl.CL_COMMAND_READ_GLOBAL_VARIABLE_INTEL
     operation = MoveVariable(queue.device, name, ptr, size, offset, writing=writing)
     return queue.run(kind, operation, blocking, wait_list)

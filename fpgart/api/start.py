@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from _fpgart_icd import ffi, lib
 
 from fpgart import config, log
+from fpgart._native import lib as native
 from fpgart.api import chapters, handles, recorder
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
@@ -25,6 +26,7 @@ from fpgart.runtime.scheduling.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from fpgart.board.faults import Faults
+    from fpgart.board.stretch import Stretch
     from fpgart.check.kernels import KernelCheck
     from fpgart.watch.trace.recorder import Trace
 
@@ -32,15 +34,35 @@ COLLECT_AFTER = 20_000
 """New objects after which the collector looks at them."""
 
 
-def boards(trace: Trace | None, kernels: KernelCheck | None = None) -> list[Board]:
-    """What FPGART_BOARD and its kin ask for; a file that describes no board is told about and left out."""
+def shared_memory() -> Stretch | None:
+    """Where all memory is that kernels reach, if they run in a process of their own."""
+    if not config.ISOLATE.value:
+        return None
+    from fpgart.board.mmd import BoardError
+    from fpgart.board.stretch import Stretch
+
+    try:
+        stretch = Stretch()
+    except BoardError as error:
+        raise config.OptionError(f"{config.ISOLATE.name}=1: {error}") from None
+    from fpgart.engine.isolated import layout
+
+    native.network_share_host_waits(stretch.begin + layout.HOST_WAITS)
+    return stretch
+
+
+def boards(trace: Trace | None, kernels: KernelCheck | None = None, stretch: Stretch | None = None) -> list[Board]:
+    """What FPGART_BOARD and its kin ask for; a file that describes no board is told about and left out.
+
+    `stretch`: where their memory shall be.
+    """
     described, faults = chosen_boards()
     for fault in faults:
         log.warning(str(fault))
     simulator = bool(config.SIMULATOR_DEVICES.value)
     made = []
     for number, board in enumerate(described):
-        mmd, memories = guarded(SimulatedBoard(board), board)
+        mmd, memories = guarded(SimulatedBoard(board, stretch), board)
         if trace is not None:
             mmd = trace.around(mmd, number)
         if kernels is not None:
@@ -65,9 +87,10 @@ def register(functions: chapters.Functions) -> None:
     scheduler = make_scheduler()
     kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
-    made = boards(trace, kernels)
+    stretch = shared_memory()
+    made = boards(trace, kernels, stretch)
     personality = chosen_personality([board.mmd.description for board in made])
-    platform = Platform(personality, made, None, scheduler, contents)
+    platform = Platform(personality, made, None, scheduler, contents, stretch)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)

@@ -31,6 +31,28 @@ uintptr_t map_file(int descriptor, size_t size)
     return (uintptr_t)address;
 }
 
+uintptr_t map_part(int descriptor, uint64_t offset, uintptr_t address, size_t size, int huge)
+{
+    int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    void *found =
+        mmap((void *)address, size, PROT_READ | PROT_WRITE, flags, descriptor, (off_t)offset);
+    if (found == MAP_FAILED)
+        return 0;
+    if ((uintptr_t)found != address) { /* kernels before 4.17 take the address for a hint */
+        munmap(found, size);
+        return 0;
+    }
+    if (huge)
+        madvise(found, size, MADV_HUGEPAGE);
+    madvise(found, size, MADV_DONTDUMP); /* a board's memory is no use in a core file */
+    return address;
+}
+
+int keep_in_memory(uintptr_t address, size_t size)
+{
+    return mlock2((void *)address, size, MLOCK_ONFAULT) == 0;
+}
+
 uintptr_t map_anonymous(size_t size)
 {
     void *address = mmap(NULL, size, PROT_READ | PROT_WRITE,

@@ -9,6 +9,11 @@
  * none. */
 int memory_file(const char *name);
 uintptr_t map_file(int descriptor, size_t size);
+/* A part of a file at an address and nowhere else; 0 where something else is already. `huge`: of
+ * huge pages, where the system has them for files in memory. */
+uintptr_t map_part(int descriptor, uint64_t offset, uintptr_t address, size_t size, int huge);
+/* Whether memory will not be swapped out once it has been touched. */
+int keep_in_memory(uintptr_t address, size_t size);
 uintptr_t map_anonymous(size_t size);
 /* At an address and nowhere else; 0 where something else is already. */
 uintptr_t map_at(uintptr_t address, size_t size);

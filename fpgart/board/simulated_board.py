@@ -26,6 +26,7 @@ from fpgart.board.mmd import (
     StatusHandler,
     Traffic,
 )
+from fpgart.board.stretch import Stretch
 from fpgart.notices import NOTICES
 
 PAGE = 4096
@@ -105,14 +106,18 @@ class SimulatedBoard:
     Freed ranges keep their pages, which makes the next buffer there cheap, up to FPGART_WARM_MEMORY bytes.
     """
 
-    def __init__(self, description: BoardDescription) -> None:
+    def __init__(self, description: BoardDescription, stretch: Stretch | None = None) -> None:
+        """`stretch`: where all memory comes from that kernels reach, if they run in another process."""
         self.description = description
+        self._stretch = stretch
         self.traffic = {call: Traffic() for call in CALLS}
         self._written = self.traffic["write"]
         self._read = self.traffic["read"]
         self._copied = self.traffic["copy"]
         self._opening = threading.Lock()
         self._descriptor = -1
+        self._offset = 0
+        """Where the memory begins in its file."""
         self._base = 0
         self._size = sum(memory.room for memory in description.memories)
         self._segments: list[tuple[int, int, int]] = []
@@ -128,18 +133,12 @@ class SimulatedBoard:
         with self._opening:
             if self._base:
                 return
-            descriptor = int(lib.memory_file(os.fsencode(f"fpgart-{self.description.name}")))
-            if descriptor < 0:
-                raise BoardError(f"the system gives no file for the memory of board '{self.description.name}'")
-            os.ftruncate(descriptor, self._size)
-            base = int(lib.map_file(descriptor, self._size))
+            base = self._map()
             if not base:
-                os.close(descriptor)
                 raise BoardError(
                     f"{self._size} bytes of address space for the memory of board "
                     f"'{self.description.name}' are not to be had (ulimit -v?)"
                 )
-            self._descriptor = descriptor
             self._segments = []
             place = base
             own_first = sorted(self.description.memories, key=lambda m: (not m.is_device_private, m.begin))
@@ -149,12 +148,33 @@ class SimulatedBoard:
             self._begin, self._end, self._shift = self._segments[0]
             self._base = base
 
+    def _map(self) -> int:
+        """Where the memory is now; 0 where there is no room for it."""
+        if self._stretch is not None:
+            base = self._stretch.allocate(self._size, HUGE_PAGE, huge=True)
+            self._descriptor, self._offset = self._stretch.descriptor, self._stretch.offset(base)
+            return base
+        descriptor = int(lib.memory_file(os.fsencode(f"fpgart-{self.description.name}")))
+        if descriptor < 0:
+            raise BoardError(f"the system gives no file for the memory of board '{self.description.name}'")
+        os.ftruncate(descriptor, self._size)
+        base = int(lib.map_file(descriptor, self._size))
+        if base:
+            self._descriptor = descriptor
+        else:
+            os.close(descriptor)
+        return base
+
     def close(self) -> None:
         with self._opening:
-            if self._base:
+            if not self._base:
+                return
+            if self._stretch is not None:
+                self._stretch.free(self._base)
+            else:
                 lib.unmap(self._base, self._size)
                 os.close(self._descriptor)
-                self._base = 0
+            self._base = 0
 
     def get_offline_info(self, query: OfflineInfo) -> Answer:
         return OFFLINE_ANSWERS[query](self.description)
@@ -214,6 +234,8 @@ class SimulatedBoard:
             self.traffic[call].add(size)
             return given
         watched = call == "shared_alloc" and config.touches_are_watched()
+        if self._stretch is not None:
+            return self._allocate_in(self._stretch, call, size, alignment, watched=watched)
         page = HUGE_PAGE if not watched and size > PAGE and huge_pages_are_free() else PAGE
         length = round_up(size, page) + max(0, alignment - page)
         locked = ffi.new("int *")
@@ -227,9 +249,20 @@ class SimulatedBoard:
         self.traffic[call].add(size)
         return address
 
+    def _allocate_in(self, stretch: Stretch, call: str, size: int, alignment: int, *, watched: bool) -> int:
+        address = stretch.allocate(size, alignment, huge=not watched and size >= HUGE_PAGE)
+        if address:
+            if not lib.keep_in_memory(address, round_up(size, PAGE)):
+                tell_unlocked(size)
+            self._host_allocations[address] = address, size
+            self.traffic[call].add(size)
+        return address
+
     def free(self, host: int) -> None:
         mapping, length = self._host_allocations.pop(host, NOT_OURS)
-        if length:
+        if length and self._stretch is not None:
+            self._stretch.free(mapping)
+        elif length:
             lib.unmap(mapping, length)
         self.traffic["free"].add(0)
 
@@ -243,7 +276,7 @@ class SimulatedBoard:
         begin = round_up(self.aperture(board) - self._base, PAGE)
         end = (self.aperture(board) + size - self._base) // PAGE * PAGE
         if end > begin:
-            lib.punch(self._descriptor, begin, end - begin)
+            self._punch(begin, end - begin)
 
     def renew(self, kept: list[tuple[int, int]]) -> None:
         for traffic in self.traffic.values():
@@ -253,8 +286,12 @@ class SimulatedBoard:
         free = 0
         for begin, size in sorted((self.aperture(address) - self._base, size) for address, size in kept):
             if begin > free:
-                lib.punch(self._descriptor, free, begin - free)
+                self._punch(free, begin - free)
             free = begin + size
         if self._size > free:
-            lib.punch(self._descriptor, free, self._size - free)
+            self._punch(free, self._size - free)
         self._warm = 0
+
+    def _punch(self, begin: int, size: int) -> None:
+        """Give pages back to the system; `begin` from where the memory begins."""
+        lib.punch(self._descriptor, self._offset + begin, size)

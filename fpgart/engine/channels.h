@@ -47,6 +47,8 @@ size_t network_report(struct network *network, char *words, size_t size);
 /* A thread of the host begins, or stops, to wait for what kernels do; only meanwhile are kernels
  * given up. */
 void network_host_waits(int begins);
+/* From now on that is written down, and read, in memory of a host and its board process. */
+void network_share_host_waits(uintptr_t memory);
 /* Where kernels find the function that they call; 0 if there is no room. `wanted` is tried first.
  */
 uintptr_t network_table(uintptr_t wanted);

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fpgart import config, log
 from fpgart._native import lib
@@ -17,6 +18,9 @@ from fpgart.engine.driver import DriverError, say
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.errors import CLError
+
+if TYPE_CHECKING:
+    from fpgart.engine.isolated.process import SharedMemory
 
 OCLGRIND = "liboclgrind-rt-icd.so"
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
@@ -189,12 +193,15 @@ def why_none(passed_over: list[PassedOver]) -> str:
     return "\n".join(["no engine to build and run kernels with works; tried:", *map(str, passed_over), advice])
 
 
-def choose(contents: Contents | None = None) -> Choice:
+def choose(contents: Contents | None = None, memory: SharedMemory | None = None) -> Choice:
     """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
 
-    `contents` is for engines that check which bytes somebody has written.
+    `contents` is for engines that check which bytes somebody has written. With `memory` the engine runs in a board
+    process, unless it checks kernels: then it sees each access beforehand, and belongs to this process.
     """
     wanted = wanted_engine()
+    if memory is not None and wanted != "none" and not missing() and not checks_kernels(wanted):
+        return Choice(isolated(memory))
     if wanted == "none":
         return Choice(NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with"))
     words = missing()
@@ -209,6 +216,18 @@ def choose(contents: Contents | None = None) -> Choice:
     return Choice(NoEngine(words), tuple(passed_over))
 
 
-def choose_engine(contents: Contents | None = None) -> Engine:
+def isolated(memory: SharedMemory) -> Engine:
+    """The engine of a board process; a `NoEngine` if it does not start, or has none."""
+    from fpgart.engine.isolated.engine import IsolatedEngine  # only who isolates pays for it
+    from fpgart.engine.isolated.process import ProcessError
+
+    try:
+        return IsolatedEngine(memory)
+    except ProcessError as error:
+        log.note(str(error))
+        return NoEngine(str(error))
+
+
+def choose_engine(contents: Contents | None = None, memory: SharedMemory | None = None) -> Engine:
     """The engine that is chosen, or a `NoEngine`."""
-    return choose(contents).engine
+    return choose(contents, memory).engine

@@ -7,13 +7,10 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from fpgart import opencl as cl
 from fpgart.errors import BuildProgramFailure, CLError, CompilerNotAvailable
-
-if TYPE_CHECKING:
-    from fpgart.engine.network import Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +162,54 @@ class Misuse:
     unwritten: tuple[tuple[int, int], ...] = ()
 
 
+class Channel(Protocol):
+    """A channel of a program, which the host has one end of."""
+
+    @property
+    def packet(self) -> int:
+        """Bytes of a packet."""
+
+    def read(self, address: int, wait_ms: int = 0) -> bool:
+        """Move one packet to the host's memory; False if there was none for so long."""
+
+    def write(self, address: int, wait_ms: int = 0) -> bool:
+        """Move one packet from the host's memory; False if there was no room for so long."""
+
+
+class Variable(Protocol):
+    """A program-scope variable."""
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+
+    def read(self, offset: int, address: int, size: int) -> None:
+        """Copy a range of it to the host's memory."""
+
+    def write(self, offset: int, address: int, size: int) -> None:
+        """Copy from the host's memory to a range of it."""
+
+
+class KernelNetwork(Protocol):
+    """What the kernels of a program share on one board."""
+
+    stopped: bool
+
+    def stop(self) -> None:
+        """Every kernel in it leaves, at once or with its next word to another."""
+
+    def channel(self, name: str) -> Channel | None:
+        """None for a name that no kernel has used yet."""
+
+    def variable(self, name: str) -> Variable | None:
+        """None for a name that no kernel has used yet."""
+
+
 class Batch(Protocol):
     """Launches that the engine runs one behind the other; nobody waits in between."""
+
+    failure: CLError | None
+    """Why launches failed that wait() says have failed, where there are words for it."""
 
     def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         """Put a launch behind the others, as EngineKernel.launch()."""
@@ -231,13 +274,38 @@ class EngineKernel(Protocol):
         sizes: bytes,
         has_local: bool,
         reaches: tuple[Reach, ...] = (),
-        network: Network | None = None,
+        network: KernelNetwork | None = None,
     ) -> None:
         """Run to the end; raises CLError.
 
         `image` has the arguments as pack_arguments() lays them out, `sizes` the global offset, global
         size and local size, three 64-bit numbers each.
         """
+
+
+class CountedKernel(Protocol):
+    """A kernel that says how many arguments it has."""
+
+    @property
+    def argument_count(self) -> int: ...
+
+
+K = TypeVar("K", bound=CountedKernel)
+
+
+def lay_out(launches: Sequence[tuple[K, bytes, int, bytes, bool]]) -> tuple[list[K], bytes]:
+    """Their kernels, and `struct submission` of each (engine/calls.h) with all arguments behind.
+
+    A launch: kernel, arguments, dimensions, sizes, and whether it has a local size.
+    """
+    kernels: dict[K, int] = {}
+    entries, images, end = [], [], SUBMISSION.size * len(launches)
+    for kernel, image, dimensions, sizes, has_local in launches:
+        number = kernels.setdefault(kernel, len(kernels))
+        entries.append(SUBMISSION.pack(number, end, sizes, kernel.argument_count, dimensions, has_local))
+        images.append(image)
+        end += len(image)
+    return list(kernels), b"".join(entries + images)
 
 
 class BuiltProgram(Protocol):
@@ -261,7 +329,7 @@ class BuiltProgram(Protocol):
     def specialize(self, id: int, value: bytes) -> None:
         """Set a specialisation constant; raises CLError."""
 
-    def network(self) -> Network | None:
+    def network(self) -> KernelNetwork | None:
         """What its kernels share on a board that has just been programmed with it; None for nothing.
 
         Its autorun kernels are running.

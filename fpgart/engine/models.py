@@ -37,8 +37,7 @@ from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import InvalidOperation, OutOfResources
 
 if TYPE_CHECKING:
-    from fpgart.engine.interface import Batch
-    from fpgart.engine.network import Network
+    from fpgart.engine.interface import Batch, KernelNetwork
 
 GROUP = "fpgart.models"
 SIZES = Struct("9Q")
@@ -273,7 +272,7 @@ class ModelKernel:
         sizes: bytes,
         has_local: bool,
         reaches: tuple[Reach, ...] = (),
-        network: Network | None = None,
+        network: KernelNetwork | None = None,
     ) -> None:
         """Run the model; its exceptions end the command with CL_OUT_OF_RESOURCES and a traceback in the log."""
         if not self.has_model:

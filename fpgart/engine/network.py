@@ -7,6 +7,7 @@ A `Network` belongs to one program on one board, from when the board is programm
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import Any
 
 from fpgart import log
@@ -99,6 +100,21 @@ class Fifo:
         return int(ffi.cast("uintptr_t", ffi.addressof(self._ends, int(blocking))))
 
 
+@dataclass(frozen=True, slots=True)
+class OwnVariable:
+    """A program-scope variable, `size` bytes at `address` in this process; keeps its network alive."""
+
+    network: Network
+    address: int
+    size: int
+
+    def read(self, offset: int, address: int, size: int) -> None:
+        ffi.memmove(ffi.cast("char *", address), ffi.cast("char *", self.address + offset), size)
+
+    def write(self, offset: int, address: int, size: int) -> None:
+        ffi.memmove(ffi.cast("char *", self.address + offset), ffi.cast("char *", address), size)
+
+
 class Network:
     """The channels and variables of a program on a board; keeps `program`, whose kernels they are, alive."""
 
@@ -121,11 +137,10 @@ class Network:
         found = lib.network_channel(self.handle, name.encode())
         return None if found == ffi.NULL else Fifo.within(self, found)
 
-    def variable(self, name: str) -> tuple[int, int] | None:
-        """Address and bytes of a program-scope variable."""
+    def variable(self, name: str) -> OwnVariable | None:
         size = ffi.new("uint64_t *")
         found = lib.network_variable(self.handle, name.encode(), size)
-        return None if found == ffi.NULL else (int(ffi.cast("uintptr_t", found)), int(size[0]))
+        return None if found == ffi.NULL else OwnVariable(self, int(ffi.cast("uintptr_t", found)), int(size[0]))
 
     def failure(self, kernel: str) -> GaveUp:
         """Why a kernel was made to leave."""

@@ -30,7 +30,7 @@ from fpgart.errors import OutOfResources
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
-    from fpgart.engine.network import Network
+    from fpgart.engine.interface import KernelNetwork
 
 HANDLE, SUB_BUFFER = Struct("Q"), Struct("2Q")
 CHUNK = 4096
@@ -179,7 +179,7 @@ class OwnBuffersKernel(DriverKernel):
         sizes: bytes,
         has_local: bool,
         reaches: tuple[Reach, ...] = (),
-        network: Network | None = None,
+        network: KernelNetwork | None = None,
     ) -> None:
         with self.owner.at_work():
             regions = reached_by(reaches)

@@ -13,14 +13,24 @@ enum {
     SLICE_MS = 100,  /* between two looks whether all wait for each other */
 };
 
-static atomic_int host_waits;
-static atomic_ullong host_waits_since; /* ms */
+struct host_waits {
+    atomic_int threads;
+    atomic_ullong since; /* ms */
+};
+
+static struct host_waits of_process;
+static struct host_waits *host_waits = &of_process;
+
+void network_share_host_waits(uintptr_t memory)
+{
+    host_waits = (struct host_waits *)memory;
+}
 
 void network_host_waits(int begins)
 {
-    atomic_fetch_add(&host_waits, begins ? 1 : -1);
+    atomic_fetch_add(&host_waits->threads, begins ? 1 : -1);
     if (begins)
-        atomic_store(&host_waits_since, now_ms());
+        atomic_store(&host_waits->since, now_ms());
 }
 
 _Noreturn void launch_leave(struct launch *launch)
@@ -74,7 +84,7 @@ static bool stalled(const struct network *network)
 {
     bool launched = false;
     if (network->timeout_ms == 0 || network->waiting < network->running ||
-        atomic_load(&host_waits) == 0)
+        atomic_load(&host_waits->threads) == 0)
         return false;
     for (const struct launch *each = network->launches; each != NULL; each = each->next) {
         if (each->awaited != NULL && each->awaited->hosted)
@@ -88,7 +98,7 @@ static bool stalled(const struct network *network)
 static void give_up_if_stalled(struct network *network)
 {
     pthread_mutex_lock(&network->lock);
-    uint64_t since = atomic_load(&host_waits_since);
+    uint64_t since = atomic_load(&host_waits->since);
     since = since > network->stalled_ms ? since : network->stalled_ms;
     if (stalled(network) && now_ms() - since >= network->timeout_ms) {
         network->report[0] = '\0';

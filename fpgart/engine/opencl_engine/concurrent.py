@@ -8,7 +8,7 @@ from struct import Struct
 
 from fpgart import log
 from fpgart._native import ffi, lib
-from fpgart.engine.interface import Reach
+from fpgart.engine.interface import KernelNetwork, Reach
 from fpgart.engine.network import GaveUp, Network
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
 from fpgart.errors import CLError
@@ -72,9 +72,9 @@ class ConcurrentKernel(SeatedKernel):
         sizes: bytes,
         has_local: bool,
         reaches: tuple[Reach, ...] = (),
-        network: Network | None = None,
+        network: KernelNetwork | None = None,
     ) -> None:
-        assert network is not None
+        assert isinstance(network, Network)
         if self.launched:
             self._run(network, image, dimensions, sizes, has_local)
         else:

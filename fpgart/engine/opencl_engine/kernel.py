@@ -19,11 +19,12 @@ from fpgart.engine.interface import (
     Batch,
     EngineKernel,
     KernelInterface,
+    KernelNetwork,
     PipeArgument,
     Reach,
+    lay_out,
 )
 from fpgart.engine.lowering import Lowered
-from fpgart.engine.network import Network
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.errors import CLError, error_of
@@ -86,6 +87,11 @@ class DriverKernel:
         self.waits_for_others = False
         self._name = name
         self._count = int(U32.unpack(self.driver.query("clGetKernelInfo", self.handle, cl.CL_KERNEL_NUM_ARGS))[0])
+
+    @property
+    def argument_count(self) -> int:
+        """How many arguments a launch has."""
+        return self._count
 
     def release(self) -> None:
         """Give the driver's objects back; nothing may run."""
@@ -199,7 +205,7 @@ class DriverKernel:
         sizes: bytes,
         has_local: bool,
         reaches: tuple[Reach, ...] = (),
-        network: Network | None = None,
+        network: KernelNetwork | None = None,
     ) -> None:
         if self.launched:
             self.run(image, dimensions, sizes, has_local)
@@ -215,10 +221,6 @@ class DriverKernel:
             )
         )
 
-    def entry(self, number: int, image: int, dimensions: int, sizes: bytes, has_local: bool) -> bytes:
-        """A launch in a batch; `number`: of the kernel there, `image`: where its arguments begin."""
-        return SUBMISSION.pack(number, image, sizes, self._count, dimensions, has_local)
-
     def _check(self, result: int) -> None:
         if result & 0xFFFFFFFF:
             raise self.failure(result)
@@ -233,6 +235,7 @@ class DriverKernel:
 class KernelBatch:
     """A `Batch`: kernels in a queue of the driver that nobody else uses meanwhile."""
 
+    failure: CLError | None = None
     __slots__ = ("_added", "_events", "_queue", "_queues", "_reported", "_statuses", "_submitted")
 
     def __init__(self, queues: Queues, most: int) -> None:
@@ -249,7 +252,7 @@ class KernelBatch:
 
     def submit(self) -> tuple[int, CLError | None]:
         added, self._added = self._added, []
-        kernels, launches = _laid_out(added)
+        kernels, launches = lay_out(added)
         return self.submit_laid_out(kernels, launches, 0, len(added))
 
     def submit_laid_out(
@@ -274,18 +277,6 @@ class KernelBatch:
     def __del__(self) -> None:
         if self._reported == self._submitted:
             self._queues.release(self._queue)
-
-
-def _laid_out(launches: list[tuple[DriverKernel, bytes, int, bytes, bool]]) -> tuple[list[EngineKernel], bytes]:
-    """Their kernels, and `struct submission` of each (engine/calls.h) with all arguments behind."""
-    kernels: dict[EngineKernel, int] = {}
-    entries, images, end = [], [], SUBMISSION.size * len(launches)
-    for kernel, image, dimensions, sizes, has_local in launches:
-        number = kernels.setdefault(kernel, len(kernels))
-        entries.append(kernel.entry(number, end, dimensions, sizes, has_local))
-        images.append(image)
-        end += len(image)
-    return list(kernels), b"".join(entries + images)
 
 
 def pipe_interface(name: str, pipe: PipeArgument) -> ArgumentInterface:

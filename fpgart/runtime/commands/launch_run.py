@@ -171,7 +171,8 @@ class LaunchRun(LaunchKernel):
             statuses += batch.wait()
         for number, status in zip(submitted, statuses, strict=True):
             if status < COMPLETE:
-                failed[number] = error_of(status, f"a launch of kernel '{self.kernel.name}' failed on the engine")
+                words = f"a launch of kernel '{self.kernel.name}' failed on the engine"
+                failed[number] = batch.failure or error_of(status, words)
         self._has_run = True
         last = failed.pop(self._count - 1, None)
         for number, error in failed.items():

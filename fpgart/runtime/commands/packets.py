@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from fpgart._native import ffi
 from fpgart.errors import InvalidArgValue, InvalidValue, OutOfResources
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.commands.transfers import Transfer
@@ -94,12 +93,11 @@ class MoveVariable(Transfer):
         found = network.variable(self.variable) if network is not None else None
         if found is None:
             raise InvalidArgValue(f"the board has no program-scope variable '{self.variable}'")
-        begin, size = found
-        if self.offset + self.size > size:
-            raise InvalidValue(f"'{self.variable}' has {size} bytes, {self.size} at {self.offset} are beyond its end")
-        here, there = self.address, begin + self.offset
-        to, source = (there, here) if self.writing else (here, there)
-        ffi.memmove(ffi.cast("char *", to), ffi.cast("char *", source), self.size)
+        if self.offset + self.size > found.size:
+            raise InvalidValue(
+                f"'{self.variable}' has {found.size} bytes, {self.size} at {self.offset} are beyond its end"
+            )
+        (found.write if self.writing else found.read)(self.offset, self.address, self.size)
 
     def accesses(self) -> Accesses:
         return ()

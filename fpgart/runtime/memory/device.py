@@ -20,8 +20,7 @@ from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.scheduler import Scheduler
 
 if TYPE_CHECKING:
-    from fpgart.engine.interface import Engine
-    from fpgart.engine.network import Network
+    from fpgart.engine.interface import Engine, KernelNetwork
     from fpgart.personality import Personality
 
 OPERATIONS = count(1)
@@ -153,7 +152,7 @@ class Device:
         """How many tasks can run at once; 0 for no limit."""
         self.contexts: Living[DeviceContext] = Living()
         """Those that have it and live."""
-        self.network: Network | None = None
+        self.network: KernelNetwork | None = None
         """What the kernels of the binary that is loaded share, where they talk to each other."""
         self._simulator = simulator
         self.knows_memories = not simulator

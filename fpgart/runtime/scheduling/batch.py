@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fpgart import log
 from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
-from fpgart.runtime.scheduling.attempt import fail_with
+from fpgart.runtime.scheduling.attempt import fail_with, tell_failure
 from fpgart.runtime.scheduling.event import COMPLETE, Event, Launch
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class LaunchBatch:
             status = self._failed.get(event)
             if status is None:
                 status = statuses.popleft()
+                if status < COMPLETE and self._batch.failure is not None:
+                    tell_failure(event, self._batch.failure)
                 launch.took((now - self._since) // count)
             found.append((event, status))
         self._since = now

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A host's session with its board process: the greeting, and a thread for each lane."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+
+import fpgart
+from fpgart import log
+from fpgart._native import lib
+from fpgart.boardprocess.served import Served, out_of_memory
+from fpgart.engine.choice import choose_engine
+from fpgart.engine.interface import Engine, NoEngine
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.codec import ProtocolError
+from fpgart.engine.isolated.layout import CRASH, HOST_WAITS, LANE_ALIGNMENT
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.errors import CLError, InvalidValue, OutOfResources
+
+PAGE = 4096
+TOP = 1 << 47
+"""End of the addresses that a process may have."""
+
+
+def serve(descriptor: int) -> None:
+    """Serve the host at the other end of a socket until it closes that."""
+    connection = socket.socket(fileno=descriptor)
+    try:
+        Session(connection).run()
+    except ProtocolError as error:
+        log.warning(f"the session with the host ends: {error}")
+    except OSError as error:
+        log.note(f"the session with the host ends: {error}")
+
+
+class Session:
+    """One host."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._begin = self._size = 0
+        self._engine: Engine = NoEngine("nobody has said hello")
+        self._served = Served(self._engine)
+
+    def run(self) -> None:
+        """Raises ProtocolError, OSError."""
+        while True:
+            message, descriptor = m.receive_with_descriptor(self._connection)
+            if message is None:
+                return
+            try:
+                answer = self._answer(message, descriptor)
+            except CLError as error:
+                answer = m.Failed(error.status, str(error))
+                if descriptor >= 0:
+                    os.close(descriptor)
+            m.send(self._connection, answer)
+
+    def _answer(self, message: object, descriptor: int) -> object:
+        """Takes the descriptor over, unless it raises an error."""
+        if isinstance(message, m.Hello):
+            return self._greet(message, descriptor)
+        if isinstance(message, m.OpenLane):
+            return self._open_lane(message, descriptor)
+        raise InvalidValue(f"a {type(message).__name__} is nothing for a session")
+
+    def _greet(self, hello: m.Hello, descriptor: int) -> m.Welcome:
+        if (hello.version, hello.release) != (m.VERSION, fpgart.__version__):
+            raise InvalidValue(
+                f"the host speaks version {hello.version} of fpgart {hello.release}, "
+                f"the board process version {m.VERSION} of fpgart {fpgart.__version__}"
+            )
+        self._map(hello.begin, hello.size, descriptor)
+        os.close(descriptor)
+        sys.path += [folder for folder in hello.modules if folder not in sys.path]
+        lib.crash_watch(self._begin + CRASH)
+        lib.network_share_host_waits(self._begin + HOST_WAITS)
+        self._engine = engine = choose_engine()
+        self._served = Served(engine)
+        missing = engine.reason if isinstance(engine, NoEngine) else ""
+        return m.Welcome(engine.name, engine.version, engine.path, engine.works_on_own_buffers, missing)
+
+    def _map(self, begin: int, size: int, descriptor: int) -> None:
+        if self._size or descriptor < 0:
+            raise InvalidValue("a session begins with one greeting, and one file of memory")
+        if not 0 < begin < TOP or not 0 < size <= TOP - begin or begin % PAGE or size % PAGE:
+            raise InvalidValue(f"{size} bytes at {begin:#x} are no memory of a host")
+        if os.fstat(descriptor).st_size < size:
+            raise InvalidValue(f"the file has less than {size} bytes")
+        if not lib.map_part(descriptor, 0, begin, size, False):
+            raise OutOfResources(f"{size} bytes at {begin:#x} are not free in the board process (ulimit -v?)")
+        self._begin, self._size = begin, size
+        lib.lane_stretch(begin, size)
+
+    def _open_lane(self, ask: m.OpenLane, descriptor: int) -> m.Done:
+        place = ask.address - self._begin
+        if not 0 <= place <= self._size - lib.LANE_BYTES or ask.address % LANE_ALIGNMENT:
+            raise InvalidValue(f"a lane at {ask.address:#x} is not within the host's memory")
+        if descriptor < 0:
+            raise InvalidValue("a lane comes with a socket")
+        lane = threading.Thread(
+            target=self._serve_lane, args=(ask.address, socket.socket(fileno=descriptor)), daemon=True
+        )
+        try:
+            lane.start()
+        except RuntimeError:
+            raise OutOfResources("the system has no thread for another lane") from None
+        return m.Done()
+
+    def _serve_lane(self, address: int, connection: socket.socket) -> None:
+        """Until the host closes it, or says what is no message."""
+        engine, served = self._engine, self._served
+        queue = engine.queues.acquire() if isinstance(engine, OpenCLEngine) else 0
+        try:
+            while True:
+                lib.lane_serve(address, queue)
+                request = m.receive(connection)
+                if request is None:
+                    return
+                m.send(connection, _answered(served, request))
+        except ProtocolError as error:
+            log.warning(f"a lane of the host is closed: {error}")
+        except OSError as error:
+            log.note(f"a lane of the host is closed: {error}")
+        finally:
+            connection.close()
+
+
+def _answered(served: Served, request: object) -> object:
+    """The answer to a request, whatever happens."""
+    try:
+        return served.answer(request)
+    except MemoryError:
+        return out_of_memory(request)
+    except Exception:
+        log.bug(f"a {type(request).__name__} could not be answered")
+        return m.Failed(OutOfResources.status, f"the board process could not answer a {type(request).__name__}")
+    finally:
+        sys.stdout.flush()
+        lib.flush_output()

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages as bytes: data classes of numbers, texts, bytes, tuples and other data classes, by their annotations.
+
+All numbers are little-endian. What is read comes from another process and is believed in nothing: every length is
+compared with what is there before anything is made of it, and a text has to be one.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import cache
+from struct import Struct
+from struct import error as StructError
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+NUMBER, LENGTH = Struct("<q"), Struct("<I")
+MOST_BYTES = 1 << 30
+"""Of a message."""
+
+
+class ProtocolError(Exception):
+    """What came is no message; the sentence says why."""
+
+
+class Reader:
+    """Reads values from bytes; raises ProtocolError where they end too early."""
+
+    __slots__ = ("_data", "_place")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._place = 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes have not been read."""
+        return len(self._data) - self._place
+
+    def take(self, size: int) -> bytes:
+        if size > self.left:
+            raise ProtocolError(f"{size} bytes are wanted at {self._place} of {len(self._data)}, {self.left} are there")
+        found = self._data[self._place : self._place + size]
+        self._place += size
+        return found
+
+    def number(self) -> int:
+        return int(NUMBER.unpack(self.take(NUMBER.size))[0])
+
+    def length(self) -> int:
+        return int(LENGTH.unpack(self.take(LENGTH.size))[0])
+
+
+class Coder(NamedTuple):
+    """How values of a type are written and read."""
+
+    write: Callable[[list[bytes], Any], None]
+    read: Callable[[Reader], Any]
+
+
+def _write_number(parts: list[bytes], value: int) -> None:
+    try:
+        parts.append(NUMBER.pack(value))
+    except StructError:
+        raise ProtocolError(f"{value} is no number of 64 bits with a sign") from None
+
+
+def _write_bytes(parts: list[bytes], value: bytes) -> None:
+    if len(value) > MOST_BYTES:
+        raise ProtocolError(f"{len(value)} bytes are more than a message may have ({MOST_BYTES})")
+    parts.append(LENGTH.pack(len(value)))
+    parts.append(value)
+
+
+def _read_truth(reader: Reader) -> bool:
+    found = reader.take(1)[0]
+    if found > 1:
+        raise ProtocolError(f"{found} is neither 0 nor 1")
+    return bool(found)
+
+
+def _read_text(reader: Reader) -> str:
+    try:
+        return reader.take(reader.length()).decode(errors="surrogateescape")
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"a text is none: {error}") from None
+
+
+NUMBERS = Coder(_write_number, Reader.number)
+TRUTHS = Coder(lambda parts, value: parts.append(b"\1" if value else b"\0"), _read_truth)
+BYTES = Coder(_write_bytes, lambda reader: reader.take(reader.length()))
+TEXTS = Coder(lambda parts, value: _write_bytes(parts, value.encode(errors="surrogateescape")), _read_text)
+SIMPLE: dict[object, Coder] = {int: NUMBERS, bool: TRUTHS, bytes: BYTES, str: TEXTS}
+
+
+@cache
+def coder(annotation: Any) -> Coder:
+    """How values that are annotated so are written and read; raises TypeError for what messages cannot have."""
+    if annotation in SIMPLE:
+        return SIMPLE[annotation]
+    if is_dataclass(annotation):
+        return _structure(annotation)
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is tuple and arguments[-1:] == (...,):
+        return _sequence(arguments[0])
+    if origin is tuple:
+        return _row(arguments)
+    if origin in (typing.Union, types.UnionType) and len(arguments) == 2 and arguments[1] is type(None):
+        return _optional(arguments[0])
+    raise TypeError(f"messages have no {annotation}")
+
+
+def _structure(kind: Any) -> Coder:
+    hints = typing.get_type_hints(kind)
+    members = [(field.name, coder(hints[field.name])) for field in fields(kind)]
+
+    def write(parts: list[bytes], value: Any) -> None:
+        for name, member in members:
+            member.write(parts, getattr(value, name))
+
+    return Coder(write, lambda reader: kind(*(member.read(reader) for _, member in members)))
+
+
+def _sequence(kind: Any) -> Coder:
+    item = coder(kind)
+
+    def write(parts: list[bytes], value: tuple[Any, ...]) -> None:
+        parts.append(LENGTH.pack(len(value)))
+        for each in value:
+            item.write(parts, each)
+
+    def read(reader: Reader) -> tuple[Any, ...]:
+        count = reader.length()
+        if count > reader.left:  # each item has a byte at least
+            raise ProtocolError(f"{count} items are announced, {reader.left} bytes are there")
+        return tuple(item.read(reader) for _ in range(count))
+
+    return Coder(write, read)
+
+
+def _row(kinds: tuple[Any, ...]) -> Coder:
+    items = [coder(kind) for kind in kinds]
+
+    def write(parts: list[bytes], value: tuple[Any, ...]) -> None:
+        for item, each in zip(items, value, strict=True):
+            item.write(parts, each)
+
+    return Coder(write, lambda reader: tuple(item.read(reader) for item in items))
+
+
+def _optional(kind: Any) -> Coder:
+    item = coder(kind)
+
+    def write(parts: list[bytes], value: Any) -> None:
+        TRUTHS.write(parts, value is not None)
+        if value is not None:
+            item.write(parts, value)
+
+    return Coder(write, lambda reader: item.read(reader) if _read_truth(reader) else None)
+
+
+def encoded(value: object) -> bytes:
+    """A message's content."""
+    parts: list[bytes] = []
+    kind: Any = type(value)
+    coder(kind).write(parts, value)
+    return b"".join(parts)
+
+
+def decoded(kind: type[T], data: bytes) -> T:
+    """The message of that kind; raises ProtocolError for what is none, or is followed by something."""
+    reader = Reader(data)
+    wanted: Any = kind
+    found: T = coder(wanted).read(reader)
+    if reader.left:
+        raise ProtocolError(f"{reader.left} bytes are left behind a {kind.__name__}")
+    return found

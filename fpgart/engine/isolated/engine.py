@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine of a board process, and the process behind it, which is started anew whenever it has died."""
+
+from __future__ import annotations
+
+import threading
+
+from fpgart import log
+from fpgart.engine.interface import BuiltProgram
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.process import BoardProcess, ProcessError, SharedMemory
+from fpgart.engine.isolated.program import IsolatedProgram, linked
+from fpgart.errors import InvalidOperation, OutOfResources
+
+
+class IsolatedEngine:
+    """An `Engine` in a board process. Raises ProcessError where that does not start, or has no engine."""
+
+    works_on_own_buffers = False
+
+    def __init__(self, memory: SharedMemory) -> None:
+        self._memory = memory
+        self._starting = threading.Lock()
+        self._process = BoardProcess(memory)
+        welcome = self._process.welcome
+        if welcome.missing:
+            raise ProcessError(welcome.missing)
+        self.name, self.version, self.path = welcome.name, welcome.engine_version, welcome.path
+        self._answers: dict[int, bytes] = {}
+
+    @property
+    def process(self) -> BoardProcess:
+        process = self._process
+        return process if process.alive else self._start_anew()
+
+    def _start_anew(self) -> BoardProcess:
+        with self._starting:
+            if not self._process.alive:
+                log.note(f"the board process {self._process.ended().ending}; another one is started")
+                try:
+                    self._process = BoardProcess(self._memory)
+                except ProcessError as error:
+                    raise OutOfResources(f"the board process cannot be started anew: {error}") from None
+            return self._process
+
+    def device_info(self, query: int) -> bytes:
+        if query not in self._answers:
+            self._answers[query] = self.process.ask(m.DeviceInfo(query), m.Data).data
+        return self._answers[query]
+
+    def from_source(self, source: str) -> BuiltProgram:
+        return IsolatedProgram(self, lambda process: process.ask(m.FromSource(source), m.Number).number)
+
+    def from_il(self, il: bytes) -> BuiltProgram:
+        return IsolatedProgram(self, lambda process: process.ask(m.FromIL(il), m.Number).number)
+
+    def from_binary(self, binary: bytes) -> BuiltProgram:
+        return IsolatedProgram(self, lambda process: process.ask(m.FromBinary(binary), m.Number).number)
+
+    def link(self, options: str, programs: list[BuiltProgram]) -> tuple[BuiltProgram, str]:
+        parts = [program for program in programs if isinstance(program, IsolatedProgram)]
+        if len(parts) < len(programs):
+            raise InvalidOperation("programs of another engine cannot be linked with those of a board process")
+        return linked(self, options, parts)

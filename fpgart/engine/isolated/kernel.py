@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels that run in a board process."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from struct import Struct
+from typing import Protocol
+
+from fpgart import config
+from fpgart._native import ffi, lib
+from fpgart.engine.interface import (
+    POINTER,
+    SUBMISSION,
+    Batch,
+    EngineKernel,
+    KernelInterface,
+    KernelNetwork,
+    Reach,
+    lay_out,
+)
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.codec import ProtocolError
+from fpgart.engine.isolated.loss import ENTRY, BoardLost
+from fpgart.engine.isolated.network import IsolatedNetwork
+from fpgart.engine.isolated.process import BoardProcess, Lane, check
+from fpgart.errors import CLError, OutOfResources, error_of
+
+U32 = Struct("<I")
+
+
+class Processes(Protocol):
+    """The engine, for those who need the process that serves it now."""
+
+    @property
+    def process(self) -> BoardProcess:
+        """The board process, started anew if it has died. Raises OutOfResources."""
+
+
+class KernelProgram(Protocol):
+    """The program of a kernel."""
+
+    def on(self, process: BoardProcess) -> int:
+        """Its number in a board process, where it is made again if that is another one."""
+
+
+class IsolatedKernel:
+    """An `EngineKernel` that stands for one in the board process."""
+
+    wants_reaches = False
+
+    def __init__(self, engine: Processes, program: KernelProgram, name: str, *, apart: bool = False) -> None:
+        """`apart`: its twin that runs on the thread that launches it. Raises CLError."""
+        self._engine = engine
+        self._program = program
+        self.name = name
+        self._apart = apart
+        self._process: BoardProcess | None = None
+        self._made = m.Made(0, 0, False)
+        self.launched = False
+        self.last_ns = 0
+        made = self.on(engine.process)
+        self.waits_for_others = made.waits_for_others
+        self.new_batch: Callable[[int], Batch] | None = partial(IsolatedBatch, engine) if made.offered else None
+
+    def on(self, process: BoardProcess) -> m.Made:
+        """What it is in a board process."""
+        if self._process is not process:
+            made = process.ask(m.MakeKernel(self._program.on(process), self.name), m.Made)
+            if self._apart:
+                made = process.ask(m.OnOwnThread(made.number), m.Made)
+            self._made, self._process = made, process
+        return self._made
+
+    @property
+    def argument_count(self) -> int:
+        """How many arguments a launch has."""
+        return len(self.interface.arguments)
+
+    @cached_property
+    def interface(self) -> KernelInterface:
+        process = self._engine.process
+        return process.ask(m.Interface(self.on(process).number), m.Interfaces).kernels[0]
+
+    def accepts(self, index: int, size: int) -> bool:
+        process = self._engine.process
+        return process.ask(m.Accepts(self.on(process).number, index, size), m.Truth).truth
+
+    def work_group_info(self, query: int) -> bytes:
+        process = self._engine.process
+        return process.ask(m.WorkGroupInfo(self.on(process).number, query), m.Data).data
+
+    def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
+        process = self._engine.process
+        return process.ask(m.SubGroupInfo(self.on(process).number, query, sizes, length), m.Data).data
+
+    def suggested_local_size(
+        self, arguments: Sequence[tuple[int, bytes | None]], offset: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        process = self._engine.process
+        ask = m.SuggestedLocalSize(self.on(process).number, tuple(arguments), offset, sizes)
+        return process.ask(ask, m.Numbers).numbers
+
+    def on_own_thread(self) -> EngineKernel:
+        return IsolatedKernel(self._engine, self._program, self.name, apart=True)
+
+    def launch(
+        self,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        reaches: tuple[Reach, ...] = (),
+        network: KernelNetwork | None = None,
+    ) -> None:
+        process = self._engine.process
+        made = self.on(process)
+        with process.running(self.name):
+            if self.launched and made.offered and len(image) <= lib.LANE_ROOM:
+                self._launch_on_lane(process, made, image, dimensions, sizes, has_local)
+            else:  # the first launch is no matter of microseconds: engines compile for good then
+                number = network.on(process) if isinstance(network, IsolatedNetwork) else 0
+                self._launch_by_message(process, m.Launch(made.number, image, dimensions, sizes, has_local, number))
+        process.drain()
+
+    def _launch_on_lane(
+        self, process: BoardProcess, made: m.Made, image: bytes, dimensions: int, sizes: bytes, has_local: bool
+    ) -> None:
+        with self._lane(process, image) as lane:
+            lib.lane_launch(lane.address, made.offered, image, len(image), dimensions, sizes, has_local)
+            wait(process, partial(lib.lane_wait, lane.address))
+            result = int(lib.lane_result(lane.address))
+        if result & 0xFFFFFFFF:
+            raise failure(self.name, result)
+
+    def _launch_by_message(self, process: BoardProcess, launch: m.Launch) -> None:
+        with self._lane(process, launch.image) as lane:
+            try:
+                answer = process.exchange(lane, launch, config.KERNEL_TIMEOUT.value or None)
+            except TimeoutError:
+                process.stop(too_long())
+                raise
+        check(answer)
+
+    @contextmanager
+    def _lane(self, process: BoardProcess, image: bytes) -> Iterator[Lane]:
+        """A lane for a launch. Raises BoardLost with words about the kernel."""
+        try:
+            lane = process.take()
+            yield lane
+        except (OSError, ProtocolError):
+            raise self.lost(process, image) from None
+        process.give_back(lane)
+
+    def lost(self, process: BoardProcess, image: bytes) -> BoardLost:
+        """Why a launch of it failed whose process has died."""
+        loss = process.ended()
+        others = sorted({name for name in process.kernels.values() if name != self.name})
+        beside = f" (or one of those that ran beside it: {', '.join(others)})" if others else ""
+        written = [
+            argument.name
+            for index, argument in enumerate(self.interface.arguments)
+            if ENTRY.unpack_from(image, ENTRY.size * index)[0] == POINTER
+        ]
+        undefined = f"; what its arguments {', '.join(written)} point to is undefined now" if written else ""
+        words = loss.words(image, self.interface)
+        return BoardLost(f"kernel '{self.name}'{beside} {words}{undefined}. The board is started anew for the next one")
+
+
+def too_long() -> str:
+    """What a kernel did that was ended for that."""
+    return f"ran longer than {config.KERNEL_TIMEOUT.value:g} s ({config.KERNEL_TIMEOUT.name}) and was ended"
+
+
+def failure(name: str, result: int) -> CLError:
+    """What the result of a launch that went wrong says."""
+    status, place = int(ffi.cast("int32_t", result)), result >> 32
+    if place == lib.LANE_REFUSED:
+        return OutOfResources(f"the board process did not take a launch of kernel '{name}'")
+    where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
+    return error_of(status, f"kernel '{name}' failed on the engine, in {where}")
+
+
+def wait(process: BoardProcess, how: Callable[[int, int], int]) -> None:
+    """Wait for the process with a function of lanes.h. Raises ConnectionResetError when it dies."""
+    limit_ms = int(config.KERNEL_TIMEOUT.value * 1000)
+    while True:
+        outcome = how(process.life, limit_ms)
+        if outcome == lib.LANE_ANSWERED:
+            return
+        if outcome == lib.LANE_LATE:
+            process.stop(too_long())
+        if outcome != lib.LANE_INTERRUPTED:
+            raise ConnectionResetError("the board process has died")
+
+
+class IsolatedBatch:
+    """A `Batch` in the board process."""
+
+    def __init__(self, engine: Processes, most: int) -> None:
+        self._engine = engine
+        self._process: BoardProcess | None = None
+        self._lane: Lane | None = None
+        self._added: list[tuple[IsolatedKernel, bytes, int, bytes, bool]] = []
+        self._begun: list[tuple[IsolatedKernel, bytes]] = []
+        """Kernel and arguments of each launch that is under way."""
+        self._statuses = 0
+        """Where the board process puts theirs."""
+        self._read = 0
+        self._known: list[int] = []
+        """Statuses that wait() has not given yet."""
+        self.failure: CLError | None = None
+
+    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        assert isinstance(kernel, IsolatedKernel)
+        self._added.append((kernel, image, dimensions, sizes, has_local))
+
+    def submit(self) -> tuple[int, CLError | None]:
+        added, self._added = self._added, []
+        kernels, launches = lay_out(added)
+        return self.submit_laid_out(kernels, launches, 0, len(added))
+
+    def submit_laid_out(
+        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
+    ) -> tuple[int, CLError | None]:
+        while len(self._begun) > self._read:  # the lane is for one array at a time
+            self._known += self._await()
+        ours = [kernel for kernel in kernels if isinstance(kernel, IsolatedKernel)]
+        self._begun = [(ours[number], launches[place:]) for number, place in _entries(launches, begin, end)]
+        self._read = 0
+        try:
+            done, result = self._hand_over(ours, launches, begin, end)
+        except (OSError, ProtocolError):
+            self._fail()
+            return end - begin, None
+        if begin + done == end:
+            return done, None
+        failed, _ = self._begun[done]
+        del self._begun[done:]
+        return done, failure(failed.name, result)
+
+    def _hand_over(self, kernels: list[IsolatedKernel], launches: bytes, begin: int, end: int) -> tuple[int, int]:
+        """How many launches were begun, and the result of the last one tried. Raises OSError, ProtocolError."""
+        process = self._process = self._process or self._engine.process
+        numbers = struct.pack(f"<{len(kernels)}I", *(kernel.on(process).offered for kernel in kernels))
+        lane = self._lane = self._lane or process.take()
+        behind = int(lib.lane_statuses(len(launches), len(kernels)))
+        process.make_room(lane, behind + U32.size * (end - begin))
+        ffi.memmove(ffi.cast("char *", lane.data), launches, len(launches))
+        at = behind - -(-len(numbers) // 8) * 8
+        ffi.memmove(ffi.cast("char *", lane.data + at), numbers, len(numbers))
+        self._statuses = lane.data + behind
+        lib.lane_submit(lane.address, lane.data, len(launches), len(kernels), begin, end)
+        wait(process, partial(lib.lane_wait, lane.address))
+        return int(lib.lane_submitted(lane.address)), int(lib.lane_result(lane.address))
+
+    def wait(self) -> list[int]:
+        if self._known:
+            known, self._known = self._known, []
+            return known
+        return self._await()
+
+    def _await(self) -> list[int]:
+        """Statuses of launches that have ended since."""
+        process, lane = self._process, self._lane
+        assert process is not None
+        if lane is None:  # the process has died
+            return [self._fail()] * (len(self._begun) - self._read)
+        ended = ffi.new("uint32_t *", self._read)
+        running, _ = self._begun[self._read]
+        try:
+            with process.running(running.name):
+                wait(
+                    process, lambda life, limit_ms: lib.lane_wait_ended(lane.address, self._read, life, limit_ms, ended)
+                )
+        except OSError:
+            status = self._fail()
+            count = len(self._begun) - self._read
+            self._read = len(self._begun)
+            return [status] * count
+        process.drain()
+        found = ffi.unpack(ffi.cast("int32_t *", self._statuses) + self._read, ended[0] - self._read)
+        self._read = int(ended[0])
+        return list(found)
+
+    def _fail(self) -> int:
+        """The process has died: the status of all that had not ended."""
+        self._lane = None
+        if self.failure is None:
+            assert self._process is not None
+            kernel, image = self._begun[self._read]
+            self.failure = kernel.lost(self._process, image)
+        return self.failure.status
+
+    def __del__(self) -> None:
+        if self._lane is not None and self._process is not None and self._read == len(self._begun):
+            self._process.give_back(self._lane)
+
+
+def _entries(launches: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Number of the kernel, and place of the arguments, of each launch."""
+    for index in range(begin, end):
+        number, place, *_ = SUBMISSION.unpack_from(launches, index * SUBMISSION.size)
+        yield number, place

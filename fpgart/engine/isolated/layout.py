@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the first page of a stretch has what, in bytes from its begin."""
+
+CRASH = 0
+"""`struct crash` (engine/crash.h): what the board process says of the signal that it dies of."""
+HOST_WAITS = 256
+"""Whether threads of the host wait for kernels (engine/waiting.c)."""
+LANE_ALIGNMENT = 4096
+"""Of the address of a lane."""

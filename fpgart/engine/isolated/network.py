@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernels of a program share in a board process; the host has it moved by messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from fpgart._native import ffi
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.loss import BoardLost
+from fpgart.engine.isolated.process import BoardProcess
+
+PIECE = 1 << 24
+"""Bytes of a variable that go through one message."""
+
+
+class NetworkProgram(Protocol):
+    """The program of a network."""
+
+    @property
+    def process(self) -> BoardProcess:
+        """The board process that serves it now."""
+
+    def on(self, process: BoardProcess) -> int:
+        """Its number there."""
+
+
+class IsolatedNetwork:
+    """A `KernelNetwork` in the board process; when that was started anew, all is as when the board was programmed."""
+
+    def __init__(self, program: NetworkProgram, process: BoardProcess, number: int) -> None:
+        self._program = program
+        self._process = process
+        self._number = number
+        self.stopped = False
+
+    def on(self, process: BoardProcess) -> int:
+        """Its number in a board process."""
+        if self._process is not process:
+            self._number = process.ask(m.MakeNetwork(self._program.on(process)), m.Number).number
+            self._process = process
+        return self._number
+
+    def here(self) -> tuple[BoardProcess, int]:
+        """The board process, and its number there."""
+        process = self._program.process
+        return process, self.on(process)
+
+    def stop(self) -> None:
+        self.stopped = True
+        try:
+            self._process.ask(m.StopNetwork(self._number), m.Done)
+        except BoardLost:
+            return  # nothing of it is left that could run
+
+    def channel(self, name: str) -> IsolatedChannel | None:
+        process, number = self.here()
+        packet = process.ask(m.FindChannel(number, name), m.Number).number
+        return IsolatedChannel(self, name, packet) if packet else None
+
+    def variable(self, name: str) -> IsolatedVariable | None:
+        process, number = self.here()
+        size = process.ask(m.FindVariable(number, name), m.Number).number
+        return IsolatedVariable(self, name, size) if size >= 0 else None
+
+    def __del__(self) -> None:
+        self._process.forget(network=self._number)
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedChannel:
+    """A channel of the program in the board process."""
+
+    network: IsolatedNetwork
+    name: str
+    packet: int
+
+    def read(self, address: int, wait_ms: int = 0) -> bool:
+        process, number = self.network.here()
+        data = process.ask(m.ReadChannel(number, self.name, wait_ms), m.Data).data
+        ffi.memmove(ffi.cast("char *", address), data, len(data))
+        return bool(data)
+
+    def write(self, address: int, wait_ms: int = 0) -> bool:
+        process, number = self.network.here()
+        data = bytes(ffi.buffer(ffi.cast("char *", address), self.packet))
+        return process.ask(m.WriteChannel(number, self.name, wait_ms, data), m.Truth).truth
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedVariable:
+    """A program-scope variable in the board process."""
+
+    network: IsolatedNetwork
+    name: str
+    size: int
+
+    def read(self, offset: int, address: int, size: int) -> None:
+        process, number = self.network.here()
+        for done in range(0, size, PIECE):
+            ask = m.ReadVariable(number, self.name, offset + done, min(PIECE, size - done))
+            data = process.ask(ask, m.Data).data
+            ffi.memmove(ffi.cast("char *", address + done), data, len(data))
+
+    def write(self, offset: int, address: int, size: int) -> None:
+        process, number = self.network.here()
+        for done in range(0, size, PIECE):
+            data = bytes(ffi.buffer(ffi.cast("char *", address + done), min(PIECE, size - done)))
+            process.ask(m.WriteVariable(number, self.name, offset + done, data), m.Done)

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board process, seen from the host: starting it, its lanes, its end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from struct import Struct
+from typing import Any, Protocol, TypeVar
+
+import fpgart
+from fpgart import config
+from fpgart._native import ffi, lib
+from fpgart.engine.interface import BuildFailed
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.codec import ProtocolError
+from fpgart.engine.isolated.layout import CRASH, LANE_ALIGNMENT
+from fpgart.engine.isolated.loss import BoardLost, Loss
+from fpgart.errors import OutOfResources, error_of
+
+T = TypeVar("T")
+PROGRAM = Path(fpgart.__file__).parent / "fpgart-board"
+STATUS = Struct("<i")
+LAUNCHES = count()
+LANE_DATA = 3 << 16
+"""Bytes behind a lane for what launches need that are handed over together."""
+PATIENCE_S = 2.0
+"""How long a board process that has closed a socket may take to end, until it is told to."""
+NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, "FPGART_ONLY")
+"""Variables that are for the host's process alone."""
+
+
+class SharedMemory(Protocol):
+    """Memory of the host's and the board process's: a file, mapped at the same addresses."""
+
+    descriptor: int
+    begin: int
+    size: int
+
+    def allocate(self, size: int, alignment: int = LANE_ALIGNMENT) -> int:
+        """Address of `size` bytes of zeros; 0 when there is no room."""
+
+    def free(self, address: int) -> None:
+        """Give back what allocate() gave."""
+
+
+class ProcessError(Exception):
+    """The board process does not start; the sentence says why."""
+
+
+class Lane:
+    """A way into the board process, for one thread at a time. `data` has room for several launches, in bytes."""
+
+    __slots__ = ("address", "connection", "data", "room")
+
+    def __init__(self, address: int, connection: socket.socket) -> None:
+        self.address = address
+        self.connection = connection
+        self.data = address + int(lib.LANE_BYTES)
+        self.room = LANE_DATA
+
+
+class BoardProcess:
+    """One board process, from its start to its end. Raises ProcessError."""
+
+    def __init__(self, memory: SharedMemory) -> None:
+        self.memory = memory
+        self._lanes: list[Lane] = []
+        self._opening = threading.Lock()
+        self._ending = threading.Lock()
+        self._loss: Loss | None = None
+        self._stopped = ""
+        self._crash = ffi.cast("struct crash *", memory.begin + CRASH)
+        self._crash.signal = 0
+        self.kernels: dict[int, str] = {}
+        """Names of kernels that run, by launch."""
+        self._released: list[tuple[int, int]] = []
+        session, theirs = socket.socketpair()
+        life, keepers = socket.socketpair()
+        output, error = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
+        try:
+            _start(theirs.fileno(), keepers.fileno(), output[1], error[1])
+        finally:
+            theirs.close()
+            keepers.close()
+            os.close(output[1])
+            os.close(error[1])
+        self._session, self._life = session, life
+        self.life = life.fileno()
+        outlet = lib.outlet_open(output[0], error[0])
+        if outlet == ffi.NULL:
+            raise ProcessError("the system has no thread for the output of kernels")
+        self._outlet = ffi.gc(outlet, lib.outlet_free)
+        self.welcome = self._greet()
+
+    def _greet(self) -> m.Welcome:
+        memory = self.memory
+        modules = tuple(entry for entry in sys.path if entry and os.path.isabs(entry))
+        hello = m.Hello(m.VERSION, fpgart.__version__, memory.begin, memory.size, modules)
+        try:
+            m.send_with_descriptor(self._session, hello, memory.descriptor)
+            answer = m.receive(self._session)
+        except (OSError, ProtocolError) as error:
+            raise ProcessError(f"the board process does not answer: {error}") from None
+        if isinstance(answer, m.Failed):
+            raise ProcessError(answer.words)
+        if not isinstance(answer, m.Welcome):
+            raise ProcessError(f"the board process {self.ended().ending}")
+        return answer
+
+    # Lanes
+
+    def take(self) -> Lane:
+        """A lane for the caller alone; raises OSError when the process has died, CLError."""
+        try:
+            return self._lanes.pop()
+        except IndexError:
+            return self._open_lane()
+
+    def make_room(self, lane: Lane, size: int) -> None:
+        """Let a lane have room for `size` bytes of launches; raises OutOfResources."""
+        if size > lane.room:
+            address = self.memory.allocate(size)
+            if not address:
+                raise OutOfResources(f"there is no memory for {size} bytes of launches on their way to the board")
+            if lane.data != lane.address + int(lib.LANE_BYTES):
+                self.memory.free(lane.data)
+            lane.data, lane.room = address, size
+
+    def give_back(self, lane: Lane) -> None:
+        """The lane is free for others: what was asked there has been answered."""
+        self._lanes.append(lane)
+
+    def _open_lane(self) -> Lane:
+        address = self.memory.allocate(lib.LANE_BYTES + LANE_DATA)
+        if not address:
+            raise OutOfResources("there is no memory for another lane to the board process")
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, self._opening:
+                m.send_with_descriptor(self._session, m.OpenLane(address), theirs.fileno())
+                answer = m.receive(self._session)
+            check(answer)
+        except BaseException:
+            ours.close()
+            self.memory.free(address)
+            raise
+        return Lane(address, ours)
+
+    # Talking
+
+    def exchange(self, lane: Lane, request: object, patience_s: float | None = None) -> Any:
+        """The answer to a message. Raises OSError or ProtocolError when the process dies, TimeoutError."""
+        lane.connection.settimeout(patience_s)
+        m.send(lane.connection, request)
+        lib.lane_announce(lane.address)
+        answer = m.receive(lane.connection)
+        if answer is None:
+            raise ConnectionResetError("the board process has closed a lane")
+        return answer
+
+    def ask(self, request: object, kind: type[T]) -> T:
+        """The answer to a message. Raises what is answered instead, and BoardLost when the process dies."""
+        try:
+            lane = self.take()
+            if self._released:
+                released, self._released = self._released, []
+                programs, networks = zip(*released, strict=True)
+                self.exchange(lane, m.Release(programs, networks))
+            answer = self.exchange(lane, request)
+        except (OSError, ProtocolError):
+            raise BoardLost(
+                f"the board process {self.ended().ending} while it was asked for a {type(request).__name__}"
+            ) from None
+        self.give_back(lane)
+        self.drain()
+        return answered(answer, kind)
+
+    @contextmanager
+    def running(self, kernel: str) -> Iterator[None]:
+        """Within, a kernel of that name may be what the process dies of."""
+        number = next(LAUNCHES)
+        self.kernels[number] = kernel
+        yield
+        del self.kernels[number]  # not after an error: whoever tells of the process's end names what ran
+
+    def forget(self, program: int = 0, network: int = 0) -> None:
+        """The host needs a program or a network no more. Asks nothing yet: they die anywhere."""
+        self._released.append((program, network))
+
+    def drain(self) -> None:
+        """What kernels have printed is out when this returns."""
+        lib.outlet_drain(self._outlet)
+
+    # The end
+
+    @property
+    def alive(self) -> bool:
+        """Whether nothing is known of its end."""
+        return self._loss is None and not lib.lane_is_lost(self.life)
+
+    def stop(self, why: str) -> None:
+        """End it, for a reason that continues a sentence about a kernel."""
+        with self._ending:
+            if self._loss is None and not self._stopped:
+                self._stopped = why
+                self._life.send(b"k")
+
+    def ended(self) -> Loss:
+        """Wait until it has ended; gives how."""
+        with self._ending:
+            if self._loss is None:
+                self._loss = self._read_loss()
+                self._session.close()
+                lib.outlet_close(self._outlet)
+                for lane in self._lanes:
+                    lane.connection.close()
+            return self._loss
+
+    def _read_loss(self) -> Loss:
+        data = self._read_status(PATIENCE_S)
+        if data is None:
+            self._life.send(b"k")
+            data = self._read_status(PATIENCE_S) or b""
+        status = int(STATUS.unpack(data)[0]) if len(data) == STATUS.size else None
+        crash = self._crash
+        if not crash.signal:
+            return Loss(status, self._stopped)
+        return Loss(status, self._stopped, int(crash.signal), int(crash.code), int(crash.address), int(crash.stack))
+
+    def _read_status(self, patience_s: float) -> bytes | None:
+        """What the keeper says; None where it says nothing for so long."""
+        self._life.settimeout(patience_s)
+        try:
+            return self._life.recv(STATUS.size)
+        except TimeoutError:
+            return None
+        except OSError:
+            return b""
+
+
+def check(answer: object) -> None:
+    """Raise the error that an answer is."""
+    if isinstance(answer, m.Failed):
+        raise error_of(answer.status, answer.words)
+    if isinstance(answer, m.NotBuilt):
+        raise BuildFailed(answer.status, answer.log)
+
+
+def answered(answer: object, kind: type[T]) -> T:
+    """The answer, if it is of that kind; raises the error that it is instead."""
+    check(answer)
+    if not isinstance(answer, kind):
+        raise OutOfResources(f"the board process answers with a {type(answer).__name__}, not a {kind.__name__}")
+    return answer
+
+
+def _start(session: int, keeper: int, output: int, error: int) -> None:
+    """Start fpgart-board with its descriptors; raises ProcessError."""
+    if not PROGRAM.exists():
+        raise ProcessError(f"{PROGRAM} is missing: it is built with the driver")
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        arguments = [ffi.new("char[]", os.fsencode(text)) for text in (str(PROGRAM), str(os.getpid()))]
+        variables = [
+            ffi.new("char[]", os.fsencode(f"{name}={value}")) for name, value in _environment(os.environ).items()
+        ]
+        descriptors = ffi.new("int[]", [nothing, output, error, session, keeper])
+        failed = lib.spawn_apart(
+            os.fsencode(PROGRAM),
+            ffi.new("char *[]", [*arguments, ffi.NULL]),
+            ffi.new("char *[]", [*variables, ffi.NULL]),
+            descriptors,
+            len(descriptors),
+        )
+    finally:
+        os.close(nothing)
+    if failed:
+        raise ProcessError(f"{PROGRAM} does not start: {os.strerror(failed)}")
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    passed = {name: value for name, value in variables.items() if name not in NOT_PASSED_ON}
+    folder = config.Option.folder or config.working_folder()
+    for name, option in config.OPTIONS.items():
+        if passed.get(name):
+            passed[name] = config.absolute(passed[name], option.holds, folder)
+    return passed

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "lanes.h"
+
+#include "calls.h"
+#include "clock.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    SPINS = 4000,     /* looks at a word before a thread sleeps: some ten microseconds */
+    LOOK_EVERY = 50,  /* milliseconds between two looks whether the other side is there */
+    SIZES_BYTES = 72, /* offset, global and local size */
+    STATUSES_AT_ONCE = 128,
+};
+
+/* `request` and `answered` count requests; their difference says that one is under way. */
+struct lane {
+    _Atomic uint32_t request;
+    _Atomic uint32_t answered;
+    _Atomic uint32_t ended; /* of the launches of a LANE_SUBMIT */
+    _Atomic uint32_t host_sleeps;
+    _Atomic uint32_t board_sleeps;
+    uint32_t kind;
+    uint32_t kernel;
+    uint32_t kernels;
+    uint32_t image_bytes;
+    uint32_t dimensions;
+    uint32_t has_local;
+    uint32_t from;
+    uint32_t to;
+    uint32_t submitted;
+    int64_t result;
+    uint64_t data;
+    uint64_t data_bytes;
+    char sizes[SIZES_BYTES];
+    char image[LANE_ROOM];
+};
+_Static_assert(sizeof(struct lane) <= LANE_BYTES, "a lane has room for what is in it");
+
+static long futex(_Atomic uint32_t *word, int what, uint32_t value, const struct timespec *patience)
+{
+    return syscall(SYS_futex, word, what, value, patience, NULL, 0);
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Whether the word changes from `seen` while the thread spins. */
+static bool changes_soon(_Atomic uint32_t *word, uint32_t seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(word, memory_order_acquire) != seen)
+            return true;
+        relax();
+    }
+    return false;
+}
+
+static void set_and_wake(_Atomic uint32_t *word, uint32_t value, _Atomic uint32_t *sleeps)
+{
+    atomic_store(word, value);
+    if (atomic_load(sleeps))
+        futex(word, FUTEX_WAKE, INT32_MAX, NULL);
+}
+
+/* The host's side */
+
+static void post(struct lane *lane, enum lane_request kind)
+{
+    lane->kind = kind;
+    set_and_wake(&lane->request, atomic_load(&lane->request) + 1, &lane->board_sleeps);
+}
+
+void lane_announce(uintptr_t address)
+{
+    post((struct lane *)address, LANE_MESSAGE);
+}
+
+void lane_launch(uintptr_t address, uint32_t kernel, const char *image, uint32_t image_bytes,
+                 uint32_t dimensions, const char *sizes, int has_local)
+{
+    struct lane *lane = (struct lane *)address;
+    lane->kernel = kernel;
+    lane->image_bytes = image_bytes;
+    lane->dimensions = dimensions;
+    lane->has_local = has_local != 0;
+    memcpy(lane->sizes, sizes, SIZES_BYTES);
+    memcpy(lane->image, image, image_bytes);
+    post(lane, LANE_LAUNCH);
+}
+
+void lane_submit(uintptr_t address, uintptr_t data, uint64_t bytes, uint32_t kernels, uint32_t from,
+                 uint32_t to)
+{
+    struct lane *lane = (struct lane *)address;
+    lane->data = data;
+    lane->data_bytes = bytes;
+    lane->kernels = kernels;
+    lane->from = from;
+    lane->to = to;
+    atomic_store(&lane->ended, 0);
+    post(lane, LANE_SUBMIT);
+}
+
+int lane_is_lost(int descriptor)
+{
+    struct pollfd life = {.fd = descriptor, .events = POLLIN};
+    return poll(&life, 1, 0) > 0;
+}
+
+/* Waits until a word is not `seen` any more. */
+static int await(struct lane *lane, _Atomic uint32_t *word, uint32_t seen, int life,
+                 uint32_t milliseconds)
+{
+    const struct timespec patience = {.tv_nsec = LOOK_EVERY * 1000000L};
+    if (changes_soon(word, seen))
+        return LANE_ANSWERED;
+    uint64_t end = now_ms() + milliseconds;
+    int outcome = LANE_ANSWERED;
+    atomic_store(&lane->host_sleeps, 1);
+    while (outcome == LANE_ANSWERED && atomic_load(word) == seen) {
+        bool signalled = futex(word, FUTEX_WAIT, seen, &patience) != 0 && errno == EINTR;
+        if (atomic_load(word) != seen)
+            break;
+        if (lane_is_lost(life))
+            outcome = LANE_LOST;
+        else if (milliseconds > 0 && now_ms() >= end)
+            outcome = LANE_LATE;
+        else if (signalled)
+            outcome = LANE_INTERRUPTED;
+    }
+    atomic_store(&lane->host_sleeps, 0);
+    return outcome;
+}
+
+int lane_wait(uintptr_t address, int life, uint32_t milliseconds)
+{
+    struct lane *lane = (struct lane *)address;
+    return await(lane, &lane->answered, atomic_load(&lane->request) - 1, life, milliseconds);
+}
+
+int64_t lane_result(uintptr_t lane)
+{
+    return ((struct lane *)lane)->result;
+}
+
+uint32_t lane_submitted(uintptr_t lane)
+{
+    return ((struct lane *)lane)->submitted;
+}
+
+int lane_wait_ended(uintptr_t address, uint32_t seen, int life, uint32_t milliseconds,
+                    uint32_t *ended)
+{
+    struct lane *lane = (struct lane *)address;
+    int outcome = await(lane, &lane->ended, seen, life, milliseconds);
+    *ended = atomic_load(&lane->ended);
+    return outcome;
+}
+
+static uint64_t round_up(uint64_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
+uint64_t lane_statuses(uint64_t bytes, uint32_t kernels)
+{
+    return round_up(bytes) + round_up((uint64_t)kernels * sizeof(uint32_t));
+}
+
+/* The board process's side: kernels by their numbers */
+
+struct offered {
+    uintptr_t kernel; /* 0: the number is free */
+    uint32_t arguments;
+    uint32_t running;
+};
+
+static struct offered *offers;
+static uint32_t offers_room = 0;
+static pthread_mutex_t offers_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t offers_left = PTHREAD_COND_INITIALIZER;
+
+static bool make_room(void)
+{
+    uint32_t room = offers_room > 0 ? 2 * offers_room : 64;
+    struct offered *made = realloc(offers, room * sizeof *made);
+    if (made == NULL)
+        return false;
+    memset(made + offers_room, 0, (room - offers_room) * sizeof *made);
+    offers = made;
+    offers_room = room;
+    return true;
+}
+
+uint32_t lane_offer(uintptr_t kernel, uint32_t arguments)
+{
+    uint32_t number = 0;
+    pthread_mutex_lock(&offers_lock);
+    while (number < offers_room && offers[number].kernel != 0)
+        number++;
+    bool there = number < offers_room || make_room();
+    if (there)
+        offers[number] = (struct offered){kernel, arguments, 0};
+    pthread_mutex_unlock(&offers_lock);
+    return there ? number + 1 : 0;
+}
+
+void lane_withdraw(uint32_t number)
+{
+    pthread_mutex_lock(&offers_lock);
+    if (number - 1 < offers_room) {
+        while (offers[number - 1].running > 0)
+            pthread_cond_wait(&offers_left, &offers_lock);
+        offers[number - 1].kernel = 0;
+    }
+    pthread_mutex_unlock(&offers_lock);
+}
+
+/* The kernel of a number, which stays until drop(); kernel 0 for a number that nobody was given. */
+static struct offered take(uint32_t number)
+{
+    struct offered found = {0, 0, 0};
+    pthread_mutex_lock(&offers_lock);
+    if (number - 1 < offers_room && offers[number - 1].kernel != 0) {
+        offers[number - 1].running++;
+        found = offers[number - 1];
+    }
+    pthread_mutex_unlock(&offers_lock);
+    return found;
+}
+
+static void drop(uint32_t number)
+{
+    pthread_mutex_lock(&offers_lock);
+    if (--offers[number - 1].running == 0)
+        pthread_cond_broadcast(&offers_left);
+    pthread_mutex_unlock(&offers_lock);
+}
+
+/* The board process's side: requests */
+
+static uintptr_t stretch_begin;
+static uint64_t stretch_size;
+
+void lane_stretch(uintptr_t begin, uint64_t size)
+{
+    stretch_begin = begin;
+    stretch_size = size;
+}
+
+static bool is_in_stretch(uint64_t begin, uint64_t size)
+{
+    return begin >= stretch_begin && size <= stretch_size &&
+           begin - stretch_begin <= stretch_size - size;
+}
+
+static int64_t refusal(void)
+{
+    return (int64_t)((uint64_t)(uint32_t)LANE_REFUSED << 32 | 1);
+}
+
+int launch_is_whole(const char *image, uint64_t bytes, uint32_t arguments)
+{
+    if (bytes / sizeof(struct argument) < arguments)
+        return 0;
+    for (uint32_t i = 0; i < arguments; i++) {
+        struct argument each;
+        memcpy(&each, image + i * sizeof each, sizeof each);
+        if (each.kind > ARGUMENT_NULL ||
+            (each.kind == ARGUMENT_BYTES && (each.value > bytes || each.size > bytes - each.value)))
+            return 0;
+    }
+    return 1;
+}
+
+void flush_output(void)
+{
+    fflush(stdout);
+}
+
+/* What a thread of the board process copies requests to. */
+struct private {
+    char *data;
+    uint64_t room;
+};
+
+static char *copied(struct private *to, const void *from, uint64_t bytes)
+{
+    if (to->data == NULL || bytes > to->room) {
+        free(to->data);
+        to->data = malloc(bytes + 1);
+        to->room = to->data != NULL ? bytes : 0;
+    }
+    if (to->data != NULL)
+        memcpy(to->data, from, bytes);
+    return to->data;
+}
+
+static int64_t run_one(struct lane *lane, uintptr_t queue, struct private *own)
+{
+    uint32_t number = lane->kernel, bytes = lane->image_bytes, dimensions = lane->dimensions;
+    char sizes[SIZES_BYTES];
+    if (bytes > LANE_ROOM)
+        return refusal();
+    memcpy(sizes, lane->sizes, sizeof sizes);
+    const char *image = copied(own, lane->image, bytes);
+    struct offered kernel = take(number);
+    if (kernel.kernel == 0)
+        return refusal();
+    int64_t result = refusal();
+    if (image != NULL && launch_is_whole(image, bytes, kernel.arguments))
+        result = driver_launch(queue, kernel.kernel, kernel.arguments, image, dimensions, sizes,
+                               lane->has_local != 0);
+    drop(number);
+    flush_output();
+    return result;
+}
+
+/* Several launches, as they were copied: all offsets are within `bytes`. */
+struct several {
+    char *launches;
+    uint64_t bytes;
+    uint32_t *numbers; /* of the kernels */
+    struct offered *kernels;
+    uint32_t count; /* of kernels */
+    uint32_t from, to;
+};
+
+static bool are_whole(const struct several *all)
+{
+    const struct submission *launches = (const struct submission *)all->launches;
+    if (all->from > all->to || all->to > all->bytes / sizeof *launches)
+        return false;
+    for (uint32_t i = all->from; i < all->to; i++) {
+        const struct submission *each = &launches[i];
+        if (each->kernel >= all->count || each->image > all->bytes ||
+            each->arguments != all->kernels[each->kernel].arguments ||
+            !launch_is_whole(all->launches + each->image, all->bytes - each->image,
+                             each->arguments))
+            return false;
+    }
+    return true;
+}
+
+static void tell_ended(struct lane *lane, uint32_t ended)
+{
+    set_and_wake(&lane->ended, ended, &lane->host_sleeps);
+}
+
+static void answer(struct lane *lane, uint32_t request)
+{
+    set_and_wake(&lane->answered, request, &lane->host_sleeps);
+}
+
+/* Waits for launches that are under way, and puts their statuses where the host reads them. */
+static void await_all(struct lane *lane, const uintptr_t *events, uint32_t count, char *statuses)
+{
+    int32_t found[STATUSES_AT_ONCE];
+    for (uint32_t ended = 0; ended < count;) {
+        uint32_t left = count - ended < STATUSES_AT_ONCE ? count - ended : STATUSES_AT_ONCE;
+        uint32_t more = driver_await(events + ended, left, found);
+        flush_output();
+        memcpy(statuses + ended * sizeof found[0], found, more * sizeof found[0]);
+        ended += more;
+        tell_ended(lane, ended);
+    }
+}
+
+/* Begins the launches, tells how many, and then waits for them. */
+static void run_all(struct lane *lane, uint32_t request, uintptr_t queue, const struct several *all,
+                    char *statuses)
+{
+    uintptr_t *handles = malloc((all->count + 1) * sizeof *handles);
+    uintptr_t *events = malloc((all->to - all->from + 1) * sizeof *events);
+    uint32_t begun = 0;
+    int64_t result = refusal();
+    if (handles != NULL && events != NULL) {
+        for (uint32_t i = 0; i < all->count; i++)
+            handles[i] = all->kernels[i].kernel;
+        begun = driver_submit(queue, handles, all->launches, all->from, all->to, events, &result);
+    }
+    lane->submitted = begun;
+    lane->result = result;
+    answer(lane, request);
+    await_all(lane, events, begun, statuses);
+    free(handles);
+    free(events);
+}
+
+static bool take_all(struct several *all)
+{
+    bool there = true;
+    for (uint32_t i = 0; i < all->count; i++) {
+        all->kernels[i] = take(all->numbers[i]);
+        there = there && all->kernels[i].kernel != 0;
+    }
+    return there;
+}
+
+static void drop_all(const struct several *all)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->kernels[i].kernel != 0)
+            drop(all->numbers[i]);
+}
+
+static void refuse(struct lane *lane, uint32_t request)
+{
+    lane->submitted = 0;
+    lane->result = refusal();
+    answer(lane, request);
+}
+
+static void run_several(struct lane *lane, uint32_t request, uintptr_t queue, struct private *own)
+{
+    uint64_t data = lane->data, bytes = lane->data_bytes;
+    struct several all = {
+        .bytes = bytes, .count = lane->kernels, .from = lane->from, .to = lane->to};
+    uint64_t behind = lane_statuses(bytes, all.count);
+    if (bytes > stretch_size || all.from > all.to ||
+        !is_in_stretch(data, behind + (all.to - all.from) * sizeof(int32_t)) ||
+        (all.launches = copied(own, (void *)data, behind)) == NULL ||
+        (all.kernels = calloc(all.count + 1, sizeof *all.kernels)) == NULL) {
+        refuse(lane, request);
+        return;
+    }
+    all.numbers = (uint32_t *)(all.launches + round_up(bytes));
+    if (take_all(&all) && are_whole(&all))
+        run_all(lane, request, queue, &all, (char *)data + behind);
+    else
+        refuse(lane, request);
+    drop_all(&all);
+    free(all.kernels);
+}
+
+static uint32_t next_request(struct lane *lane)
+{
+    uint32_t seen = atomic_load(&lane->answered);
+    if (!changes_soon(&lane->request, seen)) {
+        atomic_store(&lane->board_sleeps, 1);
+        while (atomic_load(&lane->request) == seen)
+            futex(&lane->request, FUTEX_WAIT, seen, NULL);
+        atomic_store(&lane->board_sleeps, 0);
+    }
+    return atomic_load(&lane->request);
+}
+
+void lane_serve(uintptr_t address, uintptr_t queue)
+{
+    struct lane *lane = (struct lane *)address;
+    struct private own = {NULL, 0};
+    while (true) {
+        uint32_t request = next_request(lane), kind = lane->kind;
+        if (kind == LANE_SUBMIT && queue != 0) {
+            run_several(lane, request, queue, &own);
+            continue;
+        }
+        if (kind == LANE_LAUNCH && queue != 0)
+            lane->result = run_one(lane, queue, &own);
+        else if (kind != LANE_MESSAGE)
+            lane->result = refusal();
+        answer(lane, request);
+        if (kind == LANE_MESSAGE)
+            break;
+    }
+    free(own.data);
+}
