@@ -98,13 +98,13 @@ static void *variable_of(struct launch *launch, const char *name, uint64_t size,
 
 static bool try_move(struct fifo *fifo, bool writing, void *data)
 {
-    pthread_mutex_lock(&fifo->lock);
+    fifo_lock(fifo);
     bool can = fifo_ready(fifo, writing);
     if (can)
         fifo_move(fifo, writing, data);
     if (can && writing && fifo->io != NULL)
         fifo_drained(fifo);
-    pthread_mutex_unlock(&fifo->lock);
+    fifo_unlock(fifo);
     return can;
 }
 

@@ -14,6 +14,12 @@ struct fifo;
 /* `hosted`: the host has one end, so that a kernel that waits may be waiting for the host. */
 struct fifo *fifo_new(const char *name, uint32_t packet, uint64_t capacity, int hosted);
 void fifo_free(struct fifo *fifo);
+/* One in so many bytes of memory that is somebody else's; `shared`: other processes use it, too. */
+struct fifo *fifo_make(uintptr_t memory, const char *name, uint32_t packet, uint64_t capacity,
+                       int hosted, int shared);
+uint64_t fifo_bytes(const char *name, uint32_t packet, uint64_t capacity);
+/* What a kernel is given for it as a pipe argument: the address of a struct pipe_end. */
+uintptr_t fifo_end(struct fifo *fifo, int blocking);
 /* Whole packets that are in it, that it can hold, and bytes of one. */
 uint64_t fifo_level(struct fifo *fifo);
 uint64_t fifo_capacity(struct fifo *fifo);
@@ -26,7 +32,6 @@ int fifo_write(struct fifo *fifo, const void *data, uint32_t milliseconds);
 void *fifo_window(struct fifo *fifo, int writing, uint64_t skip, uint64_t *bytes);
 void fifo_commit(struct fifo *fifo, int writing, uint64_t bytes);
 
-/* What a kernel is given for a pipe argument. */
 struct pipe_end {
     struct fifo *fifo;
     uint32_t blocking;

@@ -8,19 +8,15 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fpgart import config, log
 from fpgart._native import lib
 from fpgart.engine.cache import cache_folder
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import DriverError, say
-from fpgart.engine.interface import Engine, NoEngine
+from fpgart.engine.interface import Engine, NoEngine, SharedMemory
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.errors import CLError
-
-if TYPE_CHECKING:
-    from fpgart.engine.isolated.process import SharedMemory
 
 OCLGRIND = "liboclgrind-rt-icd.so"
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")

@@ -3,50 +3,77 @@
 #include "fifo.h"
 
 #include "clock.h"
+#include "futex.h"
 #include "io_file.h"
 #include <stdlib.h>
-#include <time.h>
+
+uint64_t fifo_bytes(const char *name, uint32_t packet, uint64_t capacity)
+{
+    return sizeof(struct fifo) + packet * capacity + strlen(name) + 1;
+}
+
+/* A process may die with the lock of a FIFO that it shares with another. */
+static void make_lock(pthread_mutex_t *lock, int shared)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    if (shared) {
+        pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    }
+    pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+struct fifo *fifo_make(uintptr_t memory, const char *name, uint32_t packet, uint64_t capacity,
+                       int hosted, int shared)
+{
+    struct fifo *fifo = (struct fifo *)memory;
+    *fifo = (struct fifo){.packet = packet, .hosted = hosted != 0, .capacity = capacity * packet};
+    fifo->data = (char *)(fifo + 1);
+    fifo->name = strcpy(fifo->data + fifo->capacity, name);
+    for (uint32_t blocking = 0; blocking < 2; blocking++)
+        fifo->ends[blocking] = (struct pipe_end){fifo, blocking};
+    make_lock(&fifo->lock, shared);
+    return fifo;
+}
 
 struct fifo *fifo_new(const char *name, uint32_t packet, uint64_t capacity, int hosted)
 {
-    struct fifo *fifo = calloc(1, sizeof *fifo);
-    pthread_condattr_t clock;
-    if (fifo == NULL)
+    void *memory = malloc(fifo_bytes(name, packet, capacity));
+    if (memory == NULL)
         return NULL;
-    fifo->packet = packet;
-    fifo->hosted = hosted != 0;
-    fifo->capacity = capacity * packet;
-    fifo->data = malloc(fifo->capacity);
-    fifo->name = strdup(name);
-    if (fifo->data == NULL || fifo->name == NULL) {
-        free(fifo->data);
-        free(fifo->name);
-        free(fifo);
-        return NULL;
-    }
-    pthread_mutex_init(&fifo->lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&fifo->moved, &clock);
-    pthread_condattr_destroy(&clock);
-    return fifo;
+    return fifo_make((uintptr_t)memory, name, packet, capacity, hosted, 0);
 }
 
 void fifo_free(struct fifo *fifo)
 {
-    pthread_cond_destroy(&fifo->moved);
     pthread_mutex_destroy(&fifo->lock);
     io_file_free(fifo->io);
-    free(fifo->data);
-    free(fifo->name);
     free(fifo);
+}
+
+void fifo_lock(struct fifo *fifo)
+{
+    if (pthread_mutex_lock(&fifo->lock) == EOWNERDEAD)
+        pthread_mutex_consistent(&fifo->lock);
+}
+
+void fifo_unlock(struct fifo *fifo)
+{
+    pthread_mutex_unlock(&fifo->lock);
+}
+
+uintptr_t fifo_end(struct fifo *fifo, int blocking)
+{
+    return (uintptr_t)&fifo->ends[blocking != 0];
 }
 
 uint64_t fifo_level(struct fifo *fifo)
 {
-    pthread_mutex_lock(&fifo->lock);
+    fifo_lock(fifo);
     uint64_t level = fifo->used / fifo->packet;
-    pthread_mutex_unlock(&fifo->lock);
+    fifo_unlock(fifo);
     return level;
 }
 
@@ -90,25 +117,24 @@ bool fifo_drained(struct fifo *fifo)
 
 void fifo_wake(struct fifo *fifo)
 {
-    pthread_cond_broadcast(&fifo->moved);
+    fifo->moved++;
+    futex_wake(&fifo->moved);
 }
 
 void fifo_sleep(struct fifo *fifo, uint32_t milliseconds)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(milliseconds % 1000) * 1000000;
-    until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    uint32_t seen = fifo->moved;
     fifo->sleepers++;
-    pthread_cond_timedwait(&fifo->moved, &fifo->lock, &until);
+    fifo_unlock(fifo);
+    futex_sleep(&fifo->moved, seen, milliseconds);
+    fifo_lock(fifo);
     fifo->sleepers--;
 }
 
 static bool move_within(struct fifo *fifo, bool writing, void *data, uint32_t milliseconds)
 {
     uint64_t end = now_ms() + milliseconds;
-    pthread_mutex_lock(&fifo->lock);
+    fifo_lock(fifo);
     while (!fifo_ready(fifo, writing)) {
         uint64_t now = now_ms();
         if (now >= end)
@@ -118,7 +144,7 @@ static bool move_within(struct fifo *fifo, bool writing, void *data, uint32_t mi
     bool can = fifo_ready(fifo, writing);
     if (can)
         fifo_move(fifo, writing, data);
-    pthread_mutex_unlock(&fifo->lock);
+    fifo_unlock(fifo);
     return can;
 }
 
@@ -134,18 +160,18 @@ int fifo_write(struct fifo *fifo, const void *data, uint32_t milliseconds)
 
 void *fifo_window(struct fifo *fifo, int writing, uint64_t skip, uint64_t *bytes)
 {
-    pthread_mutex_lock(&fifo->lock);
+    fifo_lock(fifo);
     uint64_t total = writing ? fifo->capacity - fifo->used : fifo->used;
     uint64_t place = (fifo->begin + (writing ? fifo->used : 0) + skip) % fifo->capacity;
     total = total > skip ? total - skip : 0;
     *bytes = total < fifo->capacity - place ? total : fifo->capacity - place;
-    pthread_mutex_unlock(&fifo->lock);
+    fifo_unlock(fifo);
     return fifo->data + place;
 }
 
 void fifo_commit(struct fifo *fifo, int writing, uint64_t bytes)
 {
-    pthread_mutex_lock(&fifo->lock);
+    fifo_lock(fifo);
     if (writing) {
         fifo->used += bytes;
     } else {
@@ -154,5 +180,5 @@ void fifo_commit(struct fifo *fifo, int writing, uint64_t bytes)
     }
     if (fifo->sleepers > 0)
         fifo_wake(fifo);
-    pthread_mutex_unlock(&fifo->lock);
+    fifo_unlock(fifo);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * FIFOs of packets with one size, between kernels, the host and files. channels.h has the functions
- * that the host calls. Every function here expects the caller to hold the FIFO's lock. */
+ * that the host calls. Every function here but fifo_lock() and
+ * fifo_wake() expects the caller to hold the FIFO's lock. */
 #ifndef FPGART_FIFO_H
 #define FPGART_FIFO_H
 #include "channels.h"
@@ -15,8 +16,8 @@ struct io_file;
 
 struct fifo {
     pthread_mutex_t lock;
-    pthread_cond_t moved;
-    uint32_t packet; /* bytes */
+    _Atomic uint32_t moved; /* changes with each packet, for those who sleep */
+    uint32_t packet;        /* bytes */
     uint32_t sleepers;
     bool hosted;        /* the host is at one end */
     struct io_file *io; /* at one end, for which `data` is a buffer; else NULL */
@@ -26,8 +27,12 @@ struct fifo {
     char *data;
     struct fifo *next;
     char *name;
+    struct pipe_end ends[2]; /* by whether they block */
 };
 
+/* Takes and leaves the lock. A process that died with it leaves a packet that is not whole. */
+void fifo_lock(struct fifo *fifo);
+void fifo_unlock(struct fifo *fifo);
 /* Reads from the file at one end as much as fits, if no packet is there. */
 void fifo_fill(struct fifo *fifo);
 /* Writes to the file at one end as much as it accepts now; whether the FIFO is empty then. */

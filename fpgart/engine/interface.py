@@ -162,6 +162,20 @@ class Misuse:
     unwritten: tuple[tuple[int, int], ...] = ()
 
 
+class SharedMemory(Protocol):
+    """Memory of this process and of a board process: a file, mapped at the same addresses in both."""
+
+    descriptor: int
+    begin: int
+    size: int
+
+    def allocate(self, size: int, alignment: int = 4096) -> int:
+        """Address of `size` bytes of zeros; 0 when there is no room."""
+
+    def free(self, address: int) -> None:
+        """Give back what allocate() gave."""
+
+
 class Channel(Protocol):
     """A channel of a program, which the host has one end of."""
 
@@ -353,6 +367,8 @@ class Engine(Protocol):
     path: str
     works_on_own_buffers: bool
     """Whether kernels work on copies of what their arguments reach, so that pointers in memory lead nowhere."""
+    memory: SharedMemory | None
+    """The only memory that kernels reach, if they run in another process."""
 
     def device_info(self, query: int) -> bytes:
         """The answer of the driver's device to clGetDeviceInfo; empty where it has none."""
@@ -377,6 +393,7 @@ class NoEngine:
     version = ""
     path = ""
     works_on_own_buffers = False
+    memory: SharedMemory | None = None
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

@@ -4,8 +4,7 @@
 
 #include "calls.h"
 #include "clock.h"
-#include <errno.h>
-#include <linux/futex.h>
+#include "futex.h"
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
     SPINS = 4000,     /* looks at a word before a thread sleeps: some ten microseconds */
@@ -47,11 +44,6 @@ struct lane {
 };
 _Static_assert(sizeof(struct lane) <= LANE_BYTES, "a lane has room for what is in it");
 
-static long futex(_Atomic uint32_t *word, int what, uint32_t value, const struct timespec *patience)
-{
-    return syscall(SYS_futex, word, what, value, patience, NULL, 0);
-}
-
 static void relax(void)
 {
 #if defined(__x86_64__)
@@ -76,7 +68,7 @@ static void set_and_wake(_Atomic uint32_t *word, uint32_t value, _Atomic uint32_
 {
     atomic_store(word, value);
     if (atomic_load(sleeps))
-        futex(word, FUTEX_WAKE, INT32_MAX, NULL);
+        futex_wake(word);
 }
 
 /* The host's side */
@@ -128,14 +120,13 @@ int lane_is_lost(int descriptor)
 static int await(struct lane *lane, _Atomic uint32_t *word, uint32_t seen, int life,
                  uint32_t milliseconds)
 {
-    const struct timespec patience = {.tv_nsec = LOOK_EVERY * 1000000L};
     if (changes_soon(word, seen))
         return LANE_ANSWERED;
     uint64_t end = now_ms() + milliseconds;
     int outcome = LANE_ANSWERED;
     atomic_store(&lane->host_sleeps, 1);
     while (outcome == LANE_ANSWERED && atomic_load(word) == seen) {
-        bool signalled = futex(word, FUTEX_WAIT, seen, &patience) != 0 && errno == EINTR;
+        bool signalled = futex_sleep(word, seen, LOOK_EVERY);
         if (atomic_load(word) != seen)
             break;
         if (lane_is_lost(life))
@@ -456,7 +447,7 @@ static uint32_t next_request(struct lane *lane)
     if (!changes_soon(&lane->request, seen)) {
         atomic_store(&lane->board_sleeps, 1);
         while (atomic_load(&lane->request) == seen)
-            futex(&lane->request, FUTEX_WAIT, seen, NULL);
+            futex_sleep(&lane->request, seen, 0);
         atomic_store(&lane->board_sleeps, 0);
     }
     return atomic_load(&lane->request);

@@ -62,7 +62,7 @@ void network_stop(struct network *network)
     for (struct launch *each = network->launches; each != NULL; each = each->next) {
         each->leave = true;
         if (each->awaited != NULL)
-            pthread_cond_broadcast(&each->awaited->moved);
+            fifo_wake(each->awaited);
     }
     pthread_mutex_unlock(&network->lock);
 }

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any
 
 from fpgart import log
 from fpgart._native import ffi, lib
+from fpgart.engine.interface import SharedMemory
 from fpgart.errors import OutOfHostMemory, OutOfResources
 
 REPORT_BYTES = 4096
@@ -39,22 +39,34 @@ class Fifo:
     Raises OutOfHostMemory.
     """
 
-    __slots__ = ("_ends", "_owner", "handle")
+    __slots__ = ("_memory", "_owner", "_place", "handle")
 
-    def __init__(self, name: str, packet: int, capacity: int, *, hosted: bool) -> None:
-        """`hosted`: the host has one end."""
-        handle = lib.fifo_new(name.encode(), packet, capacity, hosted)
+    def __init__(
+        self, name: str, packet: int, capacity: int, *, hosted: bool, memory: SharedMemory | None = None
+    ) -> None:
+        """`hosted`: the host has one end. `memory`: where it has to be for kernels that run in another process."""
+        self._owner: object = None
+        self._memory, self._place = memory, 0
+        words = name.encode()
+        if memory is not None:
+            self._place = memory.allocate(lib.fifo_bytes(words, packet, capacity))
+            if self._place:
+                self.handle = lib.fifo_make(self._place, words, packet, capacity, hosted, True)
+                return
+        handle = ffi.NULL if memory is not None else lib.fifo_new(words, packet, capacity, hosted)
         if handle == ffi.NULL:
             raise OutOfHostMemory(f"no room for a pipe of {capacity} packets of {packet} bytes")
         self.handle = ffi.gc(handle, lib.fifo_free)
-        self._owner: object = None
-        self._ends: Any = None
+
+    def __del__(self) -> None:
+        if self._memory is not None and self._place:
+            self._memory.free(self._place)
 
     @classmethod
     def within(cls, owner: object, handle: object) -> Fifo:
         """One that belongs to a network, which it keeps alive."""
         made = cls.__new__(cls)
-        made.handle, made._owner, made._ends = handle, owner, None
+        made.handle, made._owner, made._memory, made._place = handle, owner, None, 0
         return made
 
     @property
@@ -91,13 +103,7 @@ class Fifo:
 
     def end(self, *, blocking: bool) -> int:
         """The address that a kernel takes for it as a pipe argument."""
-        if self._ends is None:
-            ends = ffi.new("struct pipe_end[2]")
-            for index in (0, 1):
-                ends[index].fifo = self.handle
-                ends[index].blocking = index
-            self._ends = ends
-        return int(ffi.cast("uintptr_t", ffi.addressof(self._ends, int(blocking))))
+        return int(lib.fifo_end(self.handle, blocking))
 
 
 @dataclass(frozen=True, slots=True)

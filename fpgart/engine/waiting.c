@@ -106,7 +106,7 @@ static void give_up_if_stalled(struct network *network)
             if (!each->autorun) {
                 describe(network, each);
                 each->leave = true;
-                pthread_cond_broadcast(&each->awaited->moved);
+                fifo_wake(each->awaited);
             }
         for (struct launch *each = network->launches; each != NULL; each = each->next)
             if (each->autorun)
@@ -139,14 +139,14 @@ static void wait_until(bool (*is)(struct fifo *, bool), struct launch *launch, s
 static void leave_if_asked(struct launch *launch, struct fifo *fifo)
 {
     if (launch->leave) {
-        pthread_mutex_unlock(&fifo->lock);
+        fifo_unlock(fifo);
         launch_leave(launch);
     }
 }
 
 void launch_move(struct launch *launch, struct fifo *fifo, bool writing, void *data)
 {
-    pthread_mutex_lock(&fifo->lock);
+    fifo_lock(fifo);
     wait_until(fifo_ready, launch, fifo, writing);
     leave_if_asked(launch, fifo);
     fifo_move(fifo, writing, data);
@@ -154,7 +154,7 @@ void launch_move(struct launch *launch, struct fifo *fifo, bool writing, void *d
         wait_until(is_drained, launch, fifo, true);
         leave_if_asked(launch, fifo);
     }
-    pthread_mutex_unlock(&fifo->lock);
+    fifo_unlock(fifo);
 }
 
 size_t network_report(struct network *network, char *words, size_t size)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import threading
 
 from fpgart import log
-from fpgart.engine.interface import BuiltProgram
+from fpgart.engine.interface import BuiltProgram, SharedMemory
 from fpgart.engine.isolated import messages as m
-from fpgart.engine.isolated.process import BoardProcess, ProcessError, SharedMemory
+from fpgart.engine.isolated.process import BoardProcess, ProcessError
 from fpgart.engine.isolated.program import IsolatedProgram, linked
 from fpgart.errors import InvalidOperation, OutOfResources
 
@@ -19,7 +19,8 @@ class IsolatedEngine:
     works_on_own_buffers = False
 
     def __init__(self, memory: SharedMemory) -> None:
-        self._memory = memory
+        self.memory: SharedMemory | None = memory
+        self._shared = memory
         self._starting = threading.Lock()
         self._process = BoardProcess(memory)
         welcome = self._process.welcome
@@ -38,7 +39,7 @@ class IsolatedEngine:
             if not self._process.alive:
                 log.note(f"the board process {self._process.ended().ending}; another one is started")
                 try:
-                    self._process = BoardProcess(self._memory)
+                    self._process = BoardProcess(self._shared)
                 except ProcessError as error:
                     raise OutOfResources(f"the board process cannot be started anew: {error}") from None
             return self._process

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from struct import Struct
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import fpgart
 from fpgart import config
 from fpgart._native import ffi, lib
-from fpgart.engine.interface import BuildFailed
+from fpgart.engine.interface import BuildFailed, SharedMemory
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
-from fpgart.engine.isolated.layout import CRASH, LANE_ALIGNMENT
+from fpgart.engine.isolated.layout import CRASH
 from fpgart.engine.isolated.loss import BoardLost, Loss
 from fpgart.errors import OutOfResources, error_of
 
@@ -34,20 +34,6 @@ PATIENCE_S = 2.0
 """How long a board process that has closed a socket may take to end, until it is told to."""
 NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, "FPGART_ONLY")
 """Variables that are for the host's process alone."""
-
-
-class SharedMemory(Protocol):
-    """Memory of the host's and the board process's: a file, mapped at the same addresses."""
-
-    descriptor: int
-    begin: int
-    size: int
-
-    def allocate(self, size: int, alignment: int = LANE_ALIGNMENT) -> int:
-        """Address of `size` bytes of zeros; 0 when there is no room."""
-
-    def free(self, address: int) -> None:
-        """Give back what allocate() gave."""
 
 
 class ProcessError(Exception):

@@ -13,7 +13,7 @@ from fpgart._native import ffi, lib
 from fpgart.engine.dialect import HALF_EXTENSION, Compiler, predefined_macros
 from fpgart.engine.driver import Driver, keeping_signal_handlers
 from fpgart.engine.features import without_features
-from fpgart.engine.interface import BuildFailed, BuiltProgram
+from fpgart.engine.interface import BuildFailed, BuiltProgram, SharedMemory
 from fpgart.engine.lowering import TABLE
 from fpgart.engine.network import table
 from fpgart.engine.opencl_engine.binary import is_lowered, merged, without_notes
@@ -37,6 +37,7 @@ class OpenCLEngine:
     """An `Engine` on a driver's .so."""
 
     works_on_own_buffers = False
+    memory: SharedMemory | None = None
 
     def __init__(self, name: str, path: Path, must_build: bool = False) -> None:
         """Raises DriverError when the driver cannot be used; `must_build` as for `Driver`."""

@@ -8,19 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic_ns
-from typing import TYPE_CHECKING
 
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd
 from fpgart.engine.contents import Contents
-from fpgart.engine.interface import Engine, NoEngine
+from fpgart.engine.interface import Engine, NoEngine, SharedMemory
 from fpgart.personality import Personality
 from fpgart.runtime.memory.board_malloc import BoardMalloc
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.scheduler import Scheduler
-
-if TYPE_CHECKING:
-    from fpgart.engine.isolated.process import SharedMemory
 
 
 @dataclass(frozen=True, slots=True)

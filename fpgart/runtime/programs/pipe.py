@@ -55,7 +55,8 @@ class Pipe:
         self.packet_size = packet_size
         self.max_packets = max_packets
         self.is_host_pipe = bool(flags & HOST_ENDS)
-        self.fifo = Fifo("pipe", packet_size, self._depth(), hosted=self.is_host_pipe)
+        memory = context.platform.engine.memory
+        self.fifo = Fifo("pipe", packet_size, self._depth(), hosted=self.is_host_pipe, memory=memory)
         self._kernel: ref[PipeEnd] | None = None
         self._opened = False
         self._maps: deque[tuple[int, int]] = deque()

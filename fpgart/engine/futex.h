@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sleeping on a word, also of memory that processes share. */
+#ifndef FPGART_FUTEX_H
+#define FPGART_FUTEX_H
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Sleeps while the word is `seen`, for at most so long (0: without an end); also returns early.
+ * Whether a signal of the thread's was handled. */
+static inline bool futex_sleep(_Atomic uint32_t *word, uint32_t seen, uint32_t milliseconds)
+{
+    const struct timespec patience = {.tv_sec = milliseconds / 1000,
+                                      .tv_nsec = milliseconds % 1000 * 1000000L};
+    return syscall(SYS_futex, word, FUTEX_WAIT, seen, milliseconds > 0 ? &patience : NULL, NULL,
+                   0) != 0 &&
+           errno == EINTR;
+}
+
+/* Wakes all that sleep on it. */
+static inline void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+#endif
