@@ -96,6 +96,7 @@ class PythonBatch:
     fail: set[int] = field(default_factory=set)
     """Numbers of launches that fail while they run, counted over all that were waited for."""
     waited: int = 0
+    failure: CLError | None = None
 
     def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         self.added.append((kernel, image, dimensions, sizes, has_local))

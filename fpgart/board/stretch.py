@@ -33,8 +33,10 @@ class Stretch:
         self.descriptor = int(lib.memory_file(b"fpgart-stretch"))
         if self.descriptor < 0:
             raise BoardError("the system gives no file for memory that is shared with a board process")
-        os.ftruncate(self.descriptor, ROOM)
+        os.ftruncate(self.descriptor, PAGE)
         self.size = ROOM
+        self._end = PAGE
+        """Of the file, which is as long as what was ever in use: what touches more of the stretch has a fault."""
         self.begin, self.control = self._settle()
         self._parts: dict[int, int] = {}
         self._free = FirstFit(self.begin + PAGE, self.begin + ROOM)
@@ -59,6 +61,9 @@ class Stretch:
         while True:
             with self._lock:
                 found = self._free.allocate_aligned(size, max(alignment, PAGE))
+                if found is not None and self.offset(found) + size > self._end:
+                    self._end = self.offset(found) + size
+                    os.ftruncate(self.descriptor, self._end)
             if found is None:
                 return 0
             if lib.map_part(self.descriptor, self.offset(found), found, size, huge):

@@ -10,7 +10,7 @@ import threading
 
 import fpgart
 from fpgart import log
-from fpgart._native import lib
+from fpgart._native import ffi, lib
 from fpgart.boardprocess.served import Served, out_of_memory
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
@@ -44,6 +44,7 @@ class Session:
         self._begin = self._size = 0
         self._engine: Engine = NoEngine("nobody has said hello")
         self._served = Served(self._engine)
+        self._scratch = ffi.new("char[]", lib.LANE_BYTES)
 
     def run(self) -> None:
         """Raises ProtocolError, OSError."""
@@ -88,8 +89,6 @@ class Session:
             raise InvalidValue("a session begins with one greeting, and one file of memory")
         if not 0 < begin < TOP or not 0 < size <= TOP - begin or begin % PAGE or size % PAGE:
             raise InvalidValue(f"{size} bytes at {begin:#x} are no memory of a host")
-        if os.fstat(descriptor).st_size < size:
-            raise InvalidValue(f"the file has less than {size} bytes")
         if not lib.map_part(descriptor, 0, begin, size, False):
             raise OutOfResources(f"{size} bytes at {begin:#x} are not free in the board process (ulimit -v?)")
         self._begin, self._size = begin, size
@@ -99,6 +98,8 @@ class Session:
         place = ask.address - self._begin
         if not 0 <= place <= self._size - lib.LANE_BYTES or ask.address % LANE_ALIGNMENT:
             raise InvalidValue(f"a lane at {ask.address:#x} is not within the host's memory")
+        if not lib.copy_if_readable(int(ffi.cast("uintptr_t", self._scratch)), ask.address, lib.LANE_BYTES):
+            raise InvalidValue(f"a lane at {ask.address:#x} is behind the end of the host's memory")
         if descriptor < 0:
             raise InvalidValue("a lane comes with a socket")
         lane = threading.Thread(

@@ -70,6 +70,7 @@ def cli(context: click.Context) -> None:
 @click.option(
     "--capture-kernels", metavar="NAME[:N[-M]],...", help="Which launches; default: the first of each kernel."
 )
+@click.option("--isolate", is_flag=True, help="Run kernels in a process of their own: see docs/isolation.md.")
 @click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def run(
@@ -87,6 +88,7 @@ def run(
     watchdog: str | None,
     capture: str | None,
     capture_kernels: str | None,
+    isolate: bool,
     require_use: bool,
     program: tuple[str, ...],
 ) -> None:
@@ -113,6 +115,7 @@ def run(
         "FPGART_WATCHDOG": watchdog,
         "FPGART_CAPTURE": capture,
         "FPGART_CAPTURE_KERNELS": capture_kernels,
+        "FPGART_ISOLATE": "1" if isolate else None,
     }
     given = {name: value for name, value in wanted.items() if value}
     begin(given)

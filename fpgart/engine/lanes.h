@@ -33,6 +33,10 @@ void lane_submit(uintptr_t lane, uintptr_t data, uint64_t bytes, uint32_t kernel
 int lane_is_lost(int life);
 /* Waits for the answer; `milliseconds` 0: as long as it takes. */
 int lane_wait(uintptr_t lane, int life, uint32_t milliseconds);
+/* Hands a launch over and waits for the answer. */
+int lane_run(uintptr_t lane, uint32_t kernel, const char *image, uint32_t image_bytes,
+             uint32_t dimensions, const char *sizes, int has_local, int life,
+             uint32_t milliseconds);
 /* The answer to a launch, as driver_launch() gives it, or to several: how many were begun, and the
  * result of the last one tried. */
 int64_t lane_result(uintptr_t lane);

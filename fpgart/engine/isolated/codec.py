@@ -2,7 +2,7 @@
 """Messages as bytes: data classes of numbers, texts, bytes, tuples and other data classes, by their annotations.
 
 All numbers are little-endian. What is read comes from another process and is believed in nothing: every length is
-compared with what is there before anything is made of it, and a text has to be one.
+compared with what is there before anything is made of it.
 """
 
 from __future__ import annotations
@@ -82,17 +82,13 @@ def _read_truth(reader: Reader) -> bool:
     return bool(found)
 
 
-def _read_text(reader: Reader) -> str:
-    try:
-        return reader.take(reader.length()).decode(errors="surrogateescape")
-    except UnicodeDecodeError as error:
-        raise ProtocolError(f"a text is none: {error}") from None
-
-
 NUMBERS = Coder(_write_number, Reader.number)
 TRUTHS = Coder(lambda parts, value: parts.append(b"\1" if value else b"\0"), _read_truth)
 BYTES = Coder(_write_bytes, lambda reader: reader.take(reader.length()))
-TEXTS = Coder(lambda parts, value: _write_bytes(parts, value.encode(errors="surrogateescape")), _read_text)
+TEXTS = Coder(
+    lambda parts, value: _write_bytes(parts, value.encode(errors="surrogateescape")),
+    lambda reader: reader.take(reader.length()).decode(errors="surrogateescape"),
+)
 SIMPLE: dict[object, Coder] = {int: NUMBERS, bool: TRUTHS, bytes: BYTES, str: TEXTS}
 
 

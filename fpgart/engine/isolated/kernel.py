@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property, partial
 from struct import Struct
 from typing import Protocol
@@ -26,7 +25,7 @@ from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.loss import ENTRY, BoardLost
 from fpgart.engine.isolated.network import IsolatedNetwork
-from fpgart.engine.isolated.process import BoardProcess, Lane, check
+from fpgart.engine.isolated.process import BoardProcess, Lane, error_in
 from fpgart.errors import CLError, OutOfResources, error_of
 
 U32 = Struct("<I")
@@ -118,42 +117,48 @@ class IsolatedKernel:
     ) -> None:
         process = self._engine.process
         made = self.on(process)
-        with process.running(self.name):
-            if self.launched and made.offered and len(image) <= lib.LANE_ROOM:
-                self._launch_on_lane(process, made, image, dimensions, sizes, has_local)
-            else:  # the first launch is no matter of microseconds: engines compile for good then
-                number = network.on(process) if isinstance(network, IsolatedNetwork) else 0
-                self._launch_by_message(process, m.Launch(made.number, image, dimensions, sizes, has_local, number))
-        process.drain()
-
-    def _launch_on_lane(
-        self, process: BoardProcess, made: m.Made, image: bytes, dimensions: int, sizes: bytes, has_local: bool
-    ) -> None:
-        with self._lane(process, image) as lane:
-            lib.lane_launch(lane.address, made.offered, image, len(image), dimensions, sizes, has_local)
-            wait(process, partial(lib.lane_wait, lane.address))
-            result = int(lib.lane_result(lane.address))
-        if result & 0xFFFFFFFF:
-            raise failure(self.name, result)
-
-    def _launch_by_message(self, process: BoardProcess, launch: m.Launch) -> None:
-        with self._lane(process, launch.image) as lane:
-            try:
-                answer = process.exchange(lane, launch, config.KERNEL_TIMEOUT.value or None)
-            except TimeoutError:
-                process.stop(too_long())
-                raise
-        check(answer)
-
-    @contextmanager
-    def _lane(self, process: BoardProcess, image: bytes) -> Iterator[Lane]:
-        """A lane for a launch. Raises BoardLost with words about the kernel."""
+        number = network.on(process) if isinstance(network, IsolatedNetwork) else 0
         try:
             lane = process.take()
-            yield lane
+            running = process.begin(self.name)
+            if self.launched and made.offered and len(image) <= lib.LANE_ROOM:
+                error = self._run_on_lane(process, lane, made, image, dimensions, sizes, has_local)
+            else:  # the first launch is no matter of microseconds: engines compile for good then
+                launch = m.Launch(made.number, image, dimensions, sizes, has_local, number)
+                error = self._run_by_message(process, lane, launch)
         except (OSError, ProtocolError):
             raise self.lost(process, image) from None
+        process.end(running)
         process.give_back(lane)
+        process.drain()
+        if error is not None:
+            raise error
+
+    def _run_on_lane(
+        self,
+        process: BoardProcess,
+        lane: Lane,
+        made: m.Made,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+    ) -> CLError | None:
+        """What the engine says of the launch. Raises OSError when the process dies."""
+        address, size, life, limit_ms = lane.address, len(image), process.life, limit()
+        outcome = lib.lane_run(address, made.offered, image, size, dimensions, sizes, has_local, life, limit_ms)
+        while not has_answered(process, outcome):
+            outcome = lib.lane_wait(address, life, limit_ms)
+        result = int(lib.lane_result(address))
+        return failure(self.name, result) if result & 0xFFFFFFFF else None
+
+    def _run_by_message(self, process: BoardProcess, lane: Lane, launch: m.Launch) -> CLError | None:
+        """What the engine says of the launch. Raises OSError or ProtocolError when the process dies."""
+        try:
+            return error_in(process.exchange(lane, launch, config.KERNEL_TIMEOUT.value or None))
+        except TimeoutError:
+            process.stop(too_long())
+            raise
 
     def lost(self, process: BoardProcess, image: bytes) -> BoardLost:
         """Why a launch of it failed whose process has died."""
@@ -184,17 +189,20 @@ def failure(name: str, result: int) -> CLError:
     return error_of(status, f"kernel '{name}' failed on the engine, in {where}")
 
 
-def wait(process: BoardProcess, how: Callable[[int, int], int]) -> None:
-    """Wait for the process with a function of lanes.h. Raises ConnectionResetError when it dies."""
-    limit_ms = int(config.KERNEL_TIMEOUT.value * 1000)
-    while True:
-        outcome = how(process.life, limit_ms)
-        if outcome == lib.LANE_ANSWERED:
-            return
-        if outcome == lib.LANE_LATE:
-            process.stop(too_long())
-        if outcome != lib.LANE_INTERRUPTED:
-            raise ConnectionResetError("the board process has died")
+def limit() -> int:
+    """How long a kernel may run, in milliseconds; 0 for ever."""
+    return int(config.KERNEL_TIMEOUT.value * 1000)
+
+
+def has_answered(process: BoardProcess, outcome: int) -> bool:
+    """Whether a wait of lanes.h is over; the process is ended when the time is. Raises OSError when it dies."""
+    if outcome == lib.LANE_ANSWERED:
+        return True
+    if outcome == lib.LANE_LATE:
+        process.stop(too_long())
+    if outcome != lib.LANE_INTERRUPTED:
+        raise ConnectionResetError("the board process has died")
+    return False
 
 
 class IsolatedBatch:
@@ -254,7 +262,8 @@ class IsolatedBatch:
         ffi.memmove(ffi.cast("char *", lane.data + at), numbers, len(numbers))
         self._statuses = lane.data + behind
         lib.lane_submit(lane.address, lane.data, len(launches), len(kernels), begin, end)
-        wait(process, partial(lib.lane_wait, lane.address))
+        while not has_answered(process, lib.lane_wait(lane.address, process.life, limit())):
+            pass
         return int(lib.lane_submitted(lane.address)), int(lib.lane_result(lane.address))
 
     def wait(self) -> list[int]:
@@ -270,17 +279,19 @@ class IsolatedBatch:
         if lane is None:  # the process has died
             return [self._fail()] * (len(self._begun) - self._read)
         ended = ffi.new("uint32_t *", self._read)
-        running, _ = self._begun[self._read]
+        kernel, _ = self._begun[self._read]
+        running = process.begin(kernel.name)
         try:
-            with process.running(running.name):
-                wait(
-                    process, lambda life, limit_ms: lib.lane_wait_ended(lane.address, self._read, life, limit_ms, ended)
-                )
+            while not has_answered(
+                process, lib.lane_wait_ended(lane.address, self._read, process.life, limit(), ended)
+            ):
+                pass
         except OSError:
             status = self._fail()
             count = len(self._begun) - self._read
             self._read = len(self._begun)
             return [status] * count
+        process.end(running)
         process.drain()
         found = ffi.unpack(ffi.cast("int32_t *", self._statuses) + self._read, ended[0] - self._read)
         self._read = int(ended[0])

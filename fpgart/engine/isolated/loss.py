@@ -13,10 +13,10 @@ from fpgart.errors import OutOfResources
 
 ENTRY = Struct("<IIQ")
 """An argument as pack_arguments() lays it out: kind, size, value."""
-NEAR = 1 << 36
+NEAR = 1 << 38
 """Bytes behind the begin of what an argument points to within which an address is told as an offset from there."""
-STACK_NEAR = 1 << 20
-"""Bytes between a stack pointer and an address that was meant to be on the stack."""
+STACK_BELOW, STACK_ABOVE = 1 << 20, 1 << 30
+"""Bytes before and behind a stack pointer within which an address was meant to be on the stack."""
 SI_KERNEL = 0x80
 PROGRAM_ERRORS = ("SIGSEGV", "SIGBUS")
 NOT_ENDED_BY_ITSELF = "SIGKILL"
@@ -41,7 +41,7 @@ class Loss:
     @property
     def on_stack(self) -> bool:
         """Whether a thread has used up its stack."""
-        return bool(self.stack) and self._reached and abs(self.address - self.stack) < STACK_NEAR
+        return bool(self.stack) and self._reached and -STACK_BELOW < self.address - self.stack < STACK_ABOVE
 
     @property
     def _reached(self) -> bool:
@@ -53,11 +53,11 @@ class Loss:
         if self.stopped:
             return self.stopped
         if self.signal and self.on_stack:
-            return f"used up its stack ({name_of(self.signal)})"
+            return f"used up its stack, or left a private array ({name_of(self.signal)})"
         if self.signal and self._reached:
             return f"touched {self.address:#x} ({name_of(self.signal)}), {place_of(self.address, image, interface)}"
         if self.signal and self.code == SI_KERNEL:
-            return f"touched an address that no processor has ({name_of(self.signal)})"
+            return f"touched an address that no processor takes, or not for what was there ({name_of(self.signal)})"
         if self.signal:
             return f"made the board process die of {name_of(self.signal)}"
         return f"lost its board process, which {self.ending}"

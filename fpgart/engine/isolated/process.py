@@ -7,8 +7,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from struct import Struct
@@ -22,7 +21,7 @@ from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.layout import CRASH
 from fpgart.engine.isolated.loss import BoardLost, Loss
-from fpgart.errors import OutOfResources, error_of
+from fpgart.errors import CLError, OutOfResources, error_of
 
 T = TypeVar("T")
 PROGRAM = Path(fpgart.__file__).parent / "fpgart-board"
@@ -144,8 +143,8 @@ class BoardProcess:
     def exchange(self, lane: Lane, request: object, patience_s: float | None = None) -> Any:
         """The answer to a message. Raises OSError or ProtocolError when the process dies, TimeoutError."""
         lane.connection.settimeout(patience_s)
+        lib.lane_announce(lane.address)  # first: what does not fit the socket's buffer has to be read meanwhile
         m.send(lane.connection, request)
-        lib.lane_announce(lane.address)
         answer = m.receive(lane.connection)
         if answer is None:
             raise ConnectionResetError("the board process has closed a lane")
@@ -168,13 +167,15 @@ class BoardProcess:
         self.drain()
         return answered(answer, kind)
 
-    @contextmanager
-    def running(self, kernel: str) -> Iterator[None]:
-        """Within, a kernel of that name may be what the process dies of."""
+    def begin(self, kernel: str) -> int:
+        """A kernel of that name begins, and may be what the process dies of; gives a number for end()."""
         number = next(LAUNCHES)
         self.kernels[number] = kernel
-        yield
-        del self.kernels[number]  # not after an error: whoever tells of the process's end names what ran
+        return number
+
+    def end(self, number: int) -> None:
+        """The kernel has ended, other than by the end of the process."""
+        del self.kernels[number]
 
     def forget(self, program: int = 0, network: int = 0) -> None:
         """The host needs a program or a network no more. Asks nothing yet: they die anywhere."""
@@ -231,10 +232,16 @@ class BoardProcess:
             return b""
 
 
+def error_in(answer: object) -> CLError | None:
+    """The error of OpenCL that an answer is."""
+    return error_of(answer.status, answer.words) if isinstance(answer, m.Failed) else None
+
+
 def check(answer: object) -> None:
     """Raise the error that an answer is."""
-    if isinstance(answer, m.Failed):
-        raise error_of(answer.status, answer.words)
+    error = error_in(answer)
+    if error is not None:
+        raise error
     if isinstance(answer, m.NotBuilt):
         raise BuildFailed(answer.status, answer.log)
 

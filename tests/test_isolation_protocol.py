@@ -1,0 +1,165 @@
+"""What a host and its board process say to each other: messages survive the way, and no bytes crash who reads them."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from effort import EFFORT
+from fpgart._native import ffi, lib
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fpgart.board.stretch import Stretch
+from fpgart.engine.interface import ArgumentInterface, KernelInterface, PipeArgument
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
+from fpgart.engine.isolated.process import BoardProcess
+
+numbers = st.integers(-(1 << 63), (1 << 63) - 1)
+texts = st.binary(max_size=40).map(lambda data: data.decode(errors="surrogateescape"))
+pipes = st.builds(PipeArgument, texts, st.booleans(), st.booleans(), st.booleans(), numbers)
+arguments = st.builds(ArgumentInterface, texts, texts, numbers, numbers, numbers, texts, st.none() | pipes)
+interfaces = st.builds(
+    KernelInterface, texts, st.lists(arguments, max_size=3).map(tuple), texts, st.tuples(numbers, numbers, numbers)
+)
+st.register_type_strategy(int, numbers)
+st.register_type_strategy(str, texts)
+st.register_type_strategy(KernelInterface, interfaces)
+messages = st.sampled_from(m.KINDS).flatmap(st.from_type)
+REQUESTS = tuple(kind for kind in m.KINDS if "->" in (kind.__doc__ or "") and kind not in (m.Hello, m.OpenLane))
+
+
+@settings(max_examples=100 * EFFORT)
+@given(messages)
+def test_a_message_survives_the_way(message: Any) -> None:
+    assert decoded(type(message), encoded(message)) == message
+
+
+@settings(max_examples=200 * EFFORT)
+@given(st.sampled_from(m.KINDS), st.binary(max_size=200))
+def test_bytes_are_a_message_or_an_error(kind: type[Any], data: bytes) -> None:
+    try:
+        message = decoded(kind, data)
+    except ProtocolError:
+        return
+    assert encoded(message) == data
+
+
+@settings(max_examples=100 * EFFORT)
+@given(messages, st.data())
+def test_a_message_that_is_cut_off_is_an_error(message: Any, data: st.DataObject) -> None:
+    content = encoded(message)
+    if content:
+        end = data.draw(st.integers(0, len(content) - 1))
+        with pytest.raises(ProtocolError):
+            decoded(type(message), content[:end])
+
+
+@given(st.binary(min_size=8, max_size=8))
+def test_a_header_announces_a_kind_and_a_size_that_exist(data: bytes) -> None:
+    length, number = struct.unpack("<II", data)
+    try:
+        found, kind = m.header(data)
+    except ProtocolError:
+        assert number >= len(m.KINDS) or length > 1 << 30
+    else:
+        assert (found, kind) == (length, m.KINDS[number])
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[BoardProcess]:
+    """A board process, whose engine may be none: it answers all the same."""
+    made = BoardProcess(Stretch())
+    yield made
+    made.stop("was not needed any more")
+    made.ended()
+
+
+def lives(process: BoardProcess) -> bool:
+    """Whether it answers on a lane that nobody has had before."""
+    lanes, process._lanes = process._lanes, []
+    try:
+        return bool(process.ask(m.DeviceInfo(0x102B), m.Data) is not None)
+    finally:
+        process._lanes += lanes
+
+
+@settings(max_examples=20 * EFFORT)
+@given(st.lists(st.sampled_from(REQUESTS).flatmap(st.from_type), min_size=1, max_size=10))
+def test_no_request_ends_the_board_process(process: BoardProcess, requests: list[Any]) -> None:
+    lane = process.take()
+    for request in requests:
+        assert process.exchange(lane, request) is not None
+    process.give_back(lane)
+    assert lives(process)
+
+
+@settings(max_examples=10 * EFFORT)
+@given(st.binary(min_size=1, max_size=300))
+def test_what_is_no_message_closes_the_lane_and_no_more(process: BoardProcess, data: bytes) -> None:
+    lane = process.take()
+    lane.connection.settimeout(20)
+    lane.connection.sendall(data)
+    lane.connection.shutdown(socket.SHUT_WR)
+    lib.lane_announce(lane.address)
+    try:
+        while lane.connection.recv(4096):
+            lib.lane_announce(lane.address)
+    except ConnectionResetError:
+        assert process.alive
+    lane.connection.close()
+    assert lives(process)
+
+
+words = st.integers(0, (1 << 32) - 1)
+addresses = st.integers(0, (1 << 64) - 1)
+
+
+@settings(max_examples=50 * EFFORT)
+@given(words, words, st.binary(max_size=200), words, st.binary(min_size=72, max_size=72), st.booleans())
+def test_a_launch_of_nonsense_is_refused(
+    process: BoardProcess, kernel: int, size: int, image: bytes, dimensions: int, sizes: bytes, has_local: bool
+) -> None:
+    """The kernel's number is one that was never given; the size of the arguments may be another than theirs."""
+    lane = process.take()
+    lib.lane_launch(lane.address, kernel, image, len(image), dimensions, sizes, has_local)
+    assert lib.lane_wait(lane.address, process.life, 20_000) == lib.LANE_ANSWERED
+    assert lib.lane_result(lane.address) >> 32 == lib.LANE_REFUSED
+    process.give_back(lane)
+
+
+@settings(max_examples=50 * EFFORT)
+@given(st.booleans(), addresses, addresses, words, words, words, st.binary(max_size=400))
+def test_several_launches_of_nonsense_are_refused(
+    process: BoardProcess, own: bool, data: int, size: int, kernels: int, begin: int, end: int, content: bytes
+) -> None:
+    lane = process.take()
+    ffi.memmove(ffi.cast("char *", lane.data), content, len(content))
+    place = lane.data if own else data
+    lib.lane_submit(lane.address, place, size, kernels, begin, end)
+    assert lib.lane_wait(lane.address, process.life, 20_000) == lib.LANE_ANSWERED
+    assert lib.lane_submitted(lane.address) == 0
+    process.give_back(lane)
+
+
+def test_a_session_that_breaks_off_ends_the_board_process_by_itself() -> None:
+    process = BoardProcess(Stretch())
+    process._session.sendall(b"\xff" * 64)
+    process._session.shutdown(socket.SHUT_WR)
+    loss = process.ended()
+    assert (loss.status, loss.signal) == (0, 0)
+
+
+def test_another_version_is_refused() -> None:
+    process = BoardProcess(Stretch())
+    hello = m.Hello(m.VERSION + 1, "0.0", 0, 0, ())
+    m.send(process._session, hello)
+    answer = m.receive(process._session)
+    assert isinstance(answer, m.Failed)
+    assert f"version {m.VERSION + 1} of fpgart 0.0" in answer.words
+    process.stop("was not needed any more")
+    process.ended()
