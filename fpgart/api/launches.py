@@ -24,7 +24,15 @@ from fpgart.errors import CLError
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.host_work import failing
 from fpgart.runtime.commands.launch import LaunchKernel
-from fpgart.runtime.commands.launch_run import HELD_RUN_NS, RUN_NS, LaunchRun, Use, are_in_their_places, longest
+from fpgart.runtime.commands.launch_run import (
+    HELD_RUN_NS,
+    RUN_NS,
+    LaunchRun,
+    Use,
+    are_in_their_places,
+    longest,
+    may_run_together,
+)
 from fpgart.runtime.commands.new_launch import new_launch_as_kept
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import SIZES, Kernel
@@ -126,14 +134,13 @@ class _Recorded:
             return False
         if self._launches.count < FEW * (1 + len(self._events)) and not self._end_together:
             return False
-        program = kernels[0].program
         return (
             not _are_watched()
             and queue.in_order
             and not len(queue.context.usm)
             and queue.device.before_kernel is None
             and queue.device.knows_memories
-            and all(kernel.program is program for kernel in kernels)
+            and may_run_together(kernels, queue.device)
         )
 
     def _uses(self) -> list[Use] | None:
@@ -194,9 +201,11 @@ class _Recorded:
     def _end_together(self) -> bool:
         """Whether the kernels are so short that the host's events of several may end at once.
 
-        Longer ones go to the engine one by one without a wait between them, which costs less than it hides.
+        Longer ones go to the engine one by one without a wait between them, which costs less than it hides. Those of
+        several programs wait for kernels of others, which may wait for what the host does behind one of the events.
         """
-        return longest(self._kernels, self._queue.device, HELD_RUN_NS) >= MANY
+        programs = {kernel.program for kernel in self._kernels}
+        return len(programs) == 1 and longest(self._kernels, self._queue.device, HELD_RUN_NS) >= MANY
 
     def _enqueue(self, operation: Operation, number: int) -> None:
         """Enqueue what ends with a launch, under the handle of its event if the host has one."""
