@@ -180,8 +180,9 @@ void fpgart_call_about_error(uintptr_t function, const char *words, uintptr_t da
 void fpgart_call_about_exception(uintptr_t function, cl_uint kind, uintptr_t data);
 void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t object, const char *type,
                                    cl_uint references);
-void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
-                           const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of, const char *file);
+void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, char **facts,
+                           size_t count, const uintptr_t *things, const uint64_t *bytes,
+                           const uint32_t *group_of, const char *file, int findings);
 """
     )
     return "\n".join(lines)

@@ -227,10 +227,11 @@ uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
 
 /* What is alive as the driver closes, in groups with words for each; told when the process has
- * ended, but for what was released in between. `file` "": stderr. */
-void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
-                           const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of,
-                           const char *file);
+ * ended, but for what was released in between. `file` "": stderr. The descriptor `findings`, if it
+ * is not -1, gets a JSON object per group: how many there are, and behind that its `facts`. */
+void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, char **facts,
+                           size_t count, const uintptr_t *things, const uint64_t *bytes,
+                           const uint32_t *group_of, const char *file, int findings);
 
 /* The host frees memory, which may be among that. */
 void fpgart_freed(const void *pointer);
