@@ -195,7 +195,7 @@ def info(as_json: bool) -> None:
     "page",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a page with timeline, memory map and tables instead; needs fpgart[report].",
+    help="Write a page with timeline, memory map and tables instead.",
 )
 def report(trace: Path, as_json: bool, page: Path | None) -> None:
     """Say in words what a trace shows: traffic, buffers, copies and their causes, copies to avoid.
@@ -222,10 +222,8 @@ def report(trace: Path, as_json: bool, page: Path | None) -> None:
 
 def write_page(file: Path, found: trace_report.Report, events: list[trace_report.Args], title: str) -> None:
     """Raises TraceError when it cannot."""
-    try:
-        from fpgart.watch.page import as_html
-    except ModuleNotFoundError as error:
-        raise trace_report.TraceError(f"--html needs {error.name}: pip install 'fpgart[report]'") from None
+    from fpgart.watch.page import as_html
+
     try:
         file.write_text(as_html(found, events, title), encoding="utf-8")
     except OSError as error:

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time went: each moment between the first command and the last end belongs to one thing.
+
+At a moment at which several things happen, the one that is furthest up in `PRECEDENCE` has it: a board that computes
+does what it is for, whatever the link does meanwhile. How long each thing was busy, alone or not, stands beside that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from fpgart.watch.lanes import AUTORUN, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
+from fpgart.watch.report.trace_events import Args
+
+PRECEDENCE = ("kernel", "program", "copy", "write", "read", "migration", "call")
+CALLS, OWN = "host, in OpenCL calls", "host, its own code"
+NAMES = {
+    "write": "link, host to board",
+    "read": "link, board to host",
+    "copy": "copies within a board",
+    "migration": "migrations of shared memory",
+    "program": "programming",
+    "call": CALLS,
+}
+SIMULATED_NAMES = {**NAMES, "migration": "link, migrations"}
+WAITING = "host, and latency of launches"
+
+
+@dataclass(slots=True)
+class Part:
+    """Something that took time."""
+
+    name: str
+    kind: str
+    """As a span's; "own" for the host's own code, "bank" for a bank."""
+    own: int = 0
+    """Nanoseconds that belong to it."""
+    busy: int = 0
+    """Nanoseconds in which it was busy, with others or not."""
+
+
+@dataclass(slots=True)
+class TimeUse:
+    """Of one timeline, `total` nanoseconds long."""
+
+    total: int = 0
+    before: int = 0
+    """Nanoseconds before its first command."""
+    parts: list[Part] = field(default_factory=list)
+    """What has time of its own, the longest first."""
+    banks: list[Part] = field(default_factory=list)
+    """Banks, which are busy while something else has the time."""
+
+    def without(self, kind: str) -> TimeUse:
+        """The same without the time that belongs to things of one kind."""
+        left = [part for part in self.parts if part.kind != kind]
+        return TimeUse(sum(part.own for part in left), self.before, left, self.banks)
+
+
+def of_real(events: list[Args], lanes: Iterable[Lane], end: int) -> TimeUse:
+    """From the first command until `end`, in nanoseconds since the trace began."""
+    begin = first_command(events)
+    spans = [span for lane in lanes if lane.rank not in (QUEUE, AUTORUN, CHANNEL) for span in lane.spans]
+    return _of(spans, begin, end, NAMES, OWN)
+
+
+def of_simulated(events: list[Args], lanes: Iterable[Lane]) -> TimeUse | None:
+    """In the simulated clock; None without it."""
+    spans = [span for lane in lanes for span in lane.spans]
+    if not spans:
+        return None
+    use = _of(spans, first_simulated(events), max(span.end for span in spans), SIMULATED_NAMES, WAITING)
+    use.before = 0
+    use.banks = _banks(events)
+    return use
+
+
+def _banks(events: Iterable[Args]) -> list[Part]:
+    found: dict[str, Part] = {}
+    for event in events:
+        if event.get("cat") != "time":
+            continue
+        for resource, busy in event["args"]["busy"].items():
+            if resource.startswith("memory '"):
+                name = f"device {event['args']['device']}, {resource}"
+                found.setdefault(name, Part(name, "bank")).busy += busy
+    return sorted(found.values(), key=lambda part: -part.busy)
+
+
+def _of(spans: Iterable[Span], begin: int, end: int, names: dict[str, str], rest: str) -> TimeUse:
+    end = max(begin, end)
+    use = TimeUse(end - begin, begin)
+    parts: dict[str, Part] = {}
+    intervals: list[tuple[int, int, int, str]] = []
+    by_part: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for span in spans:
+        since, until = max(span.begin, begin), min(span.end, end)
+        if since >= until or span.kind not in PRECEDENCE:
+            continue
+        name = f"kernel {span.name}" if span.kind == "kernel" else names[span.kind]
+        parts.setdefault(name, Part(name, span.kind))
+        intervals.append((since, until, PRECEDENCE.index(span.kind), name))
+        by_part[name].append((since, until))
+    for name, had in owned(intervals).items():
+        parts[name].own = had
+    for name, held in by_part.items():
+        parts[name].busy = together(held)
+    alone = use.total - sum(part.own for part in parts.values())
+    parts[rest] = Part(rest, "own", alone, alone)
+    use.parts = sorted(parts.values(), key=lambda part: -part.own)
+    return use
+
+
+def owned(intervals: Iterable[tuple[int, int, int, str]]) -> dict[str, int]:
+    """How long each name has the lowest rank of all that are under way; who began first, among equals.
+
+    Intervals are begin, end, rank, name.
+    """
+    found: dict[str, int] = defaultdict(int)
+    active: list[tuple[int, int, int, str]] = []  # rank, begin, end, name
+    at = 0
+    for begin, end, rank, name in sorted(intervals):
+        at = _pass_time(active, found, at, begin)
+        heappush(active, (rank, begin, end, name))
+    while active:
+        at = _pass_time(active, found, at, active[0][2])
+    return found
+
+
+def _pass_time(active: list[tuple[int, int, int, str]], found: dict[str, int], at: int, to: int) -> int:
+    """Give the time from `at` to `to` to who is first among the active; those that have ended leave."""
+    while active and at < to:
+        _, _, end, name = active[0]
+        if end <= at:
+            heappop(active)
+            continue
+        until = min(end, to)
+        found[name] += until - at
+        at = until
+    while active and active[0][2] <= at:
+        heappop(active)
+    return to
+
+
+def together(intervals: list[tuple[int, int]]) -> int:
+    """The nanoseconds in which at least one is under way."""
+    total, reached = 0, -1
+    for begin, end in sorted(intervals):
+        total += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
