@@ -118,7 +118,7 @@ def test_a_series_that_the_package_does_not_serve_is_told(host: Path, tmp_path: 
 def test_a_shim_that_is_alone_says_what_belongs_beside_it(host: Path, tmp_path: Path) -> None:
     said, (told,) = run(host, Path(shutil.copy2(PACKAGE / "libfpgart.so", tmp_path)))
     assert said == REFUSED
-    assert f"libfpgart.3.*.so, of which the package has one for each Python that it serves, are not beside" in told
+    assert "libfpgart.3.*.so, of which the package has one for each Python that it serves, are not beside" in told
 
 
 def test_nothing_is_linked_with_a_libpython() -> None:
