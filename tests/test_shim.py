@@ -1,4 +1,4 @@
-"""Which libpython a C host gets: of the Python that the package is installed for, named, or a sentence that says why none."""
+"""Which libpython a C host gets: of the Python that the package is installed for, a named one, or a sentence instead."""
 
 from __future__ import annotations
 

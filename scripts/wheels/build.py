@@ -46,14 +46,17 @@ def interpreters(named: list[str]) -> list[str]:
             *sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/{series}.*/bin/python"))),
             *sorted(glob.glob(os.path.expanduser(f"~/.local/share/uv/python/cpython-{series}.*/bin/python3"))),
         ]
-        found.update({series: place for place in places if series not in found and has_headers(place, series)})
+        fitting = next((place for place in places if has_headers(place, series)), None)
+        if fitting is not None:
+            found[series] = fitting
     return list(found.values())
 
 
 def has_headers(executable: str, series: str) -> bool:
     question = (
-        "import os, sys, sysconfig as s; ok = os.path.exists(s.get_paths()['include'] + '/Python.h') "
-        f"and not s.get_config_var('Py_GIL_DISABLED') and '%d.%d' % sys.version_info[:2] == {series!r}; sys.exit(not ok)"
+        "import os, sys, sysconfig as s; header = s.get_paths()['include'] + '/Python.h'; "
+        f"right = '%d.%d' % sys.version_info[:2] == {series!r} and not s.get_config_var('Py_GIL_DISABLED'); "
+        "sys.exit(not (right and os.path.exists(header)))"
     )
     if not os.access(executable, os.X_OK):
         return False

@@ -92,13 +92,13 @@ def uv(series: str) -> Callable[[Path], Environment]:
 
 
 def relocated(work: Path) -> Path:
-    """A Python in a folder of its own: a static executable with the library beside it, as uv's and conda's are laid out.
+    """A Python in a folder of its own: a static executable with the library beside it, as uv and conda lay theirs out.
 
     Made of the system's, which is as static as those.
     """
     series, _ = facts(SYSTEM)
     executable = Path(os.path.realpath(SYSTEM))
-    libraries = [path for path in Path("/usr/lib").glob(f"*-linux-gnu/libpython{series}.so.1.0")]
+    libraries = list(Path("/usr/lib").glob(f"*-linux-gnu/libpython{series}.so.1.0"))
     linked = subprocess.run(["ldd", executable], capture_output=True, text=True).stdout
     if not libraries or "libpython" in linked:
         raise NotHere("the system's Python is not a static one with a shared library besides")
