@@ -1,4 +1,4 @@
-"""Which libpython a C host gets: of the Python that the package is installed for, a named one, or a sentence instead."""
+"""Which libpython a C host gets: of the Python that the package is installed for, a named one, or a sentence."""
 
 from __future__ import annotations
 
