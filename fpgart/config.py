@@ -306,6 +306,13 @@ ENGINE = Option(
     "What executes kernels: auto, pocl, intel, oclgrind, none, or the path of a driver's .so.",
     holds=Holds.NAMES,
 )
+LIBPYTHON = Option(
+    "FPGART_LIBPYTHON",
+    str,
+    "",
+    "The libpython for hosts that are not written in Python, where the Python that fpgart is installed for has none.",
+    holds=Holds.FILE,
+)
 PLATFORM = Option(
     "FPGART_PLATFORM",
     platform,

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from prototypes import SCALARS, Api, Prototype
+from collections.abc import Callable, Iterable
+
+from prototypes import SCALARS, Api, Parameter, Prototype
 
 IN_C = {"clIcdGetPlatformIDsKHR", "clGetExtensionFunctionAddress", "clGetExtensionFunctionAddressForPlatform"}
 FREES = {
@@ -23,6 +25,24 @@ REFUSED = {
     "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     "clMemBlockingFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
 }
+CONTROL = (
+    Prototype("fpgart_control_runs", "int", (), "int fpgart_control_runs(void)"),
+    Prototype(
+        "fpgart_control",
+        "char *",
+        (Parameter("request", "uintptr_t"), Parameter("length", "size_t")),
+        "char *fpgart_control(const char *request, size_t length)",
+    ),
+    Prototype(
+        "fpgart_control_read",
+        "void",
+        (Parameter("answer", "uintptr_t"),),
+        "void fpgart_control_read(char *answer)",
+    ),
+)
+"""What fpgart/control.py calls (control.c)."""
+OPENS_NOTHING = {"fpgart_control_runs"}
+"""Functions that say what they say without the library behind, too."""
 IN_THE_LOBBY = {
     "clGetPlatformIDs": "fpgart_lobby_platforms",
     "clGetPlatformInfo": "fpgart_lobby_platform_info",
@@ -246,6 +266,62 @@ def entry_points(api: Api) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def table_behind(functions: Iterable[Prototype], head: str) -> str:
+    """The C file with the addresses of the functions, for the shim (icd/shim/)."""
+    lines = ["/* Made by build_icd.py. */", head]
+    lines += [f"{function.declaration};" for function in CONTROL if function in functions]
+    lines.append('__attribute__((visibility("default"))) void *const fpgart_doors[] = {')
+    lines += [f"    (void *){function.name}," for function in functions]
+    return "\n".join([*lines, "};"]) + "\n"
+
+
+def doors(functions: Iterable[Prototype], head: str, refuse: Callable[[Prototype], list[str]]) -> str:
+    """The C file of the functions that hosts see: each calls the one behind, or says `refuse` where there is none."""
+    lines = ["/* Made by build_icd.py. */", '#include "shim.h"', head]
+    for index, function in enumerate(functions):
+        arguments = ", ".join(parameter.name for parameter in function.parameters)
+        doors = "fpgart_doors_if_open" if function.name in OPENS_NOTHING else "fpgart_doors"
+        call = f"((__typeof__(&{function.name}))doors[{index}])({arguments})"
+        lines += [
+            f'__attribute__((visibility("default"))) {function.declaration}',
+            "{",
+            f"    void *const *doors = {doors}();",
+            "    if (doors == NULL) {",
+            *(f"        {line}" for line in refuse(function)),
+            "    }",
+            f"    {call};" if function.returns == "void" else f"    return {call};",
+            "}",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def answered_without_driver(function: Prototype) -> list[str]:
+    """What a function of OpenCL answers where there is no driver behind."""
+    lines = []
+    for parameter, value in (("errcode_ret", "CL_OUT_OF_RESOURCES"), ("num_platforms", "0")):
+        if any(p.name == parameter for p in function.parameters):
+            lines += [f"if ({parameter} != NULL)", f"    *{parameter} = {value};"]
+    if function.name in ("clGetPlatformIDs", "clIcdGetPlatformIDsKHR"):
+        return [*lines, "return CL_PLATFORM_NOT_FOUND_KHR;"]
+    if function.name in OPENS_NOTHING or function.name == "__is_in_malloced_region":
+        return ["return 0;"]
+    if function.returns == "void":
+        return ["return;"]
+    return [*lines, "return NULL;" if function.returns_object else "return CL_OUT_OF_RESOURCES;"]
+
+
+def answered_without_boards(function: Prototype) -> list[str]:
+    """The same of a function of aocl_mmd.h."""
+    lines = []
+    for parameter in function.parameters:
+        if parameter.name in ("error", "status"):
+            lines += [f"if ({parameter.name} != NULL)", f"    *{parameter.name} = -1;"]
+    if function.returns_object:
+        return [*lines, "return NULL;"]
+    return [*lines, "return 0;" if function.returns == "size_t" else "return -1;"]
 
 
 def platform_words() -> str:
