@@ -20,7 +20,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 def names_used(source: str, kernel: str, options: str = "") -> frozenset[str] | None:
     """All names that a kernel uses, itself or through what it calls; None where that cannot be told."""
-    text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or " ", source))
+    text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
     if INCLUDE.search(text):
         return None
     functions = _functions(DIRECTIVE.sub("", text))
