@@ -14,7 +14,7 @@ from fpgart.engine.opencl_c import COMMENT, CONTINUED
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
 DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
-TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|[A-Za-z_]\w*|[{}();]')
+TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\\[^\n]|[A-Za-z_]\w*|[{}();]')
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 

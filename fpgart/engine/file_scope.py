@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from fpgart.engine.call_graph import DIRECTIVE, NAME, TOKEN, function_named
 from fpgart.engine.lowering import without_attributes
 
-LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
+LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\\[^\n]')
 LONGEST_HEAD = 4096
 """Characters in front of a function's body."""
 PLACE = re.compile(r"[{};]")

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from fpgart.engine.lowering import DIRECTIVE, HIDDEN, blank, split, without_attributes
 
-WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|->|[{}();.]')
+WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
 LOCAL = re.compile(r"(?:static\s+|const\s+|volatile\s+)*\b(?:__)?local\b")
 DECLARATOR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 LAST_NAME = re.compile(r"(?P<type>.*?)\b(?P<rest>[A-Za-z_]\w*\s*(?:\[[^\]]*\]\s*)*)", re.DOTALL)
@@ -168,7 +168,7 @@ def _find_variables(bare: str, function: Function, closed: Mapping[int, int]) ->
         elif word == "}":
             blocks.pop()
         following = OPENING.match(bare, at)
-        if following and word[0] not in "{}();.-\"'":
+        if following and word[0] not in "{}();.-\"'\\":
             opening = following.end() - 1
             function.calls.append((word, opening, closed.get(opening, len(bare))))
         statement = word in ("{", "}", ";")
