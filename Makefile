@@ -13,7 +13,7 @@ SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test nightly intel-engine intel lint format picture bench clients cts original soak coverage mutants clean help
+.PHONY: build demo fuzz test nightly intel-engine intel lint format picture bench clients cts original soak coverage mutants clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -27,6 +27,7 @@ help:
 	@echo "make original RUNTIME=file   the calls of a board that Intel's runtime (libalteracl.so) and fpgart make for the same hosts"
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
 	@echo "              hosts whose threads meet in many ways, RUNS=100 times each"
+	@echo "make fuzz     damaged inputs for all that reads files, binaries and sources; BYTES=1000000000 and SEED=2 for more"
 	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
@@ -106,6 +107,11 @@ soak: build
 	$(BIN)/python conformance/repeat.py --runs $(RUNS) conformance/hosts.json
 	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --usm --after-release --threads 8 --seconds $(SECONDS)
 	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds $(SECONDS)
+
+BYTES ?= 10000000
+SEED ?= 1
+fuzz: build
+	PYTHONPATH=tests $(BIN)/python -m fuzzing --bytes $(BYTES) --seed $(SEED) $(FUZZ_OPTIONS)
 
 clients: build
 	$(BIN)/python clients/run.py

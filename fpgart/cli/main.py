@@ -202,6 +202,11 @@ def report(trace: Path, as_json: bool, page: Path | None) -> None:
 
     fpgart run --trace t.json -- ./my_host; fpgart report t.json
     """
+    with trace_report.of_fpgart(trace):
+        show_report(trace, as_json, page)
+
+
+def show_report(trace: Path, as_json: bool, page: Path | None) -> None:
     events = trace_report.ordered(trace)
     found = trace_report.of(events)
     if page is not None:
