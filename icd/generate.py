@@ -133,56 +133,55 @@ struct fpgart_nd_range {
     uint32_t has_local;
 };
 struct fpgart_launch {
-    uintptr_t kernel;
-    uint64_t serial;
     struct fpgart_nd_range nd_range;
-    uint32_t first_change;
-    uint32_t changes;
+    uint32_t kernel;
+    uint32_t image;
+    uint32_t size;
     uintptr_t event;
-};
-struct fpgart_launches {
-    uint32_t count;
-    uint32_t changed;
-    struct fpgart_launch launches[512];
-    struct fpgart_argument changes[1024];
 };
 struct fpgart_launched {
     uintptr_t handle;
     uint64_t serial;
-    char *image;
+    uint64_t version;
+    size_t laid_out;
+    uint32_t image;
     uint32_t size;
     uint32_t arguments;
-    size_t laid_out;
 };
-struct fpgart_change {
-    uint32_t kernel;
-    uint32_t launch;
-    struct fpgart_argument argument;
-};
-struct fpgart_place {
+struct fpgart_use {
     uintptr_t buffer;
     uint64_t serial;
     uint64_t address;
+    uint32_t location;
+    uint32_t kernel;
+    uint32_t index;
+};
+struct fpgart_launches {
+    uint32_t count;
+    uint32_t kernel_count;
+    uint32_t use_count;
+    uint32_t end;
+    struct fpgart_launch launches[512];
+    struct fpgart_launched kernels[64];
+    struct fpgart_use uses[256];
+    char images[131072];
+    ...;
 };
 void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions, const size_t *offset,
                             const size_t *global, const size_t *local, const struct fpgart_nd_range *nd_range,
-                            int with_events);
-void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index);
+                            const char *image, uint32_t size, const uint32_t *locations, int with_events);
+void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
 void fpgart_record_launches(int flag);
 int fpgart_any_launches(void);
+int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
 void fpgart_launches_taken(struct fpgart_launches *launches);
-uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches, struct fpgart_launched *kernels,
-                                 uint32_t most);
 uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers);
-uint32_t fpgart_launch_changes(const struct fpgart_launches *launches, const struct fpgart_launched *kernels,
-                               uint32_t kernel_count, struct fpgart_change *changes, uint32_t most);
-uint32_t fpgart_lay_out(const struct fpgart_launches *launches, uint32_t from, uint32_t count,
-                        struct fpgart_launched *kernels, uint32_t kernel_count, const struct fpgart_place *places,
-                        uint32_t place_count, char *out);
+void fpgart_address_images(struct fpgart_launches *launches);
+uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);

@@ -77,6 +77,8 @@ class ArgumentKind(enum.IntEnum):
 
 
 BYTES, POINTER, LOCAL, NULL = (int(kind) for kind in ArgumentKind)
+ARGUMENT = Struct("IIQ")
+"""`struct argument` (engine/calls.h): kind, size and value."""
 SUBMISSION = Struct("QQ72sIIQ")
 """`struct submission` (engine/calls.h): a launch in an array for Batch.submit_laid_out()."""
 _LAYOUTS = [Struct("IIQ" * count) for count in range(64)]

@@ -10,7 +10,6 @@ between; but while others run kernels of the program that comes first, its launc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from time import monotonic_ns
 from typing import NamedTuple
@@ -38,18 +37,17 @@ HELD_RUN_NS = 1_000_000
 """The same where the host holds events of several, which learn of their ends together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """A buffer as an argument of a kernel."""
 
     kernel: Kernel
-    index: int
+    argument: int
     buffer: ref[Buffer]
 
     @property
     def location(self) -> str:
         """The memory that the argument needs it in."""
-        return self.kernel.interface.arguments[self.index].buffer_location
+        return self.kernel.interface.arguments[self.argument].buffer_location
 
 
 def are_in_their_places(uses: Sequence[Use]) -> bool:
@@ -161,16 +159,16 @@ class LaunchRun(LaunchKernel):
 
     def describe_argument(self, index: int) -> str:
         use = self._uses[index]
-        return use.kernel.describe(use.index)
+        return use.kernel.describe(use.argument)
 
     def reason(self, index: int) -> str:
         use = self._uses[index]
-        return use.kernel.describe_briefly(use.index)
+        return use.kernel.describe_briefly(use.argument)
 
     def accesses(self) -> Accesses:
         """What the kernels may do with the buffers of all launches."""
         return tuple(
-            MemoryAccess(READ_WRITE, ((0, buffer.size),), buffer, None, use.index, block)
+            MemoryAccess(READ_WRITE, ((0, buffer.size),), buffer, None, use.argument, block)
             for use, (_, buffer), block in zip(self._uses, self.buffers, self.places, strict=True)
         )
 
@@ -260,7 +258,8 @@ class LaunchRun(LaunchKernel):
     def _program_with(self, program: Program, submitted: _Submitted) -> None:
         """Have the board hold the program. Raises BoardError, CLError.
 
-        A simulated board takes it while kernels run. Where more is to be done, or may fail, they have ended before.
+        A simulated board may take it before kernels of others have run. Where more is to be done, or may fail, they
+        have ended before.
         """
         device = self.device
         if program.identity in device.loaded:
@@ -279,12 +278,14 @@ class _Part(NamedTuple):
 
 
 class _Submitted:
-    """Launches of a run that the engine has been given, by their numbers, and the errors of those that have failed."""
+    """Launches of a run that the engine is given, by their numbers, and the errors of those that have failed."""
 
     def __init__(self, batch: Batch, kernels: Sequence[EngineKernel], launches: bytes) -> None:
         self._batch = batch
         self._kernels = kernels
         self._launches = launches
+        self._waiting: list[list[int]] = []
+        """Begin and end of what is to be submitted."""
         self._numbers: list[int] = []
         self._settled = 0
         self.failed: dict[int, CLError] = {}
@@ -295,25 +296,34 @@ class _Submitted:
         return len(self._numbers)
 
     def add(self, part: _Part) -> None:
-        """Submit some, also those behind one that the engine refuses."""
-        begin = part.begin
-        while begin < part.end:
-            done, error = self._batch.submit_laid_out(self._kernels, self._launches, begin, part.end)
-            self._numbers += range(begin, begin + done)
-            begin += done
-            if error is not None:
-                self.failed[begin] = error
-                begin += 1
+        """Some are to run behind the others."""
+        if self._waiting and self._waiting[-1][1] == part.begin:
+            self._waiting[-1][1] = part.end
+        else:
+            self._waiting.append([part.begin, part.end])
 
     def refuse(self, part: _Part, error: CLError) -> None:
         """Some cannot be run."""
         self.failed.update(dict.fromkeys(range(part.begin, part.end), error))
 
     def settle(self, name: str) -> None:
-        """Return when all that were submitted have ended; `name`: of a kernel, for the errors of those that failed."""
+        """Return when all have ended; `name`: of a kernel, for the errors of those that fail."""
+        for begin, end in self._waiting:
+            self._submit(begin, end)
+        self._waiting.clear()
         while self._settled < len(self._numbers):
             statuses = self._batch.wait()
             for number, status in zip(self._numbers[self._settled :], statuses, strict=False):
                 if status < COMPLETE:
                     self.failed[number] = error_of(status, f"a launch of kernel '{name}' failed on the engine")
             self._settled += len(statuses)
+
+    def _submit(self, begin: int, end: int) -> None:
+        """Also those behind one that the engine refuses."""
+        while begin < end:
+            done, error = self._batch.submit_laid_out(self._kernels, self._launches, begin, end)
+            self._numbers += range(begin, begin + done)
+            begin += done
+            if error is not None:
+                self.failed[begin] = error
+                begin += 1
