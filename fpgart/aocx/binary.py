@@ -2,14 +2,15 @@
 """The bytes that clGetProgramInfo gives for a program and clCreateProgramWithBinary takes back.
 
 A signature, the SHA-256 of the rest, the length of a JSON header, the header (engine, options, kind
-of binary, interfaces of the kernels, the OpenCL C as far as it is known), then the engine's own binary.
+of binary, interfaces of the kernels, what their source says to boards, the OpenCL C as far as it is known), then the
+engine's own binary.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from struct import Struct
 from typing import Any
 
@@ -30,6 +31,10 @@ class ProgramBinary:
     kernels: dict[str, KernelInterface]
     payload: bytes
     listing: str | None = None
+    locations: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By kernel, the buffer_location of each argument; for programs that are not linked yet."""
+    hardware: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    """By kernel, the numbers of its attributes for hardware (num_simd_work_items, ...)."""
 
     def encode(self) -> bytes:
         header = json.dumps(
@@ -39,6 +44,8 @@ class ProgramBinary:
                 "options": self.options,
                 "kernels": [asdict(kernel) for kernel in self.kernels.values()],
                 "listing": self.listing,
+                "locations": self.locations,
+                "hardware": self.hardware,
             },
             sort_keys=True,
         ).encode()
@@ -71,6 +78,11 @@ class ProgramBinary:
             {kernel.name: kernel for kernel in kernels},
             body[LENGTH.size + length :],
             header.get("listing"),
+            {name: tuple(places) for name, places in header.get("locations", {}).items()},
+            {
+                name: {attribute: tuple(numbers) for attribute, numbers in attributes.items()}
+                for name, attributes in header.get("hardware", {}).items()
+            },
         )
 
 
