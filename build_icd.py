@@ -321,6 +321,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "check/faults.c",
         "engine/calls.c",
         "engine/channels.c",
+        "engine/fifo_log.c",
         "engine/environment.c",
         "engine/signals.c",
         "engine/stacks.c",

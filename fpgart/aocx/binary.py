@@ -2,14 +2,15 @@
 """The bytes that clGetProgramInfo gives for a program and clCreateProgramWithBinary takes back.
 
 A signature, the SHA-256 of the rest, the length of a JSON header, the header (engine, options, kind
-of binary, interfaces of the kernels, the OpenCL C as far as it is known), then the engine's own binary.
+of binary, interfaces of the kernels, what their source says to boards, the OpenCL C as far as it is known), then the
+engine's own binary.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from struct import Struct
 
 from fpgart.engine.interface import KernelInterface
@@ -29,6 +30,8 @@ class Header:
     options: str
     kernels: list[KernelInterface]
     listing: str | None = None
+    locations: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    hardware: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,14 @@ class ProgramBinary:
     kernels: dict[str, KernelInterface]
     payload: bytes
     listing: str | None = None
+    locations: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By kernel, the buffer_location of each argument; for programs that are not linked yet."""
+    hardware: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    """By kernel, the numbers of its attributes for hardware (num_simd_work_items, ...)."""
 
     def encode(self) -> bytes:
-        told = Header(self.engine, self.kind, self.options, [*self.kernels.values()], self.listing)
+        kernels = [*self.kernels.values()]
+        told = Header(self.engine, self.kind, self.options, kernels, self.listing, self.locations, self.hardware)
         header = json.dumps(asdict(told), sort_keys=True).encode()
         body = LENGTH.pack(len(header)) + header + self.payload
         return SIGNATURE + hashlib.sha256(body).digest() + body
@@ -63,4 +71,13 @@ class ProgramBinary:
             raise InvalidBinary(f"the binary is damaged, or of another version of this driver: {error}") from None
         kernels = {kernel.name: kernel for kernel in header.kernels}
         payload = body[LENGTH.size + length :]
-        return cls(header.engine, header.kind, header.options, kernels, payload, header.listing)
+        return cls(
+            header.engine,
+            header.kind,
+            header.options,
+            kernels,
+            payload,
+            header.listing,
+            header.locations,
+            header.hardware,
+        )

@@ -37,6 +37,7 @@ void fifo_free(struct fifo *fifo)
     pthread_cond_destroy(&fifo->moved);
     pthread_mutex_destroy(&fifo->lock);
     io_file_free(fifo->io);
+    fifo_log_free(fifo->log);
     free(fifo->data);
     free(fifo->name);
     free(fifo);
@@ -58,6 +59,11 @@ uint64_t fifo_capacity(struct fifo *fifo)
 uint32_t fifo_packet(struct fifo *fifo)
 {
     return fifo->packet;
+}
+
+const char *fifo_name(struct fifo *fifo)
+{
+    return fifo->name;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)

@@ -5,6 +5,7 @@
 #ifndef FPGART_FIFO_H
 #define FPGART_FIFO_H
 #include "channels.h"
+#include "fifo_log.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,6 +25,7 @@ struct fifo {
     uint64_t begin;
     uint64_t used; /* bytes */
     char *data;
+    struct fifo_log *log; /* NULL unless watched */
     struct fifo *next;
     char *name;
 };
@@ -58,6 +60,8 @@ static inline void fifo_move(struct fifo *fifo, bool writing, void *data)
         fifo->begin = (fifo->begin + fifo->packet) % fifo->capacity;
         fifo->used -= fifo->packet;
     }
+    if (fifos_watched)
+        fifo_log_move(fifo);
     if (fifo->sleepers > 0)
         fifo_wake(fifo);
 }

@@ -7,6 +7,7 @@ however often that works.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -31,7 +32,7 @@ class Span:
     """Something that took time, in nanoseconds since the trace began, or in the simulated clock."""
 
     kind: str
-    """call, write, read, copy, program, transfer, migration, kernel or stall."""
+    """call, write, read, copy, program, transfer, migration, kernel; full or empty: a wait for a channel that is so."""
     begin: int
     end: int
     name: str
@@ -58,7 +59,7 @@ class Lane:
     """The host, or a device."""
     name: str
     rank: int
-    """Its place among the lanes of its group; those of one rank are in the order in which they were first used."""
+    """Its place among the lanes of its group; those of one rank stand by their names, which do not depend on timing."""
     spans: list[Span] = field(default_factory=list)
     levels: Levels | None = None
 
@@ -84,9 +85,14 @@ class _Lanes:
 
     def arranged(self) -> list[Lane]:
         """All, with rows for spans that overlap: the host first, then device by device."""
-        lanes = sorted(self._lanes.values(), key=lambda lane: (lane.group != "host", lane.group, lane.rank))
+        lanes = sorted(
+            self._lanes.values(), key=lambda lane: (lane.group != "host", lane.group, lane.rank, in_numbers(lane.name))
+        )
         for lane in lanes:
-            arrange(lane.spans)
+            if lane.rank == CHANNEL:
+                arrange_channel(lane.spans)
+            else:
+                arrange(lane.spans)
         return lanes
 
 
@@ -161,9 +167,9 @@ def _take_operation(lanes: _Lanes, device: str, track: str, args: Args, span: Sp
 
 def _take_stall(lanes: _Lanes, device: str, args: Args, begin: int, end: int) -> None:
     """A kernel's wait for a channel: on the channel's lane, below its level, and nowhere else."""
-    way = "write: full" if args["writing"] else "read: empty"
-    name = f"{args['kernel']} waits to {way}"
-    span = Span("stall", begin, end, name, f"{args['channel']}, {args['packets']} of {args['capacity']} packets")
+    kind, way = ("full", "write") if args["writing"] else ("empty", "read")
+    name = f"{args['kernel']} waits to {way}: {kind}"
+    span = Span(kind, begin, end, name, f"{args['channel']}, {args['capacity']} packets deep")
     lanes.of(device, f"channel {args['channel']}", CHANNEL).spans.append(span)
 
 
@@ -203,6 +209,22 @@ def in_facts(args: Args) -> str:
     return "; ".join(
         in_words(value) if key == "size" else f"{key} {value}" for key, value in args.items() if key not in UNTOLD
     )
+
+
+def in_numbers(name: str) -> list[tuple[int, str]]:
+    """A key that sorts `queue 10` behind `queue 9`."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def arrange_channel(spans: list[Span]) -> None:
+    """Those who wait to write in rows above those who wait to read."""
+    writers, readers = ([span for span in spans if span.kind == kind] for kind in ("full", "empty"))
+    arrange(writers)
+    arrange(readers)
+    first = max((span.row + 1 for span in writers), default=1)
+    for span in readers:
+        span.row += first
+    spans.sort(key=lambda span: span.begin)
 
 
 def arrange(spans: list[Span]) -> None:

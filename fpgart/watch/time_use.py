@@ -2,15 +2,15 @@
 """Where the time went: each moment between the first command and the last end belongs to one thing.
 
 At a moment at which several things happen, the one that is furthest up in `PRECEDENCE` has it: a board that computes
-does what it is for, whatever the link does meanwhile. How long each thing was busy, alone or not, stands beside that.
+does what it is for, whatever the link does meanwhile. Kernels that run together share the time. How long each thing was
+busy, alone or not, stands beside that.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 
 from fpgart.watch.lanes import AUTORUN, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
 from fpgart.watch.report.trace_events import Args
@@ -105,7 +105,7 @@ def _of(spans: Iterable[Span], begin: int, end: int, names: dict[str, str], rest
         intervals.append((since, until, PRECEDENCE.index(span.kind), name))
         by_part[name].append((since, until))
     for name, had in owned(intervals).items():
-        parts[name].own = had
+        parts[name].own = round(had)
     for name, held in by_part.items():
         parts[name].busy = together(held)
     alone = use.total - sum(part.own for part in parts.values())
@@ -114,35 +114,28 @@ def _of(spans: Iterable[Span], begin: int, end: int, names: dict[str, str], rest
     return use
 
 
-def owned(intervals: Iterable[tuple[int, int, int, str]]) -> dict[str, int]:
-    """How long each name has the lowest rank of all that are under way; who began first, among equals.
+def owned(intervals: list[tuple[int, int, int, str]]) -> dict[str, float]:
+    """How long each name has the lowest rank of all that are under way; equals share the time.
 
     Intervals are begin, end, rank, name.
     """
-    found: dict[str, int] = defaultdict(int)
-    active: list[tuple[int, int, int, str]] = []  # rank, begin, end, name
-    at = 0
-    for begin, end, rank, name in sorted(intervals):
-        at = _pass_time(active, found, at, begin)
-        heappush(active, (rank, begin, end, name))
-    while active:
-        at = _pass_time(active, found, at, active[0][2])
+    found: dict[str, float] = defaultdict(float)
+    active: dict[int, Counter[str]] = defaultdict(Counter)  # by rank, how many of each name are under way
+    changes = [(begin, 1, rank, name) for begin, _, rank, name in intervals]
+    changes += [(end, -1, rank, name) for _, end, rank, name in intervals]
+    before = 0
+    for at, change, rank, name in sorted(changes):
+        if at > before and active:
+            first = active[min(active)]
+            for each in first:
+                found[each] += (at - before) / len(first)
+        before = at
+        active[rank][name] += change
+        if not active[rank][name]:
+            del active[rank][name]
+        if not active[rank]:
+            del active[rank]
     return found
-
-
-def _pass_time(active: list[tuple[int, int, int, str]], found: dict[str, int], at: int, to: int) -> int:
-    """Give the time from `at` to `to` to who is first among the active; those that have ended leave."""
-    while active and at < to:
-        _, _, end, name = active[0]
-        if end <= at:
-            heappop(active)
-            continue
-        until = min(end, to)
-        found[name] += until - at
-        at = until
-    while active and active[0][2] <= at:
-        heappop(active)
-    return to
 
 
 def together(intervals: list[tuple[int, int]]) -> int:

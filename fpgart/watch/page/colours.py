@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fpgart.watch.lanes import Lane, Span
+from fpgart.watch.lanes import Lane, Span, in_numbers
 
 NAMED_KERNELS = 10
 """Colours of kernels that style.css has; further ones go around the circle of hues by the golden angle."""
@@ -18,16 +18,16 @@ IN_WORDS = {
     "copy": "within the board",
     "program": "programming",
     "migration": "migration",
-    "stall": "kernel waits for a channel",
+    "full": "waits to write to a channel that is full",
+    "empty": "waits to read from one that is empty",
 }
 
 
 class Colours:
-    """The colours of one page. Kernels get theirs in the order in which they first ran."""
+    """The colours of one page. Kernels get theirs by their names, so that runs can be compared."""
 
     def __init__(self, lanes: Iterable[Lane]) -> None:
-        spans = sorted((span for lane in lanes for span in lane.spans), key=lambda span: span.begin)
-        found = dict.fromkeys(key_of(span) for span in spans)
+        found = sorted({key_of(span) for lane in lanes for span in lane.spans}, key=in_numbers)
         kinds = [kind for kind in IN_WORDS if kind in found]
         self.keys = kinds + [key for key in found if key not in IN_WORDS]
         """What is drawn, each once: the kinds in their order, then kernels."""

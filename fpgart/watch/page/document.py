@@ -55,7 +55,7 @@ def as_html(report: Report, events: list[Args], title: str) -> str:
     modelled = time_use.of_simulated(events, simulated)
     if modelled is not None:
         begin = lanes.first_simulated(events)
-        data["simulated"] = figures.timeline(simulated, begin, begin + modelled.total, colours, words)
+        data["simulated"] = figures.timeline(simulated, begin, begin + modelled.total, colours, words, folds=True)
     boxes = history.boxes(events, report.microseconds)
     if boxes:
         data["memory"] = figures.memory(boxes, zero, report.microseconds, words)
@@ -125,7 +125,7 @@ def _timeline(data: dict[str, Any], colours: Colours) -> str:
         for number, key in enumerate(colours.keys)
     )
     switch = f'<span class="group" role="group" aria-label="which time">{which}</span>' if which else ""
-    parts = [_figure(name, part=data[name]["shown"][1] - data[name]["shown"][0] < data[name]["end"]) for name in names]
+    parts = [_figure(name, folded=bool(data[name]["folds"])) for name in names]
     return (
         f'<div class="toolbar">{switch}{buttons}</div>'
         f'<div class="legend" role="group" aria-label="kinds">{legend}</div>'
@@ -133,10 +133,10 @@ def _timeline(data: dict[str, Any], colours: Colours) -> str:
     )
 
 
-def _figure(name: str, *, part: bool) -> str:
-    """`part`: it does not show all at first."""
+def _figure(name: str, *, folded: bool) -> str:
+    """`folded`: programming takes a little of the axis only."""
     title, words = TIMELINES[name]
-    note = ". Programming would hide all else: shown is the longest stretch without it, Home shows all" if part else ""
+    note = "; programming, which would hide all else, is folded" if folded else ""
     return (
         f'<figure id="{name}-part"><figcaption><b>{title}</b>, {words}{note}</figcaption>'
         f'<canvas id="{name}" tabindex="0" role="application" aria-label="{title}: a timeline; the table of '

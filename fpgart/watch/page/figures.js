@@ -38,7 +38,7 @@ function readTheme() {
   document.body.append(probe);
   const resolve = css => { probe.style.color = css; return getComputedStyle(probe).color; };
   theme = {};
-  for (const name of ["back", "text", "faint", "line", "shade", "mark", "stall", "bank", "holes"])
+  for (const name of ["back", "text", "faint", "line", "shade", "mark", "bank", "holes"])
     theme[name] = style.getPropertyValue(`--${name}`).trim();
   theme.colours = data.colours.map(resolve);
   theme.buffers = data.memory ? data.memory.colours.map(resolve) : [];
@@ -62,9 +62,29 @@ function useTheme() {
   for (const chart of charts) chart.draw();
 }
 
-// What is in view of a time base; all charts of one base share it.
+// What is in view of a time base; all charts of one base share it. Its own scale is the time, but for what is folded:
+// that takes a little of it only, however long it is.
+const FOLDED = 0.04;
 class View {
-  constructor({ first, end, shown }) { this.first = first; this.end = end; this.charts = []; this.show(...shown); }
+  constructor({ first, end, folds }) {
+    const length = ([begin, end]) => end - begin, kept = FOLDED * (end - folds.reduce((sum, fold) => sum + length(fold), 0));
+    this.folds = folds.map(fold => ({ begin: fold[0], end: fold[1], kept: Math.max(kept, LEAST_NS) }));
+    this.first = first; this.last = end; this.end = this.of(end); this.charts = [];
+    this.show(0, this.end);
+  }
+  of(ns) { // where a time is on the scale
+    let cut = 0;
+    for (const { begin, end, kept } of this.folds) {
+      if (ns <= begin) break;
+      if (ns < end) return begin - cut + (ns - begin) / (end - begin) * kept;
+      cut += end - begin - kept;
+    }
+    return ns - cut;
+  }
+  stretches() { // what is not folded
+    const borders = [this.first, ...this.folds.flatMap(({ begin, end }) => [begin, end]), this.last];
+    return borders.flatMap((at, i) => i % 2 ? [] : [[at, borders[i + 1]]]);
+  }
   show(begin, end) {
     const length = Math.min(Math.max(end - begin, LEAST_NS), this.end - this.first);
     begin = Math.min(Math.max(begin, this.first), this.end - length);
@@ -136,13 +156,21 @@ class Chart {
     const power = 10 ** Math.floor(Math.log10(wanted));
     const step = Math.max(1, [1, 2, 5, 10].find(m => m * power >= wanted) * power);
     c.font = FONT; c.textAlign = "left"; c.textBaseline = "middle";
-    for (let at = Math.ceil(this.view.left / step) * step; at <= this.view.right; at += step) {
-      const x = Math.round(this.x(at)) + 0.5;
+    for (const at of this.ticks(step)) {
+      const x = Math.round(this.x(this.view.of(at))) + 0.5;
       c.fillStyle = at === 0 ? theme.faint : theme.line; c.fillRect(x, AXIS - 6, 1, this.height);
       const label = at === 0 ? "0" : tick(at, step);
       c.fillStyle = theme.faint;
       if (x + 3 + c.measureText(label).width < this.width) c.fillText(label, x + 3, AXIS / 2 - 1);
     }
+  }
+  ticks(step) {
+    const found = [], view = this.view;
+    for (const [begin, end] of view.stretches()) {
+      const cut = begin - view.of(begin), from = Math.max(begin, view.left + cut), to = Math.min(end, view.right + cut);
+      for (let at = Math.ceil(from / step) * step; at <= to; at += step) found.push(at);
+    }
+    return found;
   }
   drawLane(c, lane) {
     if (lane.heading !== null && lane.group) {
@@ -302,7 +330,7 @@ class SpanLane {
     this.rows.forEach((row, number) => this.drawRow(c, chart, row, this.y + this.levels + number * this.row + 1));
   }
   drawRow(c, chart, [from, to], y) {
-    const { begin, length, colour, name } = this.columns, height = this.row - 2;
+    const { at: begin, wide: length, colour, name } = this.columns, height = this.row - 2;
     const per = (chart.width - chart.gutter) / (chart.view.right - chart.view.left);
     const left = chart.view.left, zero = chart.gutter, right = chart.view.right;
     let pixel = -1, covered = 0, longest = 0, shade = 0; // of what is drawn together
@@ -335,7 +363,7 @@ class SpanLane {
     flush();
   }
   firstVisible(from, to, left) {
-    const { begin, length } = this.columns;
+    const { at: begin, wide: length } = this.columns;
     let first = Math.max(from, bisect(begin, left, from, to) - 1);
     if (first < to && begin[first] + length[first] < left) first++;
     return first;
@@ -345,7 +373,7 @@ class SpanLane {
     if (this.levels && y < this.y + this.levels) return this.levelAt(at);
     const row = Math.min(Math.floor((y - this.y - this.levels) / this.row), this.rows.length - 1);
     if (row < 0) return null;
-    const [from, to] = this.rows[row], { begin, length } = this.columns;
+    const [from, to] = this.rows[row], { at: begin, wide: length } = this.columns;
     let best = null, distance = near;
     const last = bisect(begin, at + near, from, to);
     for (let i = Math.max(from, last - 3); i < last; i++) {
@@ -361,9 +389,9 @@ class SpanLane {
       begin: this.at[i], end: this.at[i + 1] ?? this.at[i], y: this.y, height: this.levels };
   }
   described(i, row) {
-    const { begin, length, name, words } = this.columns;
+    const { begin, length, at, wide, name, words } = this.columns;
     return { title: text(name[i]), words: `${this.group}, ${this.name}: at ${duration(begin[i])}, ${duration(length[i])}\n${text(words[i])}`,
-      begin: begin[i], end: begin[i] + length[i], y: this.y + this.levels + row * this.row, height: this.row, place: i };
+      begin: at[i], end: at[i] + wide[i], y: this.y + this.levels + row * this.row, height: this.row, place: i };
   }
   nth(place) { // by its place in the columns, or the first one
     const row = this.rows.findIndex(([from, to]) => place >= from && place < to);
@@ -497,8 +525,9 @@ const views = {}, charts = [];
 for (const name of ["real", "simulated"]) {
   const found = data[name];
   if (!found) continue;
-  for (const column of ["begin", "length"]) found[column] = Float64Array.from(found[column]);
-  views[name] = new View(found);
+  const view = views[name] = new View(found);
+  found.at = Float64Array.from(found.begin, at => view.of(at));
+  found.wide = Float64Array.from(found.length, (length, i) => view.of(found.begin[i] + length) - found.at[i]);
   charts.push(new Chart(name, views[name], found.lanes.map(lane => new SpanLane(lane, found))));
 }
 if (data.memory) {

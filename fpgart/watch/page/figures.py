@@ -7,6 +7,7 @@ Times are nanoseconds since the first command, so that an axis begins with what 
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from typing import Any
 
 from fpgart.watch import history
@@ -15,8 +16,9 @@ from fpgart.watch.lanes import Lane
 from fpgart.watch.page.colours import BUFFER_COLOURS, Colours, buffer_css, key_of
 from fpgart.watch.words import in_words
 
-HIDING = 0.8
+HIDING = 0.5
 """Programming that takes this share of the time hides all else."""
+MOST_FOLDS = 8
 
 
 class Words:
@@ -32,8 +34,10 @@ class Words:
         return list(self._numbers)
 
 
-def timeline(lanes: list[Lane], zero: int, end: int, colours: Colours, words: Words) -> dict[str, Any]:
-    """One timeline; `zero` is its first command, in the nanoseconds that the spans have."""
+def timeline(
+    lanes: list[Lane], zero: int, end: int, colours: Colours, words: Words, *, folds: bool = False
+) -> dict[str, Any]:
+    """One timeline; `zero` is its first command, in the nanoseconds that the spans have. `folds`: its axis may fold."""
     numbers = {key: number for number, key in enumerate(colours.keys)}
     columns: dict[str, list[int]] = {name: [] for name in ("begin", "length", "name", "words", "colour")}
     drawn = []
@@ -50,20 +54,20 @@ def timeline(lanes: list[Lane], zero: int, end: int, colours: Colours, words: Wo
     return {
         "first": min(earliest - zero, 0),
         "end": length,
-        "shown": _shown(lanes, zero, length),
+        "folds": _folds(lanes, zero, length) if folds else [],
         "lanes": drawn,
         **columns,
     }
 
 
-def _shown(lanes: list[Lane], zero: int, length: int) -> tuple[int, int]:
-    """What is shown at first: all, or, where programming hides all else, the longest stretch without it."""
+def _folds(lanes: list[Lane], zero: int, length: int) -> list[tuple[int, int]]:
+    """What the axis folds: programming, while nothing else happens on a board, where it would hide all else."""
     spans = {(s.begin - zero, s.end - zero) for lane in lanes for s in lane.spans if s.kind == "program"}
-    if sum(end - begin for begin, end in spans) < HIDING * length:
-        return 0, length
-    borders = [0, *(at for span in sorted(spans) for at in span), length]
-    gaps = zip(borders[::2], borders[1::2], strict=True)
-    return max(gaps, key=lambda gap: gap[1] - gap[0])
+    if len(spans) > MOST_FOLDS or sum(end - begin for begin, end in spans) < HIDING * length:
+        return []
+    found = sorted(spans)
+    apart = all(before[1] <= after[0] for before, after in pairwise(found))
+    return found if apart else []
 
 
 def _begins(lane: Lane) -> list[int]:
@@ -78,7 +82,7 @@ def _add_rows(
     for span in lane.spans:
         rows[span.row].append(span)
     found = []
-    for row in sorted(rows):
+    for row in range(max(rows, default=-1) + 1):
         begin = len(columns["begin"])
         for span in rows[row]:
             columns["begin"].append(span.begin - zero)

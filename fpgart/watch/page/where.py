@@ -22,14 +22,15 @@ def where_the_time_went(real: TimeUse, simulated: TimeUse | None, report: Report
         if 0 < rest.total < simulated.total:
             bars.append(_bar("simulated, without programming", rest, colours))
     note = (
-        "Each moment between the first command and the last end belongs to one row (time): kernels first, then "
-        "programming, copies, the link, the host. Busy counts a row also while another has the time. "
+        "Each moment between the first command and the last end belongs to one row (time): kernels first, which "
+        "share it when they run together, then programming, copies, the link, the host. Busy counts a row also while "
+        "another has the time. "
         "Real times are those of the simulation on this machine, not a board's."
     )
     if simulated is None:
         note += " For the board's: <code>fpgart run --time model</code>."
     table = _table(real, simulated, report, colours)
-    return f'{"".join(bars)}<div class="rows">{table}</div><p class="note screen">{note}</p>'
+    return f'{"".join(bars)}<div class="rows where">{table}</div><p class="note screen">{note}</p>'
 
 
 def _css(part: Part, colours: Colours) -> str:
