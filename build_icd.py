@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build the compiled parts of fpgart, into the package folder.
 
-libfpgart.so      the OpenCL driver itself (cffi embedding): C entry points that call into fpgart.api
-fpgart-board      the program of the board process, which runs the engine where hosts are kept apart from it
-libfpgart_mmd.so  the boards behind the interface of aocl_mmd.h, the same way: C entry points that call into fpgart.mmd
-_native.*.so      an ordinary extension module: copies without the GIL, calls into the engine's driver
-libalteracl.a     what hosts for Intel's boards link with besides OpenCL
-include/          the OpenCL headers, copied
+libfpgart.so       what hosts and loaders open: a door for each entry point, and the search for a Python (icd/shim/)
+libfpgart.3.12.so  the OpenCL driver behind it, for one series of Python (cffi embedding): entry points that call into
+                   fpgart.api
+fpgart-board       the program of the board process, which runs the engine where hosts are kept apart from it; behind it
+                   libfpgart_board.3.12.so, for one series of Python
+libfpgart_mmd.so   the boards behind the interface of aocl_mmd.h, the same way: functions that call into fpgart.mmd
+_native.abi3.so    an ordinary extension module: copies without the GIL, calls into the engine's driver
+libalteracl.a      what hosts for Intel's boards link with besides OpenCL
+include/           the OpenCL headers, copied
+
+Only what embeds an interpreter is made for each series: it sets CPython's own structures (PyConfig, the list of
+interpreters), whose layout differs between series, and cffi compiles embedding libraries without the limited API.
+Nothing is linked with a libpython.
 
 Run by pip's build (setup.py) and by `make build`; by hand: python build_icd.py [--into FOLDER]
+FPGART_BUILD_PYTHONS: further interpreters, divided by colons, whose series the driver is to serve (`make wheels`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import shutil
@@ -21,7 +30,15 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cffi import FFI
 
 ROOT = Path(__file__).resolve().parent
 ICD = ROOT / "icd"
@@ -29,6 +46,9 @@ INCLUDE = ROOT / "include"
 sys.path[:0] = [str(ICD), str(ROOT)]
 
 WARNINGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+FLAGS = [*WARNINGS, "-g0", "-fPIC", "-DNDEBUG"]
+LIBRARIES = ["-lpthread", "-ldl"]
+OTHER_PYTHONS = "FPGART_BUILD_PYTHONS"
 
 
 DEPRECATED_TOO = [
@@ -55,66 +75,70 @@ finally:
 
 
 START = "int fpgart_start_embedding(void) { return cffi_start_python(); }\n"
-INTERPRETER = ("interpreter.c", "guest.c", "secure.c", "usher.c")
-"""The sources that every library with an interpreter has."""
+INTERPRETER = ("interpreter.c", "guest.c", "usher.c")
+"""The sources that every library with an interpreter has, and that are compiled for each series of Python."""
+PLACE = ("place.c", "secure.c")
+"""What they and the shim need of the system."""
+SHIM = ("shim/behind.c", "shim/python.c", *PLACE)
 
 
 class BuildError(Exception):
     """What is missing on this machine, and which package brings it."""
 
 
-def compiler() -> str:
-    command = shlex.split(os.environ.get("CC", "") or sysconfig.get_config_var("CC") or "cc")[0]
-    for candidate in (command, "cc", "gcc", "clang"):
-        if shutil.which(candidate):
-            return candidate
+def compiler() -> list[str]:
+    """The command of the C compiler, with the options that CC may have."""
+    for candidate in (os.environ.get("CC", ""), sysconfig.get_config_var("CC") or "", "cc", "gcc", "clang"):
+        command = shlex.split(candidate)
+        if command and shutil.which(command[0]):
+            return command
     raise BuildError("no C compiler found (Debian, Ubuntu: apt install gcc)")
 
 
-def check_python() -> None:
-    series = f"{sys.version_info.major}.{sys.version_info.minor}"
-    header = Path(sysconfig.get_paths()["include"]) / "Python.h"
-    if not header.exists():
-        raise BuildError(f"{header} is missing (Debian, Ubuntu: apt install libpython{series}-dev)")
-    if not sysconfig.get_config_var("Py_ENABLE_SHARED"):
-        raise BuildError(
-            f"{sys.executable} was built without a shared libpython, which the driver has to link with; "
-            f"use the system's Python (Debian, Ubuntu: apt install python3 python3-venv libpython3-dev), "
-            f"or rebuild this one with --enable-shared"
-        )
-    library = sysconfig.get_config_var("LDLIBRARY")
-    places = [sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("LIBPL")]
-    multiarch = sysconfig.get_config_var("MULTIARCH")
-    if multiarch:
-        places.append(f"/usr/lib/{multiarch}")
-    if not any(place and Path(place, library).exists() for place in places):
-        raise BuildError(f"{library} is missing (Debian, Ubuntu: apt install libpython{series}-dev)")
+@dataclass(frozen=True)
+class Python:
+    """An interpreter whose series the driver is built for."""
+
+    series: str
+    include: str
+    """The folder of Python.h."""
+
+    def check(self) -> None:
+        header = Path(self.include) / "Python.h"
+        if not header.exists():
+            raise BuildError(f"{header} is missing (Debian, Ubuntu: apt install libpython{self.series}-dev)")
 
 
-def link_options() -> list[str]:
-    """Where libpython is at run time; relative places serve a wheel that is installed elsewhere."""
-    library = sysconfig.get_config_var("LIBDIR")
-    return [f"-Wl,-rpath,{library}:$ORIGIN/../../..:$ORIGIN/../../../../lib"]
+QUESTION = """
+import json, sys, sysconfig as s
+print(json.dumps([sys.version_info[:2], s.get_paths()["include"], s.get_config_var("Py_GIL_DISABLED")]))
+"""
 
 
-def export_options(exports: Path) -> list[str]:
-    """How a library with an interpreter is linked; `exports` says which symbols hosts see."""
-    return [f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic", "-Wl,-z,nodelete", *link_options()]
+def asked(executable: str) -> Python:
+    """What an interpreter says of itself."""
+    try:
+        said = subprocess.run([executable, "-c", QUESTION], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BuildError(f"{executable} is no Python that can be asked: {error}") from None
+    (major, minor), include, has_no_lock = json.loads(said)
+    if has_no_lock:
+        raise BuildError(f"{executable} is free-threaded; the driver relies on the interpreter's lock")
+    return Python(f"{major}.{minor}", include)
+
+
+def pythons() -> list[Python]:
+    """The interpreter that runs this and those of FPGART_BUILD_PYTHONS, one of each series."""
+    others = os.environ.get(OTHER_PYTHONS, "").split(":")
+    found = {python.series: python for python in map(asked, [sys.executable, *filter(None, others)])}
+    for python in found.values():
+        python.check()
+    return list(found.values())
 
 
 def quoted(*words: str) -> str:
     """C strings, divided by commas."""
     return ", ".join(f'"{word}"' for word in words)
-
-
-def places() -> list[tuple[str, str]]:
-    """Macros for where packages are installed, and for what cffi brings along there."""
-    import _cffi_backend
-
-    return [
-        ("FPGART_SITE", quoted(sysconfig.get_paths()["platlib"])),
-        ("FPGART_CFFI", quoted(Path(_cffi_backend.__file__).name)),
-    ]
 
 
 def option_names() -> list[tuple[str, str]]:
@@ -138,65 +162,178 @@ def option_names() -> list[tuple[str, str]]:
     ]
 
 
-def build_driver(into: Path, work: Path) -> Path:
-    """Compile libfpgart.so into the folder `into`."""
+def defined(macros: Iterable[tuple[str, str | None]]) -> list[str]:
+    return [f"-D{name}={value or 1}" for name, value in macros]
+
+
+def compiled(sources: Iterable[Path], work: Path, options: list[str]) -> list[Path]:
+    """The object files of C sources, compiled at the same time as far as there are processors."""
+
+    def compile_one(source: Path) -> Path:
+        made = work / f"{source.stem}.o"
+        run([*compiler(), "-c", *FLAGS, *options, "-o", made, source])
+        return made
+
+    work.mkdir(exist_ok=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(compile_one, sources))
+
+
+def run(command: list[str | Path]) -> None:
+    subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
+
+
+def linked(made: Path, objects: list[Path], exports: str) -> Path:
+    """A shared library; `exports`: the symbols that others see, with wildcards."""
+    script = objects[0].with_name(f"{made.stem}.map")
+    script.write_text(f"{{ global: {exports}; local: *; }};\n")
+    options = ["-shared", "-Wl,-z,nodelete", "-Wl,-Bsymbolic", f"-Wl,--version-script={script}"]
+    run([*compiler(), *options, "-o", made, *objects, *LIBRARIES])
+    return made
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library with an interpreter behind doors."""
+
+    name: str
+    """libfpgart, say."""
+    exports: str
+    """What hosts see of the doors."""
+    doors: str
+    """The C source of the doors."""
+    source: str
+    """The C source that cffi makes: how Python is called and started."""
+    sources: tuple[Path, ...]
+    """The rest of it, apart from what all libraries with an interpreter have."""
+    options: tuple[str, ...]
+    program: str = ""
+    """The name of the program that the doors are of, if they are no library's."""
+
+    def build(self, into: Path, work: Path, series: Iterable[Python]) -> list[Path]:
+        """The shim, and one library for each series."""
+        options = [f"-I{ICD}", f"-I{INCLUDE}", *self.options]
+        work.mkdir()
+        shim = self._shim(work, options)
+        if self.program:
+            made = [into / self.program]
+            run([*compiler(), "-rdynamic", "-o", made[0], *shim, *LIBRARIES])
+        else:
+            made = [linked(into / f"{self.name}.so", shim, self.exports)]
+        common = compiled([*self.sources, *(ICD / name for name in PLACE)], work / "common", options)
+        embedding = work / "embedding.c"
+        embedding.write_text(self.source)
+        for python in series:
+            of_python = [*options, f"-I{python.include}"]
+            inner = compiled([embedding, *(ICD / name for name in INTERPRETER)], work / python.series, of_python)
+            made.append(linked(into / f"{self.name}.{python.series}.so", [*common, *inner], "fpgart_doors"))
+        return made
+
+    def _shim(self, work: Path, options: list[str]) -> list[Path]:
+        doors = work / "doors.c"
+        doors.write_text(self.doors)
+        sources = [doors, *(ICD / name for name in SHIM)]
+        return compiled(sources, work / "shim", [f"-I{ICD / 'shim'}", "-fvisibility=hidden", *options])
+
+
+def emitted(ffi: FFI, into: Path) -> str:
+    """The C source that cffi makes."""
+    with redirect_stdout(None):
+        ffi.emit_c_code(str(into))
+    return into.read_text()
+
+
+def shim_head(loss: str, behind: str, *headers: str) -> str:
+    """The beginning of the C source of doors."""
+    lines = [f"#include <{header}>" for header in headers]
+    return "\n".join([*lines, f'const char fpgart_loss[] = "{loss}";', f'const char fpgart_behind[] = "{behind}";', ""])
+
+
+def driver(work: Path) -> Library:
+    """libfpgart: the OpenCL driver."""
     from cffi import FFI
-    from generate import declarations, entry_points, implemented_in_python, platform_words
+    from generate import (
+        CONTROL,
+        answered_without_driver,
+        declarations,
+        doors,
+        entry_points,
+        implemented_in_python,
+        platform_words,
+        table_behind,
+    )
     from prototypes import read_api
 
     api = read_api(INCLUDE, compiler())
-    generated = work / "entry_points.c"
-    generated.write_text(entry_points(api))
-    said = work / "platform_words.c"
-    said.write_text(platform_words())
-    exports = work / "exports.map"
-    exports.write_text("{ global: cl*; fpgart_control*; __malloc_*; __free_*; __is_in_malloced_region; local: *; };\n")
+    functions = [*api.functions.values(), *CONTROL]
+    headers = ("CL/cl.h", "CL/cl_ext.h", "CL/cl_ext_intelfpga.h", "CL/cl_ext_ti.h", "CL/cl_gl.h", "CL/cl_egl.h")
+    included = "\n".join(f"#include <{header}>" for header in headers)
+    texts = {
+        "entry_points.c": entry_points(api),
+        "platform_words.c": platform_words(),
+        "table.c": table_behind(functions, f'#include "icd.h"\n{included}'),
+    }
+    for name, text in texts.items():
+        (work / name).write_text(text)
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef(declarations(api))
     parameters = [(f.name, [p.name for p in f.parameters], f.returns) for f in implemented_in_python(api)]
     ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_icd", package="fpgart.api", parameters=parameters))
-    ffi.set_source(
-        "_fpgart_icd",
-        '#include "icd.h"\n' + START,
-        sources=[str(generated), str(said), *map(str, sorted(ICD.glob("*.c")))],
-        include_dirs=[str(ICD), str(INCLUDE)],
-        define_macros=[*OPENCL_3, *places(), *option_names()],
-        extra_compile_args=WARNINGS,
-        extra_link_args=export_options(exports),
-        libraries=["pthread", "dl"],
+    ffi.set_source("_fpgart_icd", '#include "icd.h"\n' + START)
+    of_series = {*INTERPRETER, *PLACE}
+    return Library(
+        name="libfpgart",
+        exports="cl*; fpgart_control*; __malloc_*; __free_*; __is_in_malloced_region",
+        doors=doors(functions, shim_head("no platform", "libfpgart", *headers), answered_without_driver),
+        source=emitted(ffi, work / "_fpgart_icd.c"),
+        sources=(
+            *(work / name for name in texts),
+            *(path for path in sorted(ICD.glob("*.c")) if path.name not in of_series),
+        ),
+        options=tuple(defined([*OPENCL_3, *option_names()])),
     )
-    made = Path(ffi.compile(tmpdir=str(work), target="libfpgart.so", verbose=False))
-    return Path(shutil.copy2(made, into / "libfpgart.so"))
 
 
-def build_mmd(into: Path, work: Path) -> Path:
-    """Compile libfpgart_mmd.so into the folder `into`."""
+def boards(work: Path) -> Library:
+    """libfpgart_mmd: the boards behind the interface of aocl_mmd.h."""
     from cffi import FFI
+    from generate import answered_without_boards, doors, table_behind
+    from prototypes import read_functions
 
+    functions = read_functions(INCLUDE / "aocl_mmd.h", compiler())
     header = (ICD / "mmd/mmd.h").read_text()
-    exports = work / "exports_mmd.map"
-    exports.write_text("{ global: aocl_mmd_*; local: *; };\n")
+    (work / "mmd_table.c").write_text(table_behind(functions, "#include <aocl_mmd.h>"))
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef('extern "Python+C" {\n' + header.split("/* python */")[1] + "}\n" + header.split("/* c */")[1])
     ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_mmd", package="fpgart.mmd", parameters=[]))
-    ffi.set_source(
-        "_fpgart_mmd",
-        '#include "mmd.h"\n' + START,
-        sources=[str(ICD / "mmd/entry_points.c"), *(str(ICD / name) for name in INTERPRETER)],
-        include_dirs=[str(ICD), str(ICD / "mmd"), str(INCLUDE)],
-        define_macros=places(),
-        extra_compile_args=WARNINGS,
-        extra_link_args=export_options(exports),
-        libraries=["pthread", "dl"],
+    ffi.set_source("_fpgart_mmd", '#include "mmd.h"\n' + START)
+    return Library(
+        name="libfpgart_mmd",
+        exports="aocl_mmd_*",
+        doors=doors(functions, shim_head("no board", "libfpgart_mmd", "aocl_mmd.h"), answered_without_boards),
+        source=emitted(ffi, work / "_fpgart_mmd.c"),
+        sources=(work / "mmd_table.c", ICD / "mmd/entry_points.c"),
+        options=(f"-I{ICD / 'mmd'}",),
     )
-    made = Path(ffi.compile(tmpdir=str(work), target="libfpgart_mmd.so", verbose=False))
-    return Path(shutil.copy2(made, into / "libfpgart_mmd.so"))
 
 
-def build_native(into: Path, work: Path) -> Path:
-    """Compile fpgart/_native, the extension module below the driver."""
+def board_process(work: Path) -> Library:
+    """fpgart-board: the program of the board process, and libfpgart_board behind it."""
+    return Library(
+        name="libfpgart_board",
+        exports="",
+        doors=(ICD / "process/main.c").read_text(),
+        source=(ICD / "process/board.c").read_text(),
+        sources=(),
+        options=(f"-I{ICD / 'process'}",),
+        program="fpgart-board",
+    )
+
+
+def build_native(into: Path, work: Path, python: Python) -> Path:
+    """Compile fpgart/_native, the extension module below the driver, with the limited API: it serves all series."""
     from cffi import FFI
 
     parts = (
@@ -208,6 +345,7 @@ def build_native(into: Path, work: Path) -> Path:
         "engine/calls.c",
         "engine/channels.c",
         "engine/crash.c",
+        "engine/fifo_log.c",
         "engine/environment.c",
         "engine/lanes.c",
         "engine/signals.c",
@@ -228,51 +366,28 @@ def build_native(into: Path, work: Path) -> Path:
     ffi = FFI()
     for source in interfaces:
         ffi.cdef(source.with_suffix(".h").read_text().split("/* cffi */")[1])
-    ffi.set_source(
-        "_native",
-        "".join(f'#include "{source.with_suffix(".h").name}"\n' for source in interfaces),
-        sources=[*map(str, sources)],
-        include_dirs=[str(INCLUDE), *(str(source.parent) for source in sources)],
-        define_macros=OPENCL_3,
-        extra_compile_args=WARNINGS,
-        libraries=["pthread", "dl"],
-    )
-    made = Path(ffi.compile(tmpdir=str(work), verbose=False))
-    return Path(shutil.copy2(made, into / made.name))
-
-
-def build_board_process(into: Path) -> Path:
-    """Compile fpgart-board, a program with an interpreter that starts as the driver's does."""
-    made = into / "fpgart-board"
-    sources = [ICD / "process/main.c", *(ICD / name for name in INTERPRETER)]
-    paths = sysconfig.get_paths()
-    folders = [f"-I{folder}" for folder in (ICD, paths["include"], paths["platinclude"])]
-    defines = [f"-D{name}={value}" for name, value in places()]
-    library = sysconfig.get_config_var("LIBDIR")
-    series = sysconfig.get_config_var("LDVERSION")
-    linked = [f"-L{library}", f"-lpython{series}", "-lpthread", "-ldl", "-rdynamic", *link_options()]
-    subprocess.run([compiler(), *WARNINGS, *folders, *defines, "-o", made, *sources, *linked], check=True)
-    return made
+    ffi.set_source("_native", "".join(f'#include "{source.with_suffix(".h").name}"\n' for source in interfaces))
+    module = work / "_native.c"
+    emitted(ffi, module)
+    folders = dict.fromkeys([str(INCLUDE), *(str(source.parent) for source in sources), python.include])
+    options = [*(f"-I{folder}" for folder in folders), *defined(OPENCL_3)]
+    return linked(into / "_native.abi3.so", compiled([module, *sources], work / "native", options), "PyInit__native")
 
 
 def build_preload(into: Path, name: str) -> Path:
     """Compile a library that `fpgart run` preloads; it is not linked with Python."""
     made = into / f"libfpgart-{name}.so"
     source = ICD / "preload" / f"{name}.c"
-    subprocess.run([compiler(), "-shared", "-fPIC", *WARNINGS, "-o", made, source, "-ldl"], check=True)
+    run([*compiler(), "-shared", *FLAGS, "-o", made, source, "-ldl"])
     return made
 
 
 def build_host_library(into: Path, work: Path) -> Path:
     """Compile libalteracl.a, which hosts link with; an archive, so that they need nothing of it when they run."""
-    compiled = work / "alteracl.o"
-    source = ICD / "host" / "alteracl.c"
-    defines = [f"-D{name}={value or 1}" for name, value in OPENCL_3]
-    command = [compiler(), "-c", "-fPIC", f"-I{INCLUDE}", *defines, *WARNINGS, "-o", compiled, source]
-    subprocess.run(command, check=True)
+    objects = compiled([ICD / "host" / "alteracl.c"], work / "host", [f"-I{INCLUDE}", *defined(OPENCL_3)])
     made = into / "libalteracl.a"
     made.unlink(missing_ok=True)
-    subprocess.run([os.environ.get("AR", "ar"), "rcsD", made, compiled], check=True)
+    run([*shlex.split(os.environ.get("AR", "ar")), "rcsD", made, *objects])
     return made
 
 
@@ -281,17 +396,42 @@ def copy_headers(into: Path) -> None:
     shutil.copytree(INCLUDE, into / "include", dirs_exist_ok=True)
 
 
+def remove_earlier(into: Path) -> None:
+    """What an earlier build left: libraries for series that are not built now would be opened too."""
+    for pattern in ("libfpgart.3.*.so", "libfpgart_mmd.3.*.so", "libfpgart_board.3.*.so", "_native.*.so"):
+        for path in into.glob(pattern):
+            path.unlink()
+
+
+def record_interpreter(into: Path) -> None:
+    """Note for which Python a package is that lies among its sources: its path does not tell (icd/place.h)."""
+    import _cffi_backend
+
+    notes = {
+        "home": str(Path(os.path.realpath(sys.executable)).parent),
+        "version": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "packages": str(Path(_cffi_backend.__file__).parent),
+    }
+    (into / "interpreter.cfg").write_text("".join(f"{key} = {value}\n" for key, value in notes.items()))
+
+
 def build(into: Path) -> list[Path]:
     """Build everything into `into`; raises BuildError where the machine lacks something."""
     compiler()
-    check_python()
+    series = pythons()
     into.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="fpgart-build-") as work:
+    remove_earlier(into)
+    with tempfile.TemporaryDirectory(prefix="fpgart-build-") as folder:
+        work = Path(folder)
         try:
-            made = [build_driver(into, Path(work)), build_mmd(into, Path(work)), build_native(into, Path(work))]
-            made.append(build_board_process(into))
+            made = [
+                path
+                for library in (driver, boards, board_process)
+                for path in build_library(library, into, work, series)
+            ]
+            made.append(build_native(into, work, series[0]))
             made += [build_preload(into, name) for name in ("only", "yield")]
-            made.append(build_host_library(into, Path(work)))
+            made.append(build_host_library(into, work))
         except subprocess.CalledProcessError as error:
             raise BuildError(f"the compiler failed: {error.stderr or error}") from error
     (into / "fpgart.icd").write_text("libfpgart.so\n")
@@ -299,12 +439,19 @@ def build(into: Path) -> list[Path]:
     return made
 
 
+def build_library(described: Callable[[Path], Library], into: Path, work: Path, series: Iterable[Python]) -> list[Path]:
+    library = described(work)
+    return library.build(into, work / library.name, series)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--into", type=Path, default=ROOT / "fpgart", help="folder (default: the package)")
+    into = parser.parse_args().into
     try:
-        for path in build(parser.parse_args().into):
+        for path in build(into):
             print(path)
+        record_interpreter(into)
     except BuildError as error:
         print(f"build_icd.py: {error}", file=sys.stderr)
         return 1

@@ -15,11 +15,14 @@ class BuildDriver(build_ext):
     """Runs build_icd.py instead of compiling one extension."""
 
     def run(self):
-        from build_icd import BuildError, build
+        from build_icd import BuildError, build, record_interpreter
 
-        into = ROOT / "fpgart" if self.inplace or self.editable_mode else Path(self.build_lib) / "fpgart"
+        in_place = self.inplace or self.editable_mode
+        into = ROOT / "fpgart" if in_place else Path(self.build_lib) / "fpgart"
         try:
             build(into)
+            if in_place:
+                record_interpreter(into)
         except BuildError as error:
             raise SystemExit(f"fpgart: {error}") from None
 
@@ -35,4 +38,8 @@ class BuildDriver(build_ext):
         return {}
 
 
-setup(ext_modules=[Extension("fpgart._native", sources=[])], cmdclass={"build_ext": BuildDriver})
+setup(
+    ext_modules=[Extension("fpgart._native", sources=[], py_limited_api=True)],
+    cmdclass={"build_ext": BuildDriver},
+    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+)

@@ -306,6 +306,13 @@ ENGINE = Option(
     "What executes kernels: auto, pocl, intel, oclgrind, none, or the path of a driver's .so.",
     holds=Holds.NAMES,
 )
+LIBPYTHON = Option(
+    "FPGART_LIBPYTHON",
+    str,
+    "",
+    "The libpython for hosts that are not written in Python, where the Python that fpgart is installed for has none.",
+    holds=Holds.FILE,
+)
 PLATFORM = Option(
     "FPGART_PLATFORM",
     platform,
@@ -355,6 +362,12 @@ TIME = Option(
 LEAKS = Option(
     "FPGART_LEAKS", switch, False, "Whether what is alive at the end is told, with the call that made it: 0 or 1."
 )
+WRAPPERS: Option[tuple[str, ...]] = Option(
+    "FPGART_WRAPPERS",
+    names,
+    (),
+    "Functions and files of the host that only pass calls on (with * and ?), divided by commas: callers are named.",
+)
 WATCHDOG = Option(
     "FPGART_WATCHDOG", seconds, 0.0, "Seconds without any movement after which it is told who waits for whom; 0: never."
 )
@@ -377,7 +390,11 @@ CHECK: Option[tuple[str, ...]] = Option(
     f"Which mistakes to look for: {', '.join(CHECKS)}, divided by commas; all stands for all but kernels.",
 )
 FINDINGS = Option(
-    "FPGART_FINDINGS", str, "", "File that gets a line of JSON for each finding of FPGART_CHECK.", holds=Holds.FILE
+    "FPGART_FINDINGS",
+    str,
+    "",
+    "File that gets a line of JSON for each finding of FPGART_CHECK, and for what FPGART_LEAKS tells.",
+    holds=Holds.FILE,
 )
 WARM_MEMORY = Option(
     "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."

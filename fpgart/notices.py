@@ -42,6 +42,8 @@ class Notices:
         "lock_refused",
         "migrated",
         "modelled",
+        "network_made",
+        "network_stopped",
         "operation_began",
         "operation_ended",
         "place_hinted",
@@ -110,6 +112,10 @@ class Notices:
         """(block): it was given back."""
         self.modelled: tuple[Listener, ...] = ()
         """(event, command, steps): a command has its times in the simulated clock, before it really runs."""
+        self.network_made: tuple[Listener, ...] = ()
+        """(device, network): a board was programmed with kernels that have channels; autorun kernels run."""
+        self.network_stopped: tuple[Listener, ...] = ()
+        """(network): its kernels are about to leave, because the board is programmed anew or closed."""
         self.operation_began: tuple[Listener, ...] = ()
         """(event, operation): a device operation starts on the calling thread."""
         self.operation_ended: tuple[Listener, ...] = ()

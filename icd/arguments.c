@@ -6,12 +6,14 @@
  * (fpgart/api/arguments.py). Everything else is for Python. */
 #include "icd.h"
 
+#include "../fpgart/engine/calls.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUFFERS 4  /* that are known for one argument; the oldest is forgotten first */
+#define BUFFERS 8  /* that are known for one argument; the oldest is forgotten first */
 #define REQUESTS 4 /* for launches that are known, the same */
 
 struct place {
@@ -21,6 +23,7 @@ struct place {
     uint64_t serial;
     uintptr_t known[BUFFERS];
     uint64_t serials[BUFFERS]; /* what a handle stood for when Python let it pass */
+    uint32_t location;         /* the memory that the argument has to be in, by Python's number */
     int any_svm;               /* whether any address is right as an SVM pointer */
     uint64_t usm_context;      /* whose allocations USM pointers have to be in; 0: not let pass */
     size_t alignment;          /* that a USM pointer needs */
@@ -28,14 +31,16 @@ struct place {
 };
 
 struct fpgart_arguments {
-    _Atomic uint64_t pending; /* a bit for each argument that the kernel has not heard of */
+    _Atomic uint64_t unheard; /* a bit for each argument that the kernel has not heard of */
     pthread_mutex_t lock;
-    uint64_t serial; /* of the kernel */
-    uint32_t next;   /* of `requests`, to be forgotten */
-    uint64_t
-        owner; /* serial of the one queue that records its launches, lest arguments get mixed up */
+    uint64_t pending; /* a bit for each argument that is not in the image yet */
+    uint64_t version; /* of the image */
+    uint64_t serial;  /* of the kernel */
+    uint32_t next;    /* of `requests`, to be forgotten */
     struct fpgart_request requests[REQUESTS];
     struct fpgart_nd_range nd_ranges[REQUESTS];
+    char *image; /* all arguments as engines are given them, buffers by their handles; or NULL */
+    uint32_t size;
     uint32_t count;
     struct place places[];
 };
@@ -53,14 +58,17 @@ uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count)
     made->serial = fpgart_handle_serial(kernel);
     pthread_mutex_init(&made->lock, NULL);
     if (atomic_compare_exchange_strong(slot, &none, made))
-        return (uint64_t *)&made->pending;
+        return (uint64_t *)&made->unheard;
     free(made);
-    return (uint64_t *)&none->pending;
+    return (uint64_t *)&none->unheard;
 }
 
 void fpgart_arguments_free(fpgart_arguments_slot *slot)
 {
-    free(atomic_exchange(slot, NULL));
+    struct fpgart_arguments *arguments = atomic_exchange(slot, NULL);
+    if (arguments != NULL)
+        free(arguments->image);
+    free(arguments);
 }
 
 static struct place *place_of(struct fpgart_arguments *arguments, uint32_t index)
@@ -171,10 +179,9 @@ static int put(struct place *place, uint32_t index, size_t size, const void *val
     return 1;
 }
 
-/* The argument is no buffer any more: what was known of launches is for Python again. */
-static void withdraw(struct fpgart_arguments *arguments, struct place *place)
+/* What was known of launches is for Python again. */
+static void withdraw(struct fpgart_arguments *arguments)
 {
-    place->buffer = 0;
     memset(arguments->requests, 0, sizeof arguments->requests);
 }
 
@@ -189,10 +196,14 @@ static int sets(const void *kernel, cl_uint index, size_t size, const void *valu
         return 0;
     pthread_mutex_lock(&arguments->lock);
     int done = put(place, index, size, value);
-    if (done)
-        atomic_fetch_or(&arguments->pending, UINT64_C(1) << index);
-    if (done && place->set.pointer != 0)
-        withdraw(arguments, place);
+    if (done) {
+        atomic_fetch_or(&arguments->unheard, UINT64_C(1) << index);
+        arguments->pending |= UINT64_C(1) << index;
+    }
+    if (done && place->set.pointer != 0) {
+        place->buffer = 0;
+        withdraw(arguments);
+    }
     pthread_mutex_unlock(&arguments->lock);
     return done;
 }
@@ -219,9 +230,9 @@ uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken)
     if (arguments == NULL)
         return 0;
     pthread_mutex_lock(&arguments->lock);
-    uint64_t pending = atomic_exchange(&arguments->pending, 0);
-    for (uint32_t i = 0; pending != 0; i++, pending >>= 1)
-        if (pending & 1)
+    uint64_t unheard = atomic_exchange(&arguments->unheard, 0);
+    for (uint32_t i = 0; unheard != 0; i++, unheard >>= 1)
+        if (unheard & 1)
             taken[count++] = arguments->places[i].set;
     pthread_mutex_unlock(&arguments->lock);
     return count;
@@ -237,15 +248,37 @@ static uint32_t known_request(const struct fpgart_arguments *arguments,
     return i;
 }
 
+/* The image that Python has launched the kernel with takes the place of the one before. */
+static int keep_image(struct fpgart_arguments *arguments, const char *image, uint32_t size,
+                      const uint32_t *locations)
+{
+    char *kept = realloc(arguments->image, size + 1); /* not 0, for kernels without arguments */
+    const struct argument *given = (const struct argument *)image;
+    if (kept == NULL)
+        return 0;
+    memcpy(kept, image, size);
+    arguments->image = kept;
+    arguments->size = size;
+    arguments->version++;
+    for (uint32_t i = 0; i < arguments->count; i++) {
+        struct place *place = &arguments->places[i];
+        place->location = locations[i];
+        place->buffer = given[i].kind == ARGUMENT_POINTER ? given[i].value : 0;
+        place->serial = fpgart_handle_serial(place->buffer);
+    }
+    return 1;
+}
+
 void fpgart_keep_request(uintptr_t kernel, const struct fpgart_request *request,
-                         const struct fpgart_nd_range *nd_range)
+                         const struct fpgart_nd_range *nd_range, const char *image, uint32_t size,
+                         const uint32_t *locations)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     if (arguments == NULL)
         return;
     pthread_mutex_lock(&arguments->lock);
-    arguments->owner = request->serial;
-    if (known_request(arguments, request) == REQUESTS) {
+    if (keep_image(arguments, image, size, locations) &&
+        known_request(arguments, request) == REQUESTS) {
         uint32_t i = arguments->next++ % REQUESTS;
         arguments->requests[i] = *request;
         arguments->nd_ranges[i] = *nd_range;
@@ -271,41 +304,75 @@ int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request)
     if (arguments == NULL)
         return 0;
     pthread_mutex_lock(&arguments->lock);
-    int known = arguments->owner == request->serial &&
-                known_request(arguments, request) < REQUESTS && are_alive(arguments);
+    int known = known_request(arguments, request) < REQUESTS && are_alive(arguments);
     pthread_mutex_unlock(&arguments->lock);
     return known;
 }
 
-void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index)
+/* Python has set it: the next launch gives the image. */
+void fpgart_argument_changed(uintptr_t kernel, uint32_t index)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
-    struct place *place = place_of(arguments, index);
-    if (place == NULL)
+    if (place_of(arguments, index) == NULL)
         return;
     pthread_mutex_lock(&arguments->lock);
-    withdraw(arguments, place);
+    arguments->pending &= ~(UINT64_C(1) << index);
+    withdraw(arguments);
     pthread_mutex_unlock(&arguments->lock);
 }
 
-/* With the lock held: what the kernel has not heard of goes along with the launch. */
+/* Puts what was set into the image; 0 where an argument is of another kind than the image has it.
+ */
+static int bring_up_to_date(struct fpgart_arguments *arguments)
+{
+    struct argument *image = (struct argument *)arguments->image;
+    uint64_t pending = arguments->pending;
+    for (uint32_t i = 0; pending != 0; i++, pending >>= 1) {
+        const struct fpgart_argument *set = &arguments->places[i].set;
+        if (!(pending & 1))
+            continue;
+        if (set->buffer != 0)
+            image[i] = (struct argument){ARGUMENT_POINTER, 8, set->buffer};
+        else if (set->pointer == 0 && image[i].kind == ARGUMENT_BYTES && image[i].size == set->size)
+            memcpy(arguments->image + image[i].value, set->value, set->size);
+        else
+            return 0;
+    }
+    if (arguments->pending != 0)
+        arguments->version++;
+    arguments->pending = 0;
+    return 1;
+}
+
+/* With the lock held. */
 static int record(struct fpgart_arguments *arguments, uintptr_t kernel,
                   const struct fpgart_nd_range *nd_range, struct fpgart_launches *launches)
 {
-    uint64_t pending = atomic_load(&arguments->pending);
-    uint32_t changes = (uint32_t)__builtin_popcountll(pending);
-    if (launches->count == FPGART_LAUNCHES || launches->changed + changes > FPGART_CHANGES)
+    if (launches->count == FPGART_LAUNCHES || arguments->image == NULL ||
+        !bring_up_to_date(arguments))
         return 0;
+    struct fpgart_launched *known = fpgart_launched_kernel(launches, kernel, arguments->serial);
+    if (known == NULL)
+        return 0;
+    if (known->version != arguments->version) {
+        uint64_t serials[FPGART_ARGUMENTS];
+        uint32_t locations[FPGART_ARGUMENTS];
+        for (uint32_t i = 0; i < arguments->count; i++) {
+            serials[i] = arguments->places[i].serial;
+            locations[i] = arguments->places[i].location;
+        }
+        known->version = 0;
+        known->arguments = arguments->count;
+        known->size = arguments->size;
+        if (!fpgart_record_image(launches, known, arguments->image, serials, locations))
+            return 0;
+        known->version = arguments->version;
+    }
     launches->launches[launches->count++] =
-        (struct fpgart_launch){.kernel = kernel,
-                               .serial = arguments->serial,
-                               .nd_range = *nd_range,
-                               .first_change = launches->changed,
-                               .changes = changes};
-    for (uint32_t i = 0; pending != 0; i++, pending >>= 1)
-        if (pending & 1)
-            launches->changes[launches->changed++] = arguments->places[i].set;
-    atomic_store(&arguments->pending, 0);
+        (struct fpgart_launch){.kernel = (uint32_t)(known - launches->kernels),
+                               .image = known->image,
+                               .size = known->size,
+                               .nd_range = *nd_range};
     return 1;
 }
 

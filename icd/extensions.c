@@ -31,7 +31,7 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint num_entries,
 {
     if (!fpgart_in_python_host())
         return clGetPlatformIDs(num_entries, platforms, num_platforms);
-    if (!fpgart_right_python() || fpgart_state >= FPGART_FAILED || fpgart_platform() == 0)
+    if (fpgart_state >= FPGART_FAILED || fpgart_platform() == 0)
         return no_platform(num_platforms);
     return fpgart_say_platform(num_entries, platforms, num_platforms);
 }

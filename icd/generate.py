@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from prototypes import SCALARS, Api, Prototype
+from collections.abc import Callable, Iterable
+
+from prototypes import SCALARS, Api, Parameter, Prototype
 
 IN_C = {"clIcdGetPlatformIDsKHR", "clGetExtensionFunctionAddress", "clGetExtensionFunctionAddressForPlatform"}
 FREES = {
@@ -23,6 +25,24 @@ REFUSED = {
     "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     "clMemBlockingFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
 }
+CONTROL = (
+    Prototype("fpgart_control_runs", "int", (), "int fpgart_control_runs(void)"),
+    Prototype(
+        "fpgart_control",
+        "char *",
+        (Parameter("request", "uintptr_t"), Parameter("length", "size_t")),
+        "char *fpgart_control(const char *request, size_t length)",
+    ),
+    Prototype(
+        "fpgart_control_read",
+        "void",
+        (Parameter("answer", "uintptr_t"),),
+        "void fpgart_control_read(char *answer)",
+    ),
+)
+"""What fpgart/control.py calls (control.c)."""
+OPENS_NOTHING = {"fpgart_control_runs"}
+"""Functions that say what they say without the library behind, too."""
 IN_THE_LOBBY = {
     "clGetPlatformIDs": "fpgart_lobby_platforms",
     "clGetPlatformInfo": "fpgart_lobby_platform_info",
@@ -113,56 +133,55 @@ struct fpgart_nd_range {
     uint32_t has_local;
 };
 struct fpgart_launch {
-    uintptr_t kernel;
-    uint64_t serial;
     struct fpgart_nd_range nd_range;
-    uint32_t first_change;
-    uint32_t changes;
+    uint32_t kernel;
+    uint32_t image;
+    uint32_t size;
     uintptr_t event;
-};
-struct fpgart_launches {
-    uint32_t count;
-    uint32_t changed;
-    struct fpgart_launch launches[512];
-    struct fpgart_argument changes[1024];
 };
 struct fpgart_launched {
     uintptr_t handle;
     uint64_t serial;
-    char *image;
+    uint64_t version;
+    size_t laid_out;
+    uint32_t image;
     uint32_t size;
     uint32_t arguments;
-    size_t laid_out;
 };
-struct fpgart_change {
-    uint32_t kernel;
-    uint32_t launch;
-    struct fpgart_argument argument;
-};
-struct fpgart_place {
+struct fpgart_use {
     uintptr_t buffer;
     uint64_t serial;
     uint64_t address;
+    uint32_t location;
+    uint32_t kernel;
+    uint32_t index;
+};
+struct fpgart_launches {
+    uint32_t count;
+    uint32_t kernel_count;
+    uint32_t use_count;
+    uint32_t end;
+    struct fpgart_launch launches[512];
+    struct fpgart_launched kernels[64];
+    struct fpgart_use uses[256];
+    char images[131072];
+    ...;
 };
 void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions, const size_t *offset,
                             const size_t *global, const size_t *local, const struct fpgart_nd_range *nd_range,
-                            int with_events);
-void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index);
+                            const char *image, uint32_t size, const uint32_t *locations, int with_events);
+void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
 void fpgart_record_launches(int flag);
 int fpgart_any_launches(void);
+int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
 void fpgart_launches_taken(struct fpgart_launches *launches);
-uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches, struct fpgart_launched *kernels,
-                                 uint32_t most);
 uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers);
-uint32_t fpgart_launch_changes(const struct fpgart_launches *launches, const struct fpgart_launched *kernels,
-                               uint32_t kernel_count, struct fpgart_change *changes, uint32_t most);
-uint32_t fpgart_lay_out(const struct fpgart_launches *launches, uint32_t from, uint32_t count,
-                        struct fpgart_launched *kernels, uint32_t kernel_count, const struct fpgart_place *places,
-                        uint32_t place_count, char *out);
+void fpgart_address_images(struct fpgart_launches *launches);
+uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
@@ -180,8 +199,9 @@ void fpgart_call_about_error(uintptr_t function, const char *words, uintptr_t da
 void fpgart_call_about_exception(uintptr_t function, cl_uint kind, uintptr_t data);
 void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t object, const char *type,
                                    cl_uint references);
-void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
-                           const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of, const char *file);
+void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, char **facts,
+                           size_t count, const uintptr_t *things, const uint64_t *bytes,
+                           const uint32_t *group_of, const char *file, int findings);
 """
     )
     return "\n".join(lines)
@@ -245,6 +265,62 @@ def entry_points(api: Api) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def table_behind(functions: Iterable[Prototype], head: str) -> str:
+    """The C file with the addresses of the functions, for the shim (icd/shim/)."""
+    lines = ["/* Made by build_icd.py. */", head]
+    lines += [f"{function.declaration};" for function in CONTROL if function in functions]
+    lines.append('__attribute__((visibility("default"))) void *const fpgart_doors[] = {')
+    lines += [f"    (void *){function.name}," for function in functions]
+    return "\n".join([*lines, "};"]) + "\n"
+
+
+def doors(functions: Iterable[Prototype], head: str, refuse: Callable[[Prototype], list[str]]) -> str:
+    """The C file of the functions that hosts see: each calls the one behind, or says `refuse` where there is none."""
+    lines = ["/* Made by build_icd.py. */", '#include "shim.h"', head]
+    for index, function in enumerate(functions):
+        arguments = ", ".join(parameter.name for parameter in function.parameters)
+        doors = "fpgart_doors_if_open" if function.name in OPENS_NOTHING else "fpgart_doors"
+        call = f"((__typeof__(&{function.name}))doors[{index}])({arguments})"
+        lines += [
+            f'__attribute__((visibility("default"))) {function.declaration}',
+            "{",
+            f"    void *const *doors = {doors}();",
+            "    if (doors == NULL) {",
+            *(f"        {line}" for line in refuse(function)),
+            "    }",
+            f"    {call};" if function.returns == "void" else f"    return {call};",
+            "}",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def answered_without_driver(function: Prototype) -> list[str]:
+    """What a function of OpenCL answers where there is no driver behind."""
+    lines = []
+    for parameter, value in (("errcode_ret", "CL_OUT_OF_RESOURCES"), ("num_platforms", "0")):
+        if any(p.name == parameter for p in function.parameters):
+            lines += [f"if ({parameter} != NULL)", f"    *{parameter} = {value};"]
+    if function.name in ("clGetPlatformIDs", "clIcdGetPlatformIDsKHR"):
+        return [*lines, "return CL_PLATFORM_NOT_FOUND_KHR;"]
+    if function.name in OPENS_NOTHING or function.name == "__is_in_malloced_region":
+        return ["return 0;"]
+    if function.returns == "void":
+        return ["return;"]
+    return [*lines, "return NULL;" if function.returns_object else "return CL_OUT_OF_RESOURCES;"]
+
+
+def answered_without_boards(function: Prototype) -> list[str]:
+    """The same of a function of aocl_mmd.h."""
+    lines = []
+    for parameter in function.parameters:
+        if parameter.name in ("error", "status"):
+            lines += [f"if ({parameter.name} != NULL)", f"    *{parameter.name} = -1;"]
+    if function.returns_object:
+        return [*lines, "return NULL;"]
+    return [*lines, "return 0;" if function.returns == "size_t" else "return -1;"]
 
 
 def platform_words() -> str:

@@ -122,50 +122,60 @@ struct fpgart_nd_range {
     uint32_t has_local;
 };
 struct fpgart_launch {
-    uintptr_t kernel;
-    uint64_t serial;
     struct fpgart_nd_range nd_range;
-    uint32_t first_change; /* the arguments that were set since the kernel's launch before */
-    uint32_t changes;
+    uint32_t kernel; /* its number among theirs */
+    uint32_t image;  /* where its arguments begin among all images */
+    uint32_t size;   /* their bytes */
     uintptr_t event; /* unborn; 0: the host wanted none */
 };
-enum { FPGART_LAUNCHES = 512, FPGART_CHANGES = 1024 };
-struct fpgart_launches {
-    uint32_t count;
-    uint32_t changed;
-    struct fpgart_launch launches[FPGART_LAUNCHES];
-    struct fpgart_argument changes[FPGART_CHANGES];
-};
-struct fpgart_launched { /* a kernel of some launches, with its arguments for the engine */
+struct fpgart_launched { /* a kernel of some launches */
     uintptr_t handle;
     uint64_t serial;
-    char *image;
-    uint32_t size; /* bytes of the image */
-    uint32_t arguments;
+    uint64_t version; /* of its arguments in `image` */
     size_t laid_out;
+    uint32_t image;
+    uint32_t size;      /* bytes of that image */
+    uint32_t arguments; /* how many it has */
 };
-struct fpgart_change { /* an argument that was set between some launches, for the last time */
-    uint32_t kernel;   /* its number among theirs */
-    uint32_t launch;   /* the place of the change among all of them */
-    struct fpgart_argument argument;
-};
-struct fpgart_place { /* a buffer, as the engine is given it */
+struct fpgart_use { /* a buffer that some of the arguments are */
     uintptr_t buffer;
     uint64_t serial;
-    uint64_t address;
+    uint64_t address;       /* for the engine, once that is known */
+    uint32_t location;      /* where they need it, by Python's number */
+    uint32_t kernel, index; /* the first of these arguments */
+};
+enum {
+    FPGART_LAUNCHES = 512,
+    FPGART_KERNELS = 64,
+    FPGART_USES = 256,
+    FPGART_HASHED = 512,
+    FPGART_IMAGES = 1 << 17
+};
+struct fpgart_launches {
+    uint32_t count;
+    uint32_t kernel_count;
+    uint32_t use_count;
+    uint32_t end; /* of all images */
+    struct fpgart_launch launches[FPGART_LAUNCHES];
+    struct fpgart_launched kernels[FPGART_KERNELS];
+    struct fpgart_use uses[FPGART_USES];
+    uint16_t hashed[FPGART_HASHED]; /* numbers of uses from 1, by their buffers */
+    _Alignas(16) char images[FPGART_IMAGES];
 };
 typedef _Atomic(struct fpgart_recorder *) fpgart_recorder_slot;
 fpgart_recorder_slot *fpgart_recorder_of(uintptr_t queue); /* NULL if it is no queue */
 void fpgart_recorder_free(fpgart_recorder_slot *slot);
 void fpgart_keep_request(uintptr_t kernel, const struct fpgart_request *request,
-                         const struct fpgart_nd_range *nd_range);
+                         const struct fpgart_nd_range *nd_range, const char *image, uint32_t size,
+                         const uint32_t *locations);
 int fpgart_record_arguments(uintptr_t kernel, const struct fpgart_request *request,
                             struct fpgart_launches *launches);
 void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions,
                             const size_t *offset, const size_t *global, const size_t *local,
-                            const struct fpgart_nd_range *nd_range, int with_events);
+                            const struct fpgart_nd_range *nd_range, const char *image,
+                            uint32_t size, const uint32_t *locations, int with_events);
 void fpgart_withdraw_launches(void);
-void fpgart_withdraw_launches_of(uintptr_t kernel, uint32_t index);
+void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensions,
                           const size_t *offset, const size_t *global, const size_t *local,
                           cl_uint waits, const cl_event *wait_list, cl_event *event);
@@ -177,20 +187,24 @@ int fpgart_launch_is_known(void);
 void fpgart_count_call(void);
 void fpgart_uncount_call(void);
 int fpgart_any_launches(void);
+int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_take_in(void); /* a call into Python */
 void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
 void fpgart_launches_taken(struct fpgart_launches *launches);
-uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches,
-                                 struct fpgart_launched *kernels, uint32_t most);
+
+/* What is recorded (recorded.c). fpgart_launched_kernel() gives NULL, fpgart_record_image() 0,
+ * where there is no room. */
+void fpgart_begin_record(struct fpgart_launches *launches);
+struct fpgart_launched *fpgart_launched_kernel(struct fpgart_launches *launches, uintptr_t handle,
+                                               uint64_t serial);
+int fpgart_record_image(struct fpgart_launches *launches, struct fpgart_launched *kernel,
+                        const char *image, const uint64_t *serials, const uint32_t *locations);
 uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers);
-uint32_t fpgart_launch_changes(const struct fpgart_launches *launches,
-                               const struct fpgart_launched *kernels, uint32_t kernel_count,
-                               struct fpgart_change *changes, uint32_t most);
-uint32_t fpgart_lay_out(const struct fpgart_launches *launches, uint32_t from, uint32_t count,
-                        struct fpgart_launched *kernels, uint32_t kernel_count,
-                        const struct fpgart_place *places, uint32_t place_count, char *out);
+void fpgart_address_images(struct fpgart_launches *launches);
+uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
+
 /* Allocations of unified shared memory that are alive (allocations.c); contexts are also meant by
  * their serials. */
 void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size);
@@ -227,10 +241,11 @@ uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
 
 /* What is alive as the driver closes, in groups with words for each; told when the process has
- * ended, but for what was released in between. `file` "": stderr. */
-void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
-                           const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of,
-                           const char *file);
+ * ended, but for what was released in between. `file` "": stderr. The descriptor `findings`, if it
+ * is not -1, gets a JSON object per group: how many there are, and behind that its `facts`. */
+void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, char **facts,
+                           size_t count, const uintptr_t *things, const uint64_t *bytes,
+                           const uint32_t *group_of, const char *file, int findings);
 
 /* The host frees memory, which may be among that. */
 void fpgart_freed(const void *pointer);

@@ -9,10 +9,10 @@
 #include "interpreter.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,49 +27,10 @@ volatile int fpgart_state = FPGART_NOT_STARTED;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int owns_interpreter;
-static char library_directory[PATH_MAX];
-
-void fpgart_complain(const char *format, ...)
-{
-    char line[2 * PATH_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    if (length > 0)
-        fprintf(stderr, "fpgart: %s: %s\n", fpgart_loss, line);
-}
-
-const char *fpgart_library_directory(void)
-{
-    return library_directory;
-}
 
 int fpgart_owns_interpreter(void)
 {
     return owns_interpreter;
-}
-
-static void cut_last_component(char *path)
-{
-    char *slash = strrchr(path, '/');
-    if (slash != NULL)
-        *slash = '\0';
-}
-
-static void look_for_library(void)
-{
-    Dl_info info;
-    if (dladdr((void *)(uintptr_t)&fpgart_enter, &info) == 0 || info.dli_fname == NULL ||
-        realpath(info.dli_fname, library_directory) == NULL)
-        library_directory[0] = '\0';
-    cut_last_component(library_directory);
-}
-
-static void find_library_directory(void)
-{
-    static pthread_once_t found = PTHREAD_ONCE_INIT;
-    pthread_once(&found, look_for_library);
 }
 
 /* The standard library that belongs to libpython, found by walking up from where libpython lies:
@@ -82,21 +43,12 @@ static int find_home(char home[PATH_MAX])
         realpath(info.dli_fname, home) == NULL)
         return 0;
     while (home[0] != '\0') {
-        cut_last_component(home);
+        fpgart_cut_last_component(home);
         snprintf(probe, sizeof probe, "%s/lib/python" PYTHON_SERIES "/os.py", home);
         if (access(probe, R_OK) == 0)
             return 1;
     }
     return 0;
-}
-
-/* A loader opens us with RTLD_LOCAL, which hides libpython's symbols from the extension modules
- * that Python imports later. */
-static void make_libpython_global(void)
-{
-    Dl_info info;
-    if (dladdr((void *)(uintptr_t)&Py_InitializeFromConfig, &info) != 0 && info.dli_fname != NULL)
-        dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
 /* Python's module `signal` takes SIGINT over when it is first imported, if nobody has it. Some
@@ -127,7 +79,6 @@ static int start_own_interpreter(void)
 {
     char home[PATH_MAX];
     char executable[PATH_MAX + 64];
-    make_libpython_global();
     if (!find_home(home)) {
         fpgart_complain("the standard library of Python " PYTHON_SERIES
                         " is missing (Debian, Ubuntu: apt install libpython" PYTHON_SERIES
@@ -171,12 +122,6 @@ static void add_search_directory(const char *directory)
     Py_XDECREF(entry);
 }
 
-static void package_directory(char packages[PATH_MAX])
-{
-    snprintf(packages, PATH_MAX, "%s", library_directory);
-    cut_last_component(packages);
-}
-
 static int ends_with(const char *name, const char *end)
 {
     size_t length = strlen(name), wanted = strlen(end);
@@ -200,10 +145,10 @@ static void add_packages_of_host(PyObject *path)
 void fpgart_add_search_directories(void *host_path)
 {
     char packages[PATH_MAX];
-    package_directory(packages);
+    fpgart_packages_directory(packages);
     add_search_directory(packages);
-    if (access(FPGART_SITE, R_OK) == 0)
-        add_search_directory(FPGART_SITE);
+    if (fpgart_recorded("packages", packages) && access(packages, R_OK) == 0)
+        add_search_directory(packages);
     add_packages_of_host(host_path);
 }
 
@@ -214,14 +159,25 @@ static int has_file(const char *directory, const char *name)
     return access(path, R_OK) == 0;
 }
 
+static int has_cffi(const char *directory)
+{
+    char pattern[2 * PATH_MAX];
+    glob_t files;
+    snprintf(pattern, sizeof pattern,
+             "%s/_cffi_backend.cpython-" STRING(PY_MAJOR_VERSION) STRING(PY_MINOR_VERSION) "-*.so",
+             directory);
+    int found = glob(pattern, 0, NULL, &files) == 0;
+    if (found)
+        globfree(&files);
+    return found;
+}
+
 int fpgart_looks_installed(void)
 {
-    char home[PATH_MAX], packages[PATH_MAX];
-    find_library_directory();
-    package_directory(packages);
-    return fpgart_right_python() && find_home(home) &&
-           has_file(packages, "fpgart/api/__init__.py") &&
-           (has_file(packages, FPGART_CFFI) || has_file(FPGART_SITE, FPGART_CFFI));
+    char home[PATH_MAX], packages[PATH_MAX], recorded[PATH_MAX];
+    fpgart_packages_directory(packages);
+    return find_home(home) && has_file(packages, "fpgart/api/__init__.py") &&
+           (has_cffi(packages) || (fpgart_recorded("packages", recorded) && has_cffi(recorded)));
 }
 
 static int refused;
@@ -244,22 +200,6 @@ void fpgart_close(void)
         return;
     settled = fpgart_shut_down();
     fpgart_state = FPGART_CLOSED;
-}
-
-int fpgart_right_python(void)
-{
-    static atomic_int told;
-    const char *version = Py_GetVersion();
-    size_t series = strlen(PYTHON_SERIES);
-    if (strncmp(version, PYTHON_SERIES, series) == 0 &&
-        !(version[series] >= '0' && version[series] <= '9'))
-        return 1;
-    if (!atomic_exchange(&told, 1))
-        fpgart_complain("built for Python " PYTHON_SERIES
-                        ", but this process runs Python %.*s; use a Python " PYTHON_SERIES
-                        " host or install fpgart for that one",
-                        (int)strcspn(version, " "), version);
-    return 0;
 }
 
 /* Called by Python's atexit of the host. */
@@ -337,9 +277,8 @@ static void start(void)
 {
     char packages[PATH_MAX];
     fpgart_state = FPGART_STARTING;
-    find_library_directory();
-    package_directory(packages);
-    if (!may_use(library_directory) || !may_use(packages) || !fpgart_right_python() ||
+    fpgart_packages_directory(packages);
+    if (!may_use(fpgart_library_directory()) || !may_use(packages) ||
         !(Py_IsInitialized() ? move_in() : start_own_interpreter()) || !start_embedding()) {
         fpgart_state = FPGART_FAILED;
         return;

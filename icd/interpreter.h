@@ -6,6 +6,8 @@
 #ifndef FPGART_INTERPRETER_H
 #define FPGART_INTERPRETER_H
 
+#include "place.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,9 +22,7 @@ enum fpgart_state {
 
 extern volatile int fpgart_state;
 
-/* What each library says of itself: what hosts do without when Python cannot be had, and what it
- * does at the beginning of each call. */
-extern const char fpgart_loss[];
+/* What each library does at the beginning of each call. */
 void fpgart_entered(void);
 
 /* One call into Python, from fpgart_enter() to fpgart_leave(); calls may nest. */
@@ -89,15 +89,9 @@ void fpgart_wake_ushers(void);
  * the start. */
 int fpgart_in_python_host(void);
 
-/* Whether this process runs the Python that the driver was built for; if not, that is told once. */
-int fpgart_right_python(void);
-
 /* Whether all is where it belongs that an interpreter of our own needs: as far as a look at the
  * file system tells. */
 int fpgart_looks_installed(void);
-
-/* One line on stderr: what the host does without, and why. */
-void fpgart_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Called while the Python side starts: it will not, for a reason that is told. */
 void fpgart_refuse(const char *reason);
@@ -110,15 +104,7 @@ int fpgart_busy(void);
 int fpgart_shut_down(void);
 int fpgart_settle(void);
 
-/* Secure execution (secure.c): whether this process runs with other rights than its user's; whether
- * a folder and those above it belong to root or to the effective user, and others cannot change
- * what is in it; whether code may come from a folder, which is any folder in other processes. */
-int fpgart_is_secure(void);
-int fpgart_is_trusted_folder(const char *folder);
-int fpgart_may_use_folder(const char *folder);
-
-/* Where this library lies and whether it started the interpreter itself. */
-const char *fpgart_library_directory(void);
+/* Whether this library started the interpreter itself. */
 int fpgart_owns_interpreter(void);
 void fpgart_close(void);
 void fpgart_close_at_exit(void);

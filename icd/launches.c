@@ -9,12 +9,11 @@
  * Locks, in their order: a queue's `lock`, the kernel's arguments', `listing`. */
 #include "icd.h"
 
-#include "../fpgart/engine/calls.h"
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct fpgart_recorder {
     pthread_mutex_t lock;
@@ -42,6 +41,8 @@ static struct fpgart_recorder *first, *last;
 static _Atomic(struct fpgart_launches *) spare;
 /* How many recorders are listed, or are being taken in. */
 static atomic_size_t waiting;
+/* When there was something to take in last where there was nothing. */
+static _Atomic uint64_t waiting_since;
 /* Not while the process exits. */
 static atomic_int records = 1;
 /* Whether the keeper looks. */
@@ -98,7 +99,8 @@ static void describe(struct fpgart_request *request, uintptr_t queue, cl_uint di
 
 void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions,
                             const size_t *offset, const size_t *global, const size_t *local,
-                            const struct fpgart_nd_range *nd_range, int with_events)
+                            const struct fpgart_nd_range *nd_range, const char *image,
+                            uint32_t size, const uint32_t *locations, int with_events)
 {
     struct fpgart_request request;
     struct fpgart_recorder *recorder = recorder_for(queue);
@@ -112,12 +114,19 @@ void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimension
     recorder->calls = mine.count;
     recorder->with_events = with_events;
     pthread_mutex_unlock(&recorder->lock);
-    fpgart_keep_request(kernel, &request, nd_range);
+    fpgart_keep_request(kernel, &request, nd_range, image, size, locations);
 }
 
 void fpgart_withdraw_launches(void)
 {
     atomic_fetch_add(&epoch, 1);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Something is recorded where nothing was: 0 if nobody would look for it. */
@@ -134,7 +143,8 @@ static int list(struct fpgart_recorder *recorder)
         else
             last->next = recorder;
         last = recorder;
-        atomic_fetch_add(&waiting, 1);
+        if (atomic_fetch_add(&waiting, 1) == 0)
+            atomic_store(&waiting_since, now_ns());
     }
     pthread_mutex_unlock(&listing);
     return !added || atomic_load(&tended);
@@ -160,7 +170,7 @@ static int record(struct fpgart_recorder *recorder, uintptr_t kernel,
             recorder->filling = malloc(sizeof *recorder->filling);
         if (recorder->filling == NULL)
             return 0;
-        recorder->filling->count = recorder->filling->changed = 0;
+        fpgart_begin_record(recorder->filling);
     }
     uintptr_t made = event != NULL ? fpgart_event_unborn() : 0;
     if (event != NULL && made == 0)
@@ -238,6 +248,12 @@ int fpgart_any_launches(void)
     return atomic_load(&waiting) != 0;
 }
 
+/* Whether something has been recorded for so long, or for longer. */
+int fpgart_launches_wait_for(uint64_t nanoseconds)
+{
+    return fpgart_any_launches() && now_ns() - atomic_load(&waiting_since) >= nanoseconds;
+}
+
 void fpgart_launches_tended(int flag)
 {
     atomic_store(&tended, flag);
@@ -276,112 +292,4 @@ void fpgart_launches_taken(struct fpgart_launches *launches)
 {
     free(atomic_exchange(&spare, launches));
     atomic_fetch_sub(&waiting, 1);
-}
-
-static uint32_t number_of(const struct fpgart_launched *kernels, uint32_t count,
-                          const struct fpgart_launch *launch)
-{
-    uint32_t k = 0;
-    while (k < count &&
-           (kernels[k].handle != launch->kernel || kernels[k].serial != launch->serial))
-        k++;
-    return k;
-}
-
-uint32_t fpgart_launched_kernels(const struct fpgart_launches *launches,
-                                 struct fpgart_launched *kernels, uint32_t most)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < launches->count; i++) {
-        const struct fpgart_launch *launch = &launches->launches[i];
-        if (number_of(kernels, count, launch) < count)
-            continue;
-        if (count == most)
-            return 0;
-        kernels[count++] =
-            (struct fpgart_launched){.handle = launch->kernel, .serial = launch->serial};
-    }
-    return count;
-}
-
-/* The launches whose events the host holds, which it knows by their handles already. */
-uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < launches->count; i++)
-        if (launches->launches[i].event != 0 && fpgart_event_born(launches->launches[i].event))
-            numbers[count++] = i;
-    return count;
-}
-
-/* Different ones, by kernel, argument and buffer; `most` + 1 if there are more. */
-uint32_t fpgart_launch_changes(const struct fpgart_launches *launches,
-                               const struct fpgart_launched *kernels, uint32_t kernel_count,
-                               struct fpgart_change *changes, uint32_t most)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < launches->count; i++) {
-        const struct fpgart_launch *launch = &launches->launches[i];
-        uint32_t kernel = number_of(kernels, kernel_count, launch), begin = launch->first_change;
-        for (uint32_t c = begin; c < begin + launch->changes; c++) {
-            const struct fpgart_argument *set = &launches->changes[c];
-            uint32_t k = 0;
-            while (k < count &&
-                   (changes[k].kernel != kernel || changes[k].argument.index != set->index ||
-                    changes[k].argument.buffer != set->buffer ||
-                    changes[k].argument.serial != set->serial))
-                k++;
-            if (k == most)
-                return most + 1;
-            changes[k] = (struct fpgart_change){.kernel = kernel, .launch = c, .argument = *set};
-            count += k == count;
-        }
-    }
-    return count;
-}
-
-static void change(struct fpgart_launched *kernel, const struct fpgart_argument *set,
-                   const struct fpgart_place *places, uint32_t count)
-{
-    struct argument *argument = (struct argument *)kernel->image + set->index;
-    if (set->buffer == 0) {
-        memcpy(kernel->image + argument->value, set->value, set->size);
-        return;
-    }
-    uint32_t p = 0;
-    while (p < count && (places[p].buffer != set->buffer || places[p].serial != set->serial))
-        p++;
-    if (p < count)
-        *argument = (struct argument){ARGUMENT_POINTER, 8, places[p].address};
-}
-
-uint32_t fpgart_lay_out(const struct fpgart_launches *launches, uint32_t from, uint32_t count,
-                        struct fpgart_launched *kernels, uint32_t kernel_count,
-                        const struct fpgart_place *places, uint32_t place_count, char *out)
-{
-    struct submission *entries = (struct submission *)out;
-    size_t end = count * sizeof *entries;
-    for (uint32_t k = 0; k < kernel_count; k++)
-        kernels[k].laid_out = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct fpgart_launch *launch = &launches->launches[from + i];
-        const struct fpgart_nd_range *nd_range = &launch->nd_range;
-        uint32_t number = number_of(kernels, kernel_count, launch);
-        struct fpgart_launched *kernel = &kernels[number];
-        for (uint32_t c = 0; c < launch->changes; c++)
-            change(kernel, &launches->changes[launch->first_change + c], places, place_count);
-        if (kernel->laid_out == 0 || launch->changes != 0) {
-            memcpy(out + end, kernel->image, kernel->size);
-            kernel->laid_out = end;
-            end += kernel->size;
-        }
-        entries[i] = (struct submission){.kernel = number,
-                                         .image = kernel->laid_out,
-                                         .arguments = kernel->arguments,
-                                         .dimensions = nd_range->dimensions,
-                                         .has_local = nd_range->has_local};
-        memcpy(entries[i].sizes, nd_range->sizes, sizeof entries[i].sizes);
-        memcpy(entries[i].sizes + 6, nd_range->engine_local, sizeof nd_range->engine_local);
-    }
-    return (uint32_t)end;
 }

@@ -19,8 +19,8 @@ struct suspect {
     uint32_t group;
 };
 
-struct group { /* what one call of the host made, again and again */
-    char *noun, *maker;
+struct group { /* what one call of the host made, again and again; `facts`: a JSON object's end */
+    char *noun, *maker, *facts;
     size_t count, references;
     uint64_t bytes;
 };
@@ -29,12 +29,14 @@ static struct suspect *suspects;
 static struct group *groups;
 static size_t suspect_count, group_count;
 static char *report_file;
+static int findings_file = -1;
 static int expected;
 
-void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, size_t count,
-                           const uintptr_t *things, const uint64_t *bytes, const uint32_t *group_of,
-                           const char *file)
+void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, char **facts,
+                           size_t count, const uintptr_t *things, const uint64_t *bytes,
+                           const uint32_t *group_of, const char *file, int findings)
 {
+    findings_file = findings;
     suspects = calloc(count + 1, sizeof *suspects);
     groups = calloc(count_of_groups + 1, sizeof *groups);
     report_file = strdup(file);
@@ -43,6 +45,7 @@ void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, 
     for (size_t i = 0; i < count_of_groups; i++) {
         groups[i].noun = strdup(nouns[i]);
         groups[i].maker = strdup(makers[i]);
+        groups[i].facts = strdup(facts[i]);
     }
     for (size_t i = 0; i < count; i++) {
         suspects[i].thing = things[i];
@@ -99,6 +102,17 @@ static void tell(FILE *out, size_t alive)
     }
 }
 
+static void note_findings(FILE *out)
+{
+    for (size_t i = 0; i < group_count; i++) {
+        const struct group *group = &groups[i];
+        if (group->count == 0 || group->facts == NULL)
+            continue;
+        fprintf(out, "{\"count\": %zu, \"bytes\": %llu, \"references\": %zu, %s\n", group->count,
+                (unsigned long long)group->bytes, group->references, group->facts);
+    }
+}
+
 __attribute__((destructor)) static void tell_at_the_end(void)
 {
     if (!expected || !fpgart_ending())
@@ -111,4 +125,9 @@ __attribute__((destructor)) static void tell_at_the_end(void)
         return;
     tell(out, count_leaks());
     fclose(out);
+    FILE *findings = findings_file >= 0 ? fdopen(findings_file, "a") : NULL;
+    if (findings == NULL)
+        return;
+    note_findings(findings);
+    fclose(findings);
 }

@@ -7,7 +7,9 @@ parses, so that there is one source for all three.
 
 from __future__ import annotations
 
+import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from struct import calcsize
@@ -108,12 +110,12 @@ DEFAULTS = ("CL_TARGET_OPENCL_VERSION=300", "CL_USE_DEPRECATED_OPENCL_1_0_APIS")
 
 
 def preprocessed(
-    include: Path, compiler: str, headers: tuple[str, ...] = HEADERS, defines: tuple[str, ...] = DEFAULTS
+    include: Path, compiler: Sequence[str], headers: tuple[str, ...] = HEADERS, defines: tuple[str, ...] = DEFAULTS
 ) -> str:
     """The text of OpenCL headers after the preprocessor, without that of other headers and without attributes."""
     program = "".join(f"#include <CL/{header}>\n" for header in headers if (include / "CL" / header).exists())
     result = subprocess.run(
-        [compiler, "-E", *(f"-D{define}" for define in defines), "-I", str(include), "-x", "c", "-"],
+        [*compiler, "-E", *(f"-D{define}" for define in defines), "-I", str(include), "-x", "c", "-"],
         input=program,
         capture_output=True,
         text=True,
@@ -142,7 +144,7 @@ def without_attributes(text: str) -> str:
     return text
 
 
-def read_api(include: Path, compiler: str = "cc") -> Api:
+def read_api(include: Path, compiler: Sequence[str] = ("cc",)) -> Api:
     """Parse include/CL; raises subprocess.CalledProcessError or a parse error with the line."""
     prelude = "".join(f"typedef {base} {name};\n" for name, base in {**STANDARD, **SCALARS}.items())
     text = preprocessed(include, compiler)
@@ -161,6 +163,18 @@ def read_api(include: Path, compiler: str = "cc") -> Api:
         if struct is not None:
             members = tuple(member.name for member in struct.decls)
     return Api(functions, {n: t for n, t in typedefs.items() if n not in HANDLES}, members)
+
+
+def read_functions(header: Path, compiler: Sequence[str] = ("cc",)) -> list[Prototype]:
+    """The functions that one header declares, in its order; what it includes has no types but those of STANDARD."""
+    text = header.read_text()
+    plain = re.sub(r"^[ \t]*#[ \t]*include.*$", "", text, flags=re.MULTILINE)
+    result = subprocess.run(
+        [*compiler, "-E", "-P", "-x", "c", "-"], input=plain, capture_output=True, text=True, check=True
+    )
+    prelude = "".join(f"typedef {base} {name};\n" for name, base in STANDARD.items())
+    tree = c_parser.CParser().parse(prelude + without_attributes(result.stdout), header.name)
+    return [_prototype(n) for n in tree.ext if isinstance(n, c_ast.Decl) and isinstance(n.type, c_ast.FuncDecl)]
 
 
 def _dispatch_struct(node: c_ast.Node) -> c_ast.Struct | None:

@@ -3,7 +3,7 @@
  * Processes that run with other rights than their user's (set-user-ID programs, file capabilities):
  * whether this is one, and which folders nobody else can change. */
 #define _GNU_SOURCE
-#include "interpreter.h"
+#include "place.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from rich.console import Console
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
 from fpgart.cli.tables import show
 from fpgart.watch import report
@@ -55,20 +56,41 @@ def compiled(folder: Path, source: Path) -> Path:
 
 def traced(folder: Path, board: str, *program: object) -> Path:
     trace = folder / f"{Path(board).stem}.json"
-    run(sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--trace", trace, "--", *program,
-        may_fail=True)  # fmt: skip
+    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--time", "model", "--trace", trace, "--"]
+    run(*command, *program, may_fail=True)
     return trace
 
 
-def page(trace: Path, name: str, height: int) -> None:
+def page(trace: Path, name: str, height: int, width: int = WIDTH, theme: str = "light") -> None:
     """A picture of the top of the report's page."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        sys.exit("the pictures of pages need Chromium")
+    driver = shutil.which("chromedriver")
+    if browser is None or driver is None:
+        sys.exit("the pictures of pages need Chromium with chromedriver")
     html = trace.with_suffix(".html")
     run(sys.executable, "-m", "fpgart.cli", "report", trace, "--html", html)
-    run(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-        f"--window-size={WIDTH},{height}", f"--screenshot={PICTURES / name}", html.as_uri(), quiet=True)  # fmt: skip
+    options = ChromeOptions()
+    options.binary_location = browser
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(argument)
+    with Chrome(options, ChromeService(driver)) as session:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < WIDTH}
+        session.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        scheme = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+        session.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
+        session.get(html.as_uri())
+        drawn = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+        session.execute_async_script(drawn)
+        session.save_screenshot(str(PICTURES / name))
+
+
+def intel_host(folder: Path) -> Path:
+    """The host and the binary of examples/intel-host, built as its users build it."""
+    project = folder / "intel-host"
+    shutil.copytree(ROOT / "examples" / "intel-host", project)
+    sdk = [sys.executable, "-m", "fpgart.cli", "run", "--board", "a10_ref", "--"]
+    run(*sdk, "make", "-C", project, "all", "kernels")
+    return project / "bin" / "host"
 
 
 def terminal(trace: Path, name: str) -> None:
@@ -85,8 +107,13 @@ def main() -> None:
         folder = Path(work)
         tutorial = compiled(folder, ROOT / "examples" / "tutorial" / "sums.c")
         trace = traced(folder, "a10_ref", tutorial)
-        page(trace, "report.png", 1020)
+        page(trace, "report.png", 1500)
+        page(trace, "report-phone.png", 1500, width=390, theme="dark")
         terminal(trace, "terminal.svg")
+        os.environ["CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE"] = "strict"
+        pipeline = compiled(folder, ROOT / "examples" / "pipeline" / "pipeline.c")
+        page(traced(folder, "a10_ref", pipeline), "report-pipeline.png", 1500)
+        page(traced(folder, "a10_ref", intel_host(folder)), "report-host.png", 1500, theme="dark")
         board = folder / "k2h_small.xml"
         board.write_text(SMALL_66AK2X)
         vectors = compiled(folder, ROOT / "conformance" / "c" / "vecadd_mpax.c")

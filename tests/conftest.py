@@ -16,6 +16,7 @@ from machine import Machine, machine_of
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.watch import report
+from fpgart.watch.page import as_html
 
 if settings.get_current_profile_name() == "default":  # machines that are busy with other things have no deadlines
     settings.register_profile("patient", deadline=None)
@@ -81,9 +82,6 @@ def report_in_all_forms(file: Path) -> None:
     kinds = shape(events)
     if kinds not in SHAPES:
         SHAPES.add(kinds)
-        pytest.importorskip("bokeh")
-        from fpgart.watch.page import as_html
-
         as_html(found, events, file.name)
 
 

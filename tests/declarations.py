@@ -56,7 +56,7 @@ class Declarations:
 
 def declarations(include: Path, *defines: str) -> Declarations:
     """All that the headers of a folder declare to a host that defines `defines`."""
-    text = preprocessed(include, "gcc", HEADERS, defines)
+    text = preprocessed(include, ["gcc"], HEADERS, defines)
     prelude = "".join(f"typedef {base} {name};\n" for name, base in {**STANDARD, "uint8_t": "unsigned char"}.items())
     reader = _Reader()
     for node in c_parser.CParser().parse(prelude + _without_bodies(text), str(include)).ext:

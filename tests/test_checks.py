@@ -41,7 +41,7 @@ def head(name: str) -> dict[str, str]:
 def build(name: str) -> Path:
     """Compile a program of checks/, or a host of the conformance tests."""
     source = PROGRAMS / f"{name}.c"
-    return compiled([source if source.exists() else CONFORMANCE / "c" / source.name])
+    return compiled([source if source.exists() else CONFORMANCE / "c" / source.name], "-g")
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +81,11 @@ def test_each_mistake_is_found(name: str, tmp_path: Path) -> None:
         assert finding["object"] in words
         assert finding["misused_by"]
         assert finding["fix"] in words
+        sites = [finding[key] for key in ("made_at", "misused_at", "against_at") if key in finding]
+        assert sites, finding
+        for site in sites:
+            assert f"{name}.c" in [Path(frame.get("file", "")).name for frame in site["stack"]], site
+            assert site["place"] in words
 
 
 @pytest.mark.parametrize("name", programs())

@@ -14,7 +14,7 @@ LIBRARY = ROOT / "fpgart" / "libfpgart.so"
 sys.path.insert(0, str(ROOT / "icd"))
 
 
-CONTROL = {"fpgart_control", "fpgart_control_read", "fpgart_control_request", "fpgart_control_runs"}
+CONTROL = {"fpgart_control", "fpgart_control_read", "fpgart_control_runs"}
 """By which the host's Python asks the driver (fpgart/control.py)."""
 
 

@@ -81,7 +81,9 @@ def test_a_statically_linked_python_of_the_same_version_is_a_host_like_others() 
 
 def test_a_library_without_its_package_gives_no_platform_and_one_clear_line(tmp_path: Path) -> None:
     """Init code that fails must not look like success."""
-    alone = shutil.copy2(LIBRARY, tmp_path / "libfpgart.so")
+    for path in [*LIBRARY.parent.glob("libfpgart*.so"), LIBRARY.with_name("interpreter.cfg")]:
+        shutil.copy2(path, tmp_path)
+    alone = tmp_path / "libfpgart.so"
     source = tmp_path / "host.c"
     source.write_text(
         """#include <dlfcn.h>

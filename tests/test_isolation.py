@@ -137,8 +137,10 @@ def test_a_board_process_that_is_killed_while_nothing_runs_is_started_anew(tmp_p
     host = started(tmp_path, "isolated")
     assert host.stdout is not None
     assert host.stdout.readline() == b"ready\n"
-    for process in board_processes(host.pid):
+    processes = board_processes(host.pid)
+    for process in processes:
         os.kill(process, signal.SIGKILL)
+    await_end(processes)
     output, errors = host.communicate(b"\n", timeout=60)
     assert host.returncode == 0, errors
     assert b"kernel 2" in output

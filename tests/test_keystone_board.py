@@ -26,6 +26,7 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.watch import report
+from fpgart.watch.page import as_html
 from fpgart.watch.trace.recorder import Trace
 
 Boards = Callable[..., Machine]
@@ -476,15 +477,13 @@ def test_no_order_is_told_where_none_would_have_fitted(boards: Boards, tmp_path:
 
 
 def test_the_page_draws_the_last_mapping_and_has_the_advice(boards: Boards, tmp_path: Path) -> None:
-    page = pytest.importorskip("fpgart.watch.page", reason="fpgart[report] is not installed")
-
     def work(machine: Machine) -> None:
         kernel = kernel_of(machine, 1)
         kernel.set_buffer(0, machine.keep(machine.buffer(17 * MIB)))
         machine.run(kernel)
 
     found = traced(boards, tmp_path, "k2h", work)
-    text = page.as_html(found, report.ordered(tmp_path / "trace.json"), "test")
+    text = as_html(found, report.ordered(tmp_path / "trace.json"), "test")
     assert "kernel &#x27;k&#x27; on device 0, 1 region" in text
     assert "32 MiB of 0x880000000" in text
     assert "its 17 MiB take a region of 32 MiB" in text

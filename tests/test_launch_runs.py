@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
@@ -15,13 +16,26 @@ from both_ways import output
 from c_hosts import ROOT, build
 from machine import Machine, PythonBatch
 
+from fpgart import config
 from fpgart import opencl as cl
+from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import POINTER, SUBMISSION, pack_arguments
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
-from fpgart.runtime.commands.launch_run import RUN_NS, LaunchRun, Use, are_in_their_places, longest
+from fpgart.runtime.commands.launch_run import (
+    RUN_NS,
+    LaunchRun,
+    Use,
+    are_in_their_places,
+    longest,
+    may_run_together,
+)
+from fpgart.runtime.commands.programming import load_onto
+from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import SIZES, Kernel
+from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import COMPLETE, Event
+from fpgart.runtime.scheduling.occupancy import Direction
 
 Boards = Callable[..., Machine]
 ONE = SIZES.pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
@@ -197,6 +211,152 @@ def test_a_run_of_long_kernels_is_short(host: Host) -> None:
     assert longest([host.kernel], host.machine.device) == 1
 
 
+class TwoPrograms(Host):
+    """Launches of kernels of two programs, as one run: `a`, of the program that the board holds first, and `b`."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.order: list[str] = []
+        self.kernels = [
+            machine.kernel(lambda _, name=name: self.order.append(name), None, source=f"program {name}")
+            for name in "ab"
+        ]
+        for kernel in self.kernels:
+            kernel.set_buffer(0, self.buffer)
+            engine_kernel: Any = kernel.engine_kernel
+            engine_kernel.new_batch = lambda most: self.batch
+        machine.run(self.kernels[0])
+        self.order.clear()
+
+    def enqueue(self, names: str) -> Event:
+        uses = [Use(kernel, 0, ref(self.buffer)) for kernel in self.kernels]
+        run = LaunchRun(self.machine.device, self.kernels, uses)
+        entries, images = b"", b""
+        for name in names:
+            (_, address), _ = run.addresses()
+            image = pack_arguments([(POINTER, 8, address)])
+            entries += SUBMISSION.pack("ab".index(name), SUBMISSION.size * len(names) + len(images), ONE, 1, 1, 1)
+            images += image
+        run.lay_out(entries + images, len(names))
+        return self.machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, run)
+
+    def run_mixed(self, names: str) -> Event:
+        event = self.enqueue(names)
+        self.machine.scheduler.wait(event)
+        return event
+
+    @property
+    def programmings(self) -> int:
+        return self.machine.device.mmd.traffic["program"].calls
+
+
+@pytest.fixture
+def two(boards: Boards) -> TwoPrograms:
+    return TwoPrograms(boards("hetero"))
+
+
+@pytest.mark.parametrize(("names", "programmings"), [("aabba", 2), ("bab", 3), ("aa", 0)])
+def test_a_run_of_two_programs_programs_the_board_in_between(two: TwoPrograms, names: str, programmings: int) -> None:
+    before, run = two.programmings, two.machine.device.kernels_run
+    assert two.run_mixed(names).status == COMPLETE
+    assert "".join(two.order) == names
+    assert two.programmings == before + programmings
+    assert two.machine.device.kernels_run == run + len(names)
+    assert list(two.machine.device.loaded) == [two.kernels["ab".index(names[-1])].program.identity]
+
+
+def test_nothing_stays_busy_behind_a_run_of_two_programs(two: TwoPrograms) -> None:
+    two.run_mixed("abab")
+    occupancy, home = two.machine.device.occupancy, two.buffer.home
+    assert home is not None
+    assert (home.running, dict(home.users)) == (0, {})
+    assert (occupancy.launches, occupancy.programming, occupancy.closing) == (0, False, False)
+
+
+def test_beside_a_kernel_of_its_first_program_a_run_begins_before_it_programs_the_board(two: TwoPrograms) -> None:
+    machine = two.machine
+    occupancy = machine.device.occupancy
+    occupancy.begin_launch(0)  # a kernel that waits for what the first launches do
+    event = two.enqueue("aab")
+    machine.queue.flush()
+    until = time.monotonic() + 60
+    while len(two.order) < 2 and time.monotonic() < until:
+        time.sleep(0.001)
+    assert (two.order, event.status > COMPLETE) == (["a", "a"], True)
+    machine.scheduler.while_none_begins(lambda: occupancy.end_launch(0))
+    machine.scheduler.wait(event)
+    assert (two.order, event.status) == (["a", "a", "b"], COMPLETE)
+
+
+def test_transfers_wait_while_a_run_programs_the_board(two: TwoPrograms) -> None:
+    device = two.machine.device
+    admitted: list[bool] = []
+    two.kernels[1].engine_kernel.function = lambda _: admitted.append(device.occupancy.admits(Direction.IN))  # type: ignore[attr-defined]
+    two.run_mixed("ab")
+    assert admitted == [False]
+
+
+def test_launches_whose_program_cannot_be_loaded_fail_and_the_others_run(
+    two: TwoPrograms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(device: Device, program: Program) -> None:
+        if program is two.kernels[1].program:
+            raise BoardError("no such luck")
+        load_onto(device, program)
+
+    monkeypatch.setattr("fpgart.runtime.commands.launch_run.load_onto", load)
+    assert two.run_mixed("abba").status == COMPLETE
+    assert two.order == ["a", "a"]
+    assert [error.status for error in two.told] == [OutOfResources.status] * 2
+    assert two.run_mixed("ab").status == OutOfResources.status
+
+
+def test_kernels_have_ended_before_a_board_is_programmed_where_that_may_disturb_them(two: TwoPrograms) -> None:
+    device = two.machine.device
+    seen: list[tuple[str, list[str]]] = []
+    device.before_kernel = lambda name: None  # faults are injected
+    mmd: Any = device.mmd
+    program = mmd.program
+    mmd.program = lambda image, **more: (seen.append((image.decode(), list(two.order))), program(image, **more))
+    try:
+        two.run_mixed("aba")
+    finally:
+        del mmd.program
+    assert seen == [("program b", ["a"]), ("program a", ["a", "b"])]
+
+
+def test_a_run_of_two_programs_migrates_its_buffer_first(boards: Boards) -> None:
+    two = TwoPrograms(boards("hetero"))
+    home = two.buffer.home
+    assert home is not None
+    away = two.machine.kernel(lambda *_: None, "DDR" if home.memory else "QDR", source="other")
+    away.set_buffer(0, two.buffer)
+    event = two.enqueue("ab")
+    two.machine.scheduler.wait(event)
+    two.machine.run(away)
+    assert two.buffer.home is not home
+    assert two.run_mixed("ba").status == COMPLETE
+    assert two.buffer.home is not None
+    assert "".join(two.order) == "abba"
+
+
+def test_programs_that_lay_out_memory_in_different_ways_do_not_run_together(two: TwoPrograms) -> None:
+    assert may_run_together(two.kernels, two.machine.device)
+    two.kernels[1].program.interleaving = (True, True)
+    assert not may_run_together(two.kernels, two.machine.device)
+    assert may_run_together(two.kernels[:1], two.machine.device)
+
+
+def test_programs_that_take_time_to_load_do_not_run_together(two: TwoPrograms, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FPGART_PROGRAM_SECONDS", "0.1")
+    config.PROGRAM_SECONDS.forget()
+    try:
+        assert not may_run_together(two.kernels, two.machine.device)
+    finally:
+        monkeypatch.undo()
+        config.PROGRAM_SECONDS.forget()
+
+
 def test_launches_that_c_records_are_as_those_that_python_enqueues(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     by_python = output("launches.py", "--trace", str(trace))
@@ -211,3 +371,9 @@ def test_a_launch_without_room_fails_alone(tmp_path: Path) -> None:
     host = build("no_room", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True, timeout=120)
     assert (result.returncode, result.stdout) == (0, "19\n"), result.stderr
+
+
+def test_a_process_may_exit_behind_launches_that_are_recorded_only(tmp_path: Path) -> None:
+    host = build("exit_while_recording", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    result = subprocess.run([host], capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fpgart.engine.lowering import Lowered, LoweringError, has_channels, lower
@@ -132,7 +134,7 @@ def test_what_cannot_be_put_into_other_words_is_told_with_its_line(source: str, 
 
 def test_what_is_known_survives_as_json() -> None:
     found = lowered("channel int c; global int g; kernel void k(write_only pipe int p) {}")
-    again = Lowered.from_notes(found.notes())
+    again = Lowered.from_notes(json.loads(json.dumps(found.notes())))
     assert (again.channels, again.variables, again.pipes) == (found.channels, found.variables, found.pipes)
 
 

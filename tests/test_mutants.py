@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import _thread
 import json
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -123,6 +126,26 @@ def test_what_an_import_runs_is_tested_by_the_files_that_import_it_too(
     assert [*reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=False)] == ["test_one.py::b"]
     found = reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=True)
     assert [*found] == ["test_one.py::b", "test_one.py::a", "test_third.py::d"]
+
+
+def test_threads_that_are_made_without_the_module_for_threads_are_traced_too() -> None:
+    traced: list[str] = []
+    ended = threading.Event()
+
+    def work(words: str, *, last: str) -> None:
+        ended.set()
+
+    def trace(frame: FrameType, event: str, argument: object) -> None:
+        traced.append(frame.f_code.co_name)
+
+    threading.settrace(trace)
+    try:
+        with covering.all_threads_traced():
+            _thread.start_new_thread(work, ("words",), {"last": "words"})
+            assert ended.wait(20)
+    finally:
+        threading.settrace(None)  # type: ignore[arg-type]
+    assert "work" in traced
 
 
 def test_a_sample_is_as_large_as_was_asked_in_the_order_of_the_lines_and_the_same_for_the_same_seed() -> None:

@@ -140,7 +140,8 @@ def test_every_option_is_asked_for_its_value(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.undo()
         for option in config.OPTIONS.values():
             option.forget()
-    later = {config.MODELS.name, config.NO_INTERLEAVING.name}  # modules are the host's, memories those of good boards
+    # modules and functions are the host's, memories those of good boards
+    later = {config.MODELS.name, config.WRAPPERS.name, config.NO_INTERLEAVING.name}
     assert set(config.OPTIONS) - takes_all - later <= refused
 
 

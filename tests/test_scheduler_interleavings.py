@@ -85,7 +85,8 @@ class Batch:
 class Work:
     """A transfer, or a kernel of program "a" or "b"; `until` it waits for while it runs.
 
-    A `short` kernel may be handed over with others; then the engine takes it, unless it is `refused`.
+    A `short` kernel may be handed over with others; then the engine takes it, unless it is `refused`. One with a `rest`
+    goes on with kernels of that program, for which it has the board for itself, but for its own kernel beside others.
     """
 
     world: World
@@ -96,6 +97,9 @@ class Work:
     needs_thread: bool = False
     short: bool = False
     refused: bool = False
+    rest: str = ""
+    alone: bool = False
+    began: bool = False
     ran: bool = False
     abandoned: int = 0
     programming: bool = False
@@ -127,6 +131,9 @@ class Work:
                 return Claim.WAITS
             board.occupancy.begin_transfer(self.way)
             return Claim.TAKEN
+        if self.rest:
+            self.alone = board.loaded != self.kind or not (board.occupancy.launches or board.occupancy.moving)
+            return board.occupancy.claim_programming() if self.alone else board.occupancy.claim_launch(0)
         if not self.counted:
             if board.loaded != self.kind:
                 claim = board.occupancy.claim_programming()
@@ -161,6 +168,9 @@ class Work:
         occupancy = self.world.board.occupancy
         if self.kind == "transfer":
             occupancy.end_transfer(self.way)
+        elif self.alone:
+            self.alone = False
+            occupancy.end_programming()
         elif self.programming:
             self.programming = False
             occupancy.end_programming()
@@ -177,6 +187,15 @@ class Work:
             return self
         if self.until is not None:
             threads.block(self.until)
+        if self.rest and not self.alone:
+            assert self.world.board.loaded == self.kind
+            self.began = True
+            self.kind, self.rest = self.rest, ""
+            return self
+        if self.alone:
+            threads.pause()
+            self.world.board.loaded = self.rest
+            self.began = True
         self.world.log.append(self)
         self.ran = True
         if self.fails or self.refused:
@@ -299,6 +318,34 @@ def persistent_kernel_whose_flag_waits_for_its_programming(world: World) -> None
         world.threads.block(lambda: event.status <= COMPLETE)
 
     world.threads.host(other)
+
+
+def run_of_two_programs_whose_first_kernel_ends_another(world: World) -> None:
+    """The kernel waits for the first launches of the run, which must not wait for it."""
+    run = world.work("a", rest="b")
+    first, second = world.queue(), world.queue()
+
+    def host() -> None:
+        world.enqueue(first, world.work("a", until=lambda: run.began))
+        first.flush()
+        world.enqueue(second, run)
+        second.flush()
+        first.finish()
+
+    world.threads.host(host)
+
+
+def runs_of_two_programs_beside_transfers_and_kernels(world: World) -> None:
+    for run in (world.work("a", rest="b"), world.work("b", rest="a")):
+        queue = world.queue()
+
+        def host(queue: CommandQueue = queue, run: Work = run) -> None:
+            world.enqueue(queue, world.work())
+            world.enqueue(queue, run)
+            world.enqueue(queue, world.work("a"))
+            queue.finish()
+
+        world.threads.host(host)
 
 
 def what_follows_a_command_with_a_thread_of_its_own(world: World) -> None:
@@ -529,6 +576,8 @@ HOSTS = [
     blocking_write_beside_a_launch_and_finish,
     persistent_kernel_and_its_flag,
     persistent_kernel_whose_flag_waits_for_its_programming,
+    run_of_two_programs_whose_first_kernel_ends_another,
+    runs_of_two_programs_beside_transfers_and_kernels,
     what_follows_a_command_with_a_thread_of_its_own,
     finish_behind_another_queues_persistent_kernel,
     two_programs_in_turn_beside_transfers,
@@ -727,7 +776,7 @@ class Step:
 
 
 ACTIONS = ("enqueue", "after", "blocking", "marker", "barrier", "flush", "finish", "wait", "fail", "gated")
-KINDS = ("transfer", "a", "b", "out", "short", "short")
+KINDS = ("transfer", "a", "b", "out", "short", "short", "mixed")
 steps = st.builds(Step, st.sampled_from(ACTIONS), st.integers(0, 5), st.sampled_from(KINDS))
 
 
@@ -744,10 +793,10 @@ class Host:
         world, queue = self.world, self.queues[step.number % len(self.queues)]
         earlier = [self.known[step.number % len(self.known)]] if self.known else []
         kind, way = ("transfer", Direction.OUT) if step.kind == "out" else (step.kind, Direction.IN)
-        short = kind == "short"
-        kind = "a" if short else kind
+        short, rest = kind == "short", "b" if kind == "mixed" else ""
+        kind = "a" if short or rest else kind
         if step.action == "blocking":
-            world.blocking(queue, world.work(kind, way=way), earlier)
+            world.blocking(queue, world.work(kind, way=way, rest=rest), earlier)
         elif step.action == "flush":
             queue.flush()
         elif step.action == "finish":
@@ -763,7 +812,7 @@ class Host:
             waits = earlier if step.action == "after" else []
             if step.action == "gated":
                 waits = [self.gates[step.number % len(self.gates)]]
-            work = world.work(kind, way=way, fails=step.action == "fail", short=short)
+            work = world.work(kind, way=way, fails=step.action == "fail", short=short, rest=rest)
             self.known.append(world.enqueue(queue, work, waits))
 
     def script(self, steps: list[Step]) -> None:

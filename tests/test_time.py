@@ -882,3 +882,38 @@ def test_a_trace_without_the_model_has_none_of_its_words(tmp_path: Path) -> None
     run("run", "--trace", file, "--", sys.executable, "-W", "ignore", "-c", PROFILED)
     assert modelled_events(file) == []
     assert "simulated time" not in run("report", file)
+
+
+BINARIES = """
+import sys, pyopencl as cl
+SOURCE = '''__kernel __attribute__((num_simd_work_items(W))) __attribute__((num_compute_units(2)))
+__attribute__((reqd_work_group_size(64, 1, 1))) void k(__global int *x) { x[get_global_id(0)] += 1; }'''
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 1 << 22)
+
+def loaded(program):
+    return cl.Program(context, context.devices, program.get_info(cl.program_info.BINARIES))
+
+def took(program):
+    event = program.k(queue, (1 << 20,), (64,), buffer)
+    event.wait()
+    return event.profile.end - event.profile.start
+
+built = cl.Program(context, SOURCE).build("-DW=8", cache_dir=False)
+again = loaded(built).build()
+part = cl.Program(context, SOURCE)
+part.compile("-DW=8")
+linked = cl.link_program(context, [part])
+programs = [built, again, loaded(again).build()]
+programs += [linked, loaded(linked).build(), cl.link_program(context, [loaded(part)])]
+cached = [cl.Program(context, SOURCE).build("-DW=8", cache_dir=sys.argv[1]) for _ in range(2)]
+print(*(took(program) for program in programs + cached))
+"""
+
+
+def test_attributes_for_hardware_survive_binaries_linking_and_the_cache_of_pyopencl(tmp_path: Path) -> None:
+    pytest.importorskip("pyopencl")
+    host = [sys.executable, "-W", "ignore", "-c", BINARIES, tmp_path]
+    took = run("run", "--board", "a10_ref", "--time", "model", "--", *host).split()
+    assert took == ["261363"] * 8

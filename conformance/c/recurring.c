@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The same few kernels are launched again and again, mostly without events, while arguments,
- * buffers and ND-ranges change in between and other calls come at random. Each launch works on what
- * was set when it was enqueued, and all of a queue take effect in their order.
+ * The same few kernels, of one program or of two, are launched again and again, mostly without
+ * events, while arguments, buffers and ND-ranges change in between and other calls come at random.
+ * Each launch works on what was set when it was enqueued, and all of a queue take effect in their
+ * order. The host keeps the events of some, asks for them, and has others wait for them.
  *
  *     recurring [SECONDS [THREADS [SEED]]]
  *
  * Each thread has a queue, kernels and buffers of its own, and knows what its buffers hold. */
 #include "host.h"
 
-enum { BUFFERS = 6, WORDS = 64, KINDS = 2, THREADS = 2 };
+enum { BUFFERS = 6, WORDS = 64, THREADS = 2, PROGRAMS = 2, HELD = 12 };
 
+/* What the kernels of a program do is what those of another do, but a board has to be programmed.
+ */
 static const char source[] =
-    "kernel void blend(global uint *x, uint a, uint b) {\n"
+    "kernel void blend%u(global uint *x, uint a, uint b) {\n"
     "    x[get_global_id(0)] = x[get_global_id(0)] * a + b;\n"
     "}\n"
-    "kernel void gather(global const uint *from, global uint *to, local uint *seen) {\n"
+    "kernel void gather%u(global const uint *from, global uint *to, local uint *seen) {\n"
     "    seen[get_local_id(0)] = from[get_global_id(0)];\n"
     "    to[get_global_id(0)] = to[get_global_id(0)] * 3 + seen[get_local_id(0)];\n"
     "}\n";
 
 static struct host host;
+static cl_program programs[PROGRAMS];
 static double length = 3;
 
 struct actor {
@@ -33,7 +37,8 @@ struct actor {
     unsigned joined; /* the buffers that `join` was given last */
     unsigned mixed;
     cl_uint a, b;
-    cl_event last; /* of some launch */
+    cl_event held[HELD]; /* of some launches, or NULL */
+    unsigned often;      /* of 40 launches, those whose events are held */
     unsigned long launches;
 };
 
@@ -43,13 +48,22 @@ static unsigned any(struct actor *actor, unsigned below)
     return (unsigned)(actor->state >> 33) % below;
 }
 
-static void new_kernels(struct actor *actor)
+static cl_kernel any_kernel(struct actor *actor, const char *name)
 {
     cl_int status;
-    actor->mix = clCreateKernel(host.program, "blend", &status);
+    char words[16];
+    unsigned number = any(actor, PROGRAMS);
+    snprintf(words, sizeof words, "%s%u", name, number);
+    cl_kernel kernel = clCreateKernel(programs[number], words, &status);
     must(status, "clCreateKernel");
-    actor->join = clCreateKernel(host.program, "gather", &status);
-    must(status, "clCreateKernel");
+    return kernel;
+}
+
+static void new_kernels(struct actor *actor)
+{
+    actor->often = any(actor, 3) == 0 ? 30 : 1;
+    actor->mix = any_kernel(actor, "blend");
+    actor->join = any_kernel(actor, "gather");
     actor->mixed = 0;
     actor->a = 5;
     actor->b = 7;
@@ -81,38 +95,89 @@ static void check(struct actor *actor, unsigned number)
             "a buffer holds what the launches have left in it");
 }
 
+/* An event that is held, often of a launch that was recorded with the next one; or NULL. */
+static cl_event any_held(struct actor *actor)
+{
+    return actor->held[any(actor, HELD)];
+}
+
+static void hold(struct actor *actor, cl_event event)
+{
+    cl_event *place = &actor->held[any(actor, HELD)];
+    if (*place != NULL)
+        must(clReleaseEvent(*place), "clReleaseEvent");
+    *place = event;
+}
+
 static void enqueue(struct actor *actor, cl_kernel kernel, const size_t *offset,
                     const size_t *global, const size_t *local)
 {
     unsigned wish = any(actor, 40);
-    cl_event event = NULL;
-    must(clEnqueueNDRangeKernel(actor->queue, kernel, 1, offset, global, local, 0, NULL,
-                                wish < 10 ? &event : NULL),
+    cl_event event = NULL, before = any(actor, 10) == 0 ? any_held(actor) : NULL;
+    must(clEnqueueNDRangeKernel(actor->queue, kernel, 1, offset, global, local, before != NULL,
+                                before != NULL ? &before : NULL,
+                                wish < actor->often + 9 ? &event : NULL),
          "clEnqueueNDRangeKernel");
-    if (wish == 0) {
-        if (actor->last != NULL)
-            must(clReleaseEvent(actor->last), "clReleaseEvent");
-        actor->last = event;
-    } else if (wish < 10) {
+    if (wish < actor->often)
+        hold(actor, event);
+    else if (event != NULL)
         must(clReleaseEvent(event), "clReleaseEvent");
-    }
 }
 
-static void wait_for_last(struct actor *actor)
+static void must_be_complete(cl_event event)
 {
     cl_int status;
     cl_command_queue queue;
-    if (actor->last == NULL)
-        return;
-    must(clWaitForEvents(1, &actor->last), "clWaitForEvents");
-    must(clGetEventInfo(actor->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                        NULL),
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
          "clGetEventInfo");
     must_be(status == CL_COMPLETE, "a launch that was waited for is complete");
-    must(clGetEventInfo(actor->last, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL),
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL),
          "clGetEventInfo");
-    must(clReleaseEvent(actor->last), "clReleaseEvent");
-    actor->last = NULL;
+}
+
+static void wait_for_held(struct actor *actor)
+{
+    cl_event all[HELD];
+    cl_uint count = 0;
+    for (unsigned i = 0; i < HELD; i++)
+        if (actor->held[i] != NULL && any(actor, 2))
+            all[count++] = actor->held[i];
+    if (count == 0)
+        return;
+    must(clWaitForEvents(count, all), "clWaitForEvents");
+    for (cl_uint i = 0; i < count; i++)
+        must_be_complete(all[i]);
+}
+
+static void let_go_of_held(struct actor *actor)
+{
+    for (unsigned i = 0; i < HELD; i++) {
+        if (actor->held[i] != NULL)
+            must(clReleaseEvent(actor->held[i]), "clReleaseEvent");
+        actor->held[i] = NULL;
+    }
+}
+
+static void CL_CALLBACK count_end(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    __atomic_fetch_add((int *)data, status == CL_COMPLETE ? 1 : 1000, __ATOMIC_SEQ_CST);
+}
+
+static void call_back_for_held(struct actor *actor)
+{
+    cl_event event = any_held(actor);
+    int ended = 0;
+    if (event == NULL)
+        return;
+    must(clRetainEvent(event), "clRetainEvent");
+    must(clSetEventCallback(event, CL_COMPLETE, count_end, &ended), "clSetEventCallback");
+    must(clFlush(actor->queue), "clFlush");
+    double end = seconds() + 60;
+    while (__atomic_load_n(&ended, __ATOMIC_SEQ_CST) == 0 && seconds() < end)
+        usleep(100);
+    must_be(ended == 1, "a callback comes once, when the launch has ended");
+    must(clReleaseEvent(event), "clReleaseEvent");
 }
 
 static void launch_mix(struct actor *actor)
@@ -175,10 +240,12 @@ static void replace_kernels(struct actor *actor)
 static void replace_queue(struct actor *actor)
 {
     cl_command_queue next = new_queue(&host);
-    cl_event here;
+    cl_event here, held = any_held(actor);
     must(clEnqueueMarkerWithWaitList(actor->queue, 0, NULL, &here), "clEnqueueMarkerWithWaitList");
     must(clFlush(actor->queue), "clFlush");
-    must(clEnqueueBarrierWithWaitList(next, 1, &here, NULL), "clEnqueueBarrierWithWaitList");
+    cl_event both[] = {here, held};
+    must(clEnqueueBarrierWithWaitList(next, held != NULL ? 2 : 1, both, NULL),
+         "clEnqueueBarrierWithWaitList");
     must(clReleaseEvent(here), "clReleaseEvent");
     must(clReleaseCommandQueue(actor->queue), "clReleaseCommandQueue");
     actor->queue = next;
@@ -209,7 +276,7 @@ static void use_two_queues(struct actor *actor)
 
 static void call_something_else(struct actor *actor)
 {
-    switch (any(actor, 11)) {
+    switch (any(actor, 13)) {
     case 0:
         must(clFinish(actor->queue), "clFinish");
         break;
@@ -234,10 +301,16 @@ static void call_something_else(struct actor *actor)
                 "four dimensions are refused");
         break;
     case 7:
-        wait_for_last(actor);
+        wait_for_held(actor);
         break;
     case 8:
         use_two_queues(actor);
+        break;
+    case 9:
+        let_go_of_held(actor);
+        break;
+    case 10:
+        call_back_for_held(actor);
         break;
     default:
         check(actor, any(actor, BUFFERS));
@@ -255,7 +328,8 @@ static void *act(void *data)
     }
     new_kernels(actor);
     while (seconds() < end) {
-        for (unsigned many = any(actor, 1200); many > 0; many--, actor->launches++)
+        for (unsigned many = any(actor, any(actor, 2) ? 1200 : 20); many > 0;
+             many--, actor->launches++)
             if (any(actor, 4) == 0)
                 launch_join(actor);
             else
@@ -263,7 +337,8 @@ static void *act(void *data)
         for (unsigned many = any(actor, 6); many > 0; many--)
             call_something_else(actor);
     }
-    wait_for_last(actor);
+    wait_for_held(actor);
+    let_go_of_held(actor);
     for (unsigned i = 0; i < BUFFERS; i++) {
         check(actor, i);
         must(clReleaseMemObject(actor->buffers[i]), "clReleaseMemObject");
@@ -274,6 +349,18 @@ static void *act(void *data)
     return NULL;
 }
 
+static cl_program new_program(unsigned number)
+{
+    char words[sizeof source + 40];
+    const char *text = words;
+    cl_int status;
+    snprintf(words, sizeof words, source, number, number);
+    cl_program made = clCreateProgramWithSource(host.context, 1, &text, NULL, &status);
+    must(status, "clCreateProgramWithSource");
+    must(clBuildProgram(made, 1, &host.device, "", NULL, NULL), "clBuildProgram");
+    return made;
+}
+
 int main(int count, char **words)
 {
     if (count > 1)
@@ -282,7 +369,9 @@ int main(int count, char **words)
     uint64_t seed = count > 3 ? strtoull(words[3], NULL, 0) : 1;
     struct actor *actors = calloc(threads, sizeof *actors);
     must_be(actors != NULL, "there is memory");
-    start(&host, source);
+    start(&host, "kernel void nothing(void) {}");
+    for (unsigned i = 0; i < PROGRAMS; i++)
+        programs[i] = new_program(i);
     for (unsigned i = 0; i < threads; i++) {
         actors[i].state = seed * 1000 + i;
         must_be(pthread_create(&actors[i].thread, NULL, act, &actors[i]) == 0, "there are threads");
@@ -292,6 +381,8 @@ int main(int count, char **words)
         printf("%lu launches\n", actors[i].launches);
     }
     free(actors);
+    for (unsigned i = 0; i < PROGRAMS; i++)
+        must(clReleaseProgram(programs[i]), "clReleaseProgram");
     stop(&host);
     return 0;
 }

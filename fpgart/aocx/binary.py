@@ -2,22 +2,36 @@
 """The bytes that clGetProgramInfo gives for a program and clCreateProgramWithBinary takes back.
 
 A signature, the SHA-256 of the rest, the length of a JSON header, the header (engine, options, kind
-of binary, interfaces of the kernels, the OpenCL C as far as it is known), then the engine's own binary.
+of binary, interfaces of the kernels, what their source says to boards, the OpenCL C as far as it is known), then the
+engine's own binary.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from struct import Struct
-from typing import Any
 
-from fpgart.engine.interface import ArgumentInterface, KernelInterface, PipeArgument
+from fpgart.engine.interface import KernelInterface
 from fpgart.errors import InvalidBinary
+from fpgart.json_input import parse_json, typed
 
 SIGNATURE = b"FPGART\x01\n"
 LENGTH = Struct("<Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What is kept as JSON."""
+
+    engine: str
+    kind: int
+    options: str
+    kernels: list[KernelInterface]
+    listing: str | None = None
+    locations: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    hardware: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +44,15 @@ class ProgramBinary:
     kernels: dict[str, KernelInterface]
     payload: bytes
     listing: str | None = None
+    locations: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By kernel, the buffer_location of each argument; for programs that are not linked yet."""
+    hardware: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    """By kernel, the numbers of its attributes for hardware (num_simd_work_items, ...)."""
 
     def encode(self) -> bytes:
-        header = json.dumps(
-            {
-                "engine": self.engine,
-                "kind": self.kind,
-                "options": self.options,
-                "kernels": [asdict(kernel) for kernel in self.kernels.values()],
-                "listing": self.listing,
-            },
-            sort_keys=True,
-        ).encode()
+        kernels = [*self.kernels.values()]
+        told = Header(self.engine, self.kind, self.options, kernels, self.listing, self.locations, self.hardware)
+        header = json.dumps(asdict(told), sort_keys=True).encode()
         body = LENGTH.pack(len(header)) + header + self.payload
         return SIGNATURE + hashlib.sha256(body).digest() + body
 
@@ -53,27 +64,20 @@ class ProgramBinary:
         digest, body = data[len(SIGNATURE) : len(SIGNATURE) + 32], data[len(SIGNATURE) + 32 :]
         if hashlib.sha256(body).digest() != digest:
             raise InvalidBinary("the binary is truncated or was changed: its checksum does not hold")
-        length = LENGTH.unpack_from(body)[0]
-        header = json.loads(body[LENGTH.size : LENGTH.size + length])
-        kernels = [
-            KernelInterface(
-                kernel["name"],
-                tuple(_argument(argument) for argument in kernel["arguments"]),
-                kernel["attributes"],
-                tuple(kernel["required_work_group_size"]),
-            )
-            for kernel in header["kernels"]
-        ]
+        length = LENGTH.unpack_from(body)[0] if len(body) >= LENGTH.size else 0
+        try:
+            header = typed(parse_json(body[LENGTH.size : LENGTH.size + length]), Header, "its header")
+        except ValueError as error:
+            raise InvalidBinary(f"the binary is damaged, or of another version of this driver: {error}") from None
+        kernels = {kernel.name: kernel for kernel in header.kernels}
+        payload = body[LENGTH.size + length :]
         return cls(
-            header["engine"],
-            header["kind"],
-            header["options"],
-            {kernel.name: kernel for kernel in kernels},
-            body[LENGTH.size + length :],
-            header.get("listing"),
+            header.engine,
+            header.kind,
+            header.options,
+            kernels,
+            payload,
+            header.listing,
+            header.locations,
+            header.hardware,
         )
-
-
-def _argument(fields: dict[str, Any]) -> ArgumentInterface:
-    pipe = fields.pop("pipe", None)
-    return ArgumentInterface(**fields, pipe=PipeArgument(**pipe) if pipe else None)

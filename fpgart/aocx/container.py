@@ -16,6 +16,7 @@ from pathlib import Path
 from struct import Struct
 
 from fpgart.aocx.errors import AocxError
+from fpgart.input_file import LARGEST_CONTAINER, read_input
 
 BOARD = ".acl.board"
 AUTODISCOVERY = ".acl.autodiscovery"
@@ -116,7 +117,7 @@ class Container:
     @classmethod
     def read(cls, path: Path) -> Container:
         """Read a file; raises AocxError for one that is no container, OSError for one that cannot be read."""
-        return cls.decode(path.read_bytes())
+        return cls.decode(read_input(path, LARGEST_CONTAINER))
 
 
 def _names(sections: dict[str, bytes]) -> tuple[bytes, dict[str, int]]:

@@ -8,13 +8,14 @@ specifications, and archives of objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
 
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
+from fpgart.board.xml_elements import BoardSpecError, Element, walk
+from fpgart.input_file import LARGEST_CONTAINER, LARGEST_DESCRIPTION, LARGEST_SOURCE, read_input, read_text
 
 ARCHIVE = b"!<arch>\n"
 ELF = b"\x7fELF"
@@ -44,7 +45,7 @@ def find_library(name: str, folders: list[Path]) -> Path:
 
 def models_of(path: Path) -> list[Model]:
     """The models that a library has; raises AocxError if it has none, or OSError."""
-    found = list(_models(path.name, path.read_bytes(), path.parent))
+    found = list(_models(path.name, read_input(path, LARGEST_CONTAINER), path.parent))
     if not found:
         raise AocxError(f"library '{path}' has no model in OpenCL C (a section '{MODEL}'), so nothing can run it")
     return found
@@ -52,7 +53,7 @@ def models_of(path: Path) -> list[Model]:
 
 def packaged(specification: Path) -> Container:
     """An object with a specification and its models; raises AocxError if there is none, or OSError."""
-    data = specification.read_bytes()
+    data = read_input(specification, LARGEST_DESCRIPTION)
     models = list(_specified(specification.name, data, specification.parent))
     if not models:
         raise AocxError(f"object specification '{specification}' names no C_MODEL, so nothing could run its functions")
@@ -73,6 +74,8 @@ def archive(members: dict[str, bytes]) -> bytes:
 def _models(name: str, data: bytes, folder: Path) -> Iterator[Model]:
     if data.startswith(ARCHIVE):
         for member, content in _members(data):
+            if content.startswith(ARCHIVE):
+                raise AocxError(f"library '{name}' has an archive in it ({member}), which archives of objects have not")
             yield from _models(member, content, folder)
     elif data.startswith(ELF):
         for section, content in Container.decode(data).sections.items():
@@ -104,10 +107,16 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _specified(name: str, data: bytes, folder: Path) -> Iterator[Model]:
     """The files that an object specification calls its models."""
+    files: list[Element] = []
+
+    def visit(element: Element, around: Sequence[str]) -> None:
+        if element.name == "FILE" and around and around[-1] == "C_MODEL":
+            files.append(element)
+
     try:
-        root = ElementTree.fromstring(data)
-    except ElementTree.ParseError as error:
-        raise AocxError(f"object specification '{name}': {error}") from None
-    for file in root.iterfind(".//C_MODEL/FILE"):
-        path = folder / file.get("name", "")
-        yield Model(path.name, path.read_text(errors="surrogateescape"))
+        walk(data, f"'{name}'", visit)
+        paths = [folder / file.text("name") for file in files]
+    except BoardSpecError as error:
+        raise AocxError(f"object specification {error}") from None
+    for path in paths:
+        yield Model(path.name, read_text(path, LARGEST_SOURCE))

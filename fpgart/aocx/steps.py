@@ -20,6 +20,7 @@ from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.units import Text, Unit, given_headers, without_copies
 from fpgart.engine.preprocessing.files import Embedded, Input, Inside
+from fpgart.json_input import parse_json
 
 STEP = ".acl.fpgart.step"
 """What a later step needs to know, as JSON; only files before the last step have it."""
@@ -55,7 +56,7 @@ class Step:
         if STEP not in container:
             raise AocxError(f"{file} has no section {STEP}: it is no .aoco or .aocr of this compiler")
         try:
-            told = json.loads(container[STEP])
+            told = parse_json(container[STEP])
             options = Options(tuple(told["compiler"]), tuple(told["noted"]), told["emulator"], tuple(told["libraries"]))
             return cls(told["kind"], told["board"], options, tuple(told["separate"]))
         except (ValueError, KeyError, TypeError) as error:
@@ -97,7 +98,7 @@ def _read(told: Mapping[str, Any]) -> Input:
 def unit_of(container: Container, step: Step, file: str) -> Unit:
     """The files in an object; raises AocxError."""
     try:
-        files = json.loads(container[FILES])
+        files = parse_json(container[FILES])
         sources, models = (tuple(map(_read, files[kind])) for kind in ("sources", "models"))
     except (ValueError, KeyError, TypeError) as error:
         raise AocxError(f"{file} is damaged: section {FILES}: {error}") from None

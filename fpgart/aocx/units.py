@@ -21,6 +21,7 @@ from fpgart.engine.dialect import APINT_HEADER, CompilerOptions, apint_header, p
 from fpgart.engine.interface import BuildFailed, Engine
 from fpgart.engine.preprocessing.files import Embedded, Includes, Input, Inside, PreprocessorError
 from fpgart.engine.preprocessing.preprocessor import Preprocessed, preprocess_all
+from fpgart.input_file import LARGEST_SOURCE, read_text
 
 MESSAGE = re.compile(
     r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+)(?: <Spelling=[^>]*>)?: "
@@ -61,8 +62,7 @@ def read_unit(paths: Sequence[Path], options: Options) -> Unit:
     read = CompilerOptions.of(options.compiler)
     headers = Includes(read.folders, given_headers())
     sources = tuple(
-        Input(path.name, path.read_text(errors="surrogateescape"), headers, read.defines, path.resolve())
-        for path in paths
+        Input(path.name, read_text(path, LARGEST_SOURCE), headers, read.defines, path.resolve()) for path in paths
     )
     beside = tuple(dict.fromkeys(path.resolve().parent for path in paths))
     return Unit(sources, tuple(_models(options, read, beside)), replace(options, compiler=read.others))

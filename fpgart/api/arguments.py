@@ -39,9 +39,9 @@ class SetInC:
         for number in range(lib.fpgart_take_arguments(self._handle, taken)):
             keep(kernel, taken[number])
 
-    def withdraw_launches(self, index: int) -> None:
+    def changed(self, index: int) -> None:
         """C records no launch of the kernel until another one was let pass."""
-        lib.fpgart_withdraw_launches_of(self._handle, index)
+        lib.fpgart_argument_changed(self._handle, index)
 
 
 def keep(kernel: Kernel, argument: Any) -> None:
@@ -83,8 +83,6 @@ def let_buffer_pass(kernel: Kernel, index: int, buffer: Buffer) -> None:
     """That buffer for this argument needs no decision any more: the argument does not say where it has to be."""
     if (buffer.placed or not kernel.interface.arguments[index].buffer_location) and is_kept(kernel):
         lib.fpgart_let_buffer_pass(kernel.handle, index, buffer.handle)
-    elif kernel.elsewhere is not None:
-        kernel.elsewhere.withdraw_launches(index)
 
 
 def let_svm_pass(kernel: Kernel, index: int) -> None:

@@ -26,15 +26,18 @@ def start_checks(at_end: list[Callable[[], None]], *, owns: bool) -> KernelCheck
     wanted = (*config.CHECK.value, *(("kernels",) if kernels and "kernels" not in config.CHECK.value else ()))
     if not wanted:
         return None
+    from fpgart.api.watching import callers, places  # the driver alone has what this needs
     from fpgart.check.families import start
     from fpgart.check.findings import Findings
+    from fpgart.watch.origins import Origins
 
-    path = config.FINDINGS.value
+    path, origins = config.FINDINGS.value, Origins(callers())
     try:
-        findings = Findings(wanted, path)
+        findings = Findings(wanted, path, origins=origins, places=places())
     except OSError as error:
         raise config.OptionError(f"FPGART_FINDINGS={path}: {error.strerror}") from None
     findings.host_frees_later = not owns
+    NOTICES.listen(origins)
     check = None
     if kernels:
         from fpgart.check.kernels import KernelCheck

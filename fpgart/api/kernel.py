@@ -205,8 +205,7 @@ def set_by_value(kernel: Kernel, index: int, size: int, value: int) -> None:
     kernel.check_value_size(index, size)
     is_known = bool(size_of_type(type_name))
     data = bytes_at(value, size) if is_known else structure_at(kernel, index, value, size)
-    kernel.hear()
-    kernel.keep_value(index, data)
+    kernel.set_checked_value(index, data)
     if is_known:
         let_value_pass(kernel, index, size)
 

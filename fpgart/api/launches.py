@@ -11,38 +11,41 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
-from weakref import ref
 
 from _fpgart_icd import ffi, lib
 
 from fpgart import log
 from fpgart import opencl as cl
-from fpgart.api.arguments import buffer_of, is_kept, keep
+from fpgart.api.arguments import buffer_of, is_kept
 from fpgart.api.handles import HELD, KEPT, publish_as
-from fpgart.engine.interface import POINTER, SUBMISSION, pack_arguments
-from fpgart.errors import CLError
+from fpgart.engine.interface import ARGUMENT, BYTES, POINTER, SUBMISSION, pack_arguments
+from fpgart.errors import CLError, InvalidKernel
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.host_work import failing
 from fpgart.runtime.commands.launch import LaunchKernel
-from fpgart.runtime.commands.launch_run import HELD_RUN_NS, RUN_NS, LaunchRun, Use, are_in_their_places, longest
-from fpgart.runtime.commands.new_launch import new_launch_as_kept
+from fpgart.runtime.commands.launch_run import (
+    HELD_RUN_NS,
+    RUN_NS,
+    LaunchRun,
+    Use,
+    are_in_their_places,
+    longest,
+    may_run_together,
+)
+from fpgart.runtime.commands.new_launch import new_launch_with
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.programs.kernel import SIZES, Kernel
+from fpgart.runtime.programs.kernel import BUFFER, SIZES, Argument, Kernel
 from fpgart.runtime.scheduling.event import Operation
 
-KERNELS = 32
-"""As many different ones may be among launches that run as one command."""
-CHANGES = 256
-"""As many arguments of theirs may change, different buffers counted."""
 FEW = 2
 """So many launches, at least, cost less together."""
 MANY = 12
 """So many within HELD_RUN_NS, at least, end together although the host holds events of several."""
-_ENTRIES = ffi.new("struct fpgart_launched[]", KERNELS)
-_CHANGES = ffi.new("struct fpgart_change[]", CHANGES)
 _NUMBERS = ffi.new("uint32_t[]", dict(ffi.typeof("struct fpgart_launches").fields)["launches"].type.length)
 _TAKING = threading.RLock()
 """Held while launches are taken in, which uses these."""
+_LOCATIONS: dict[str, int] = {}
+"""The numbers that C knows the memories by that arguments have to be in."""
 _uncleared = ffi.new_allocator(should_clear_after_alloc=False)
 
 
@@ -52,14 +55,31 @@ def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[An
     if not is_kept(kernel) or _are_watched() or not queue.context.scheduler.takes_runs or len(kernel.context.usm):
         return
     made = (SIZES.unpack(launch.sizes), SIZES.unpack(launch.engine_sizes)[6:], launch.dimensions, launch.has_local)
+    image = _image_of(launch)
     lib.fpgart_let_launch_pass(
         kernel.handle,
         queue.handle,
         launch.dimensions,
         *request,
         ffi.new("struct fpgart_nd_range *", made),
+        image,
+        len(image),
+        [_LOCATIONS.setdefault(each.buffer_location, len(_LOCATIONS)) for each in kernel.interface.arguments],
         not queue.properties & cl.CL_QUEUE_PROFILING_ENABLE,
     )
+
+
+def _image_of(launch: LaunchKernel) -> bytes:
+    """The arguments as the engine is given them, buffers by their handles."""
+    buffers = dict(launch.buffers)
+    packed: list[tuple[int, int, int | bytes]] = []
+    for index, (kind, size, value) in enumerate(launch.arguments):
+        if index in buffers:
+            packed.append((POINTER, 8, buffers[index].handle))
+        else:
+            assert isinstance(value, (int, bytes)), "launches with pipes do not recur"
+            packed.append((kind, size, value))
+    return pack_arguments(packed)
 
 
 def _are_watched() -> bool:
@@ -105,11 +125,13 @@ class _Recorded:
     def __init__(self, queue: CommandQueue, launches: Any) -> None:
         self._queue = queue
         self._launches = launches
-        count = lib.fpgart_launched_kernels(launches, _ENTRIES, KERNELS)
-        self._kernels: list[Kernel] = [_object(entry.handle, entry.serial, Kernel) for entry in _ENTRIES[0:count]]
+        self._kernels: list[Kernel] = [
+            _object(entry.handle, entry.serial, Kernel) for entry in launches.kernels[0 : launches.kernel_count]
+        ]
         self._events = list(_NUMBERS[0 : lib.fpgart_launch_events(launches, _NUMBERS)])
         """The launches whose events the host holds."""
-        self._changed = lib.fpgart_launch_changes(launches, _ENTRIES, count, _CHANGES, CHANGES)
+        self._buffers = [buffer_of(use.buffer, use.serial) for use in launches.uses[0 : launches.use_count]]
+        """By number of the use."""
 
     def enqueue(self) -> None:
         uses = self._uses() if self._may_run_together() else None
@@ -117,37 +139,29 @@ class _Recorded:
             self._enqueue_one_by_one()
         else:
             self._enqueue_together(uses)
-            for change in sorted(_CHANGES[0 : self._changed], key=lambda change: int(change.launch)):
-                keep(self._kernels[change.kernel], change.argument)
 
     def _may_run_together(self) -> bool:
         queue, kernels = self._queue, self._kernels
-        if not kernels or None in kernels or self._changed > CHANGES or self._launches.count < FEW:
+        if None in kernels or self._launches.count < FEW:
             return False
         if self._launches.count < FEW * (1 + len(self._events)) and not self._end_together:
             return False
-        program = kernels[0].program
         return (
             not _are_watched()
             and queue.in_order
             and not len(queue.context.usm)
             and queue.device.before_kernel is None
             and queue.device.knows_memories
-            and all(kernel.program is program for kernel in kernels)
+            and may_run_together(kernels, queue.device)
         )
 
     def _uses(self) -> list[Use] | None:
         """The buffers of all launches; None where one is gone, or is not just in the board's memory."""
-        found: dict[Use, None] = {}
-        for kernel in self._kernels:
-            for index, argument in enumerate(kernel.arguments):
-                if argument is not None and isinstance(argument[2], ref):
-                    found[Use(kernel, index, argument[2])] = None
-        for change in _CHANGES[0 : self._changed]:
-            given = change.argument
-            if given.buffer:
-                found[Use(self._kernels[change.kernel], given.index, buffer_of(given.buffer, given.serial))] = None
-        uses = list(found)
+        entries = self._launches.uses[0 : len(self._buffers)]
+        uses = [
+            Use(self._kernels[entry.kernel], entry.index, buffer)
+            for entry, buffer in zip(entries, self._buffers, strict=True)
+        ]
         return uses if are_in_their_places(uses) else None
 
     def _enqueue_together(self, uses: Sequence[Use]) -> None:
@@ -161,14 +175,12 @@ class _Recorded:
                 run.abandon()
             self._enqueue_one_by_one()
             return
-        images = self._images(runs[0])  # the places of all are the same, for all of them are reserved
-        places = ffi.new("struct fpgart_place[]", len(uses))
-        for place, (_, buffer), (_, address) in zip(places, runs[0].buffers, runs[0].addresses(), strict=True):
-            place.buffer, place.address = buffer.handle, address
-            place.serial = lib.fpgart_handle_serial(buffer.handle)
-        largest = max(map(len, images))
+        # The places of all are the same, for all of them are reserved.
+        for entry, (_, address) in zip(self._launches.uses[0 : len(uses)], runs[0].addresses(), strict=True):
+            entry.address = address
+        lib.fpgart_address_images(self._launches)
         for (begin, end), run in zip(parts, runs, strict=True):
-            run.lay_out(self._laid_out(begin, end - begin, places, largest), end - begin)
+            run.lay_out(self._laid_out(begin, end - begin), end - begin)
             self._enqueue_run(run, begin, end)
 
     def _enqueue_run(self, run: LaunchRun, begin: int, end: int) -> None:
@@ -194,9 +206,11 @@ class _Recorded:
     def _end_together(self) -> bool:
         """Whether the kernels are so short that the host's events of several may end at once.
 
-        Longer ones go to the engine one by one without a wait between them, which costs less than it hides.
+        Longer ones go to the engine one by one without a wait between them, which costs less than it hides. Those of
+        several programs wait for kernels of others, which may wait for what the host does behind one of the events.
         """
-        return longest(self._kernels, self._queue.device, HELD_RUN_NS) >= MANY
+        programs = {kernel.program for kernel in self._kernels}
+        return len(programs) == 1 and longest(self._kernels, self._queue.device, HELD_RUN_NS) >= MANY
 
     def _enqueue(self, operation: Operation, number: int) -> None:
         """Enqueue what ends with a launch, under the handle of its event if the host has one."""
@@ -204,45 +218,39 @@ class _Recorded:
         if number in self._events:
             publish_as(event, self._launches.launches[number].event)
 
-    def _images(self, run: LaunchRun) -> list[Any]:
-        """The arguments of each kernel before its first launch; launches change them as they go."""
-        addresses = {(use.kernel, use.index, use.buffer): address for use, address in run.addresses()}
-        images = []
-        for number, kernel in enumerate(self._kernels):
-            arguments: list[tuple[int, int, int | bytes]] = []
-            for index, argument in enumerate(kernel.arguments):
-                assert argument is not None, "it was launched before"
-                kind, size, value = argument
-                if isinstance(value, ref):
-                    kind, value = POINTER, addresses[kernel, index, value]
-                assert isinstance(value, (int, bytes)), "launches with pipes do not recur"
-                arguments.append((kind, size, value))
-            packed = pack_arguments(arguments)
-            images.append(ffi.new("char[]", packed))
-            entry = _ENTRIES[number]
-            entry.image, entry.size, entry.arguments = images[-1], len(packed), len(kernel.arguments)
-        return images
-
-    def _laid_out(self, begin: int, count: int, places: Any, largest: int) -> bytes:
-        """Some of the launches as the engine is given them; an image takes at most `largest` bytes."""
-        out = _uncleared("char[]", count * (SUBMISSION.size + largest))
-        kernels = len(self._kernels)
-        end = lib.fpgart_lay_out(self._launches, begin, count, _ENTRIES, kernels, places, len(places), out)
+    def _laid_out(self, begin: int, count: int) -> bytes:
+        """Some of the launches as the engine is given them."""
+        out = _uncleared("char[]", count * SUBMISSION.size + self._launches.end)
+        end = lib.fpgart_lay_out(self._launches, begin, count, out)
         return bytes(ffi.buffer(out, end))
 
     def _enqueue_one_by_one(self) -> None:
-        launches = self._launches
-        for number, launch in enumerate(launches.launches[0 : launches.count]):
-            kernel = _object(launch.kernel, launch.serial, Kernel)
-            if kernel is None:
-                continue
-            for change in launches.changes[launch.first_change : launch.first_change + launch.changes]:
-                keep(kernel, change)
-            nd_range = launch.nd_range
+        device = self._queue.device
+        for number, launch in enumerate(self._launches.launches[0 : self._launches.count]):
+            kernel, nd_range = self._kernels[launch.kernel], launch.nd_range
             try:
-                operation = new_launch_as_kept(
-                    kernel, self._queue.device, nd_range.dimensions, tuple(nd_range.sizes), bool(nd_range.has_local)
+                if kernel is None:
+                    raise InvalidKernel("the kernel of a recorded launch is gone")
+                operation = new_launch_with(
+                    self._arguments_of(launch, len(kernel.arguments)),
+                    kernel,
+                    device,
+                    nd_range.dimensions,
+                    tuple(nd_range.sizes),
+                    bool(nd_range.has_local),
                 )
-                self._enqueue(operation, number)
             except CLError as error:  # the host's call has returned: a command fails in its stead
-                self._enqueue(failing(self._queue.device, error), number)
+                self._enqueue(failing(device, error), number)
+            else:
+                self._enqueue(operation, number)
+
+    def _arguments_of(self, launch: Any, count: int) -> list[Argument]:
+        """The arguments of a launch, before images are given addresses."""
+        image = bytes(ffi.buffer(self._launches.images + launch.image, launch.size))
+        found: list[Argument] = []
+        for kind, size, value in ARGUMENT.iter_unpack(image[: ARGUMENT.size * count]):
+            if kind == POINTER:
+                found.append((BUFFER, 8, self._buffers[value]))
+            else:
+                found.append((kind, size, image[value : value + size] if kind == BYTES else 0))
+        return found

@@ -19,11 +19,16 @@ from fpgart.errors import (
     CLError,
     CompilerNotAvailable,
     InvalidBinary,
+    InvalidBuildOptions,
+    InvalidCompilerOptions,
     InvalidDevice,
+    InvalidLinkerOptions,
     InvalidOperation,
     InvalidProgram,
     InvalidValue,
+    OutOfHostMemory,
 )
+from fpgart.input_file import LARGEST_CONTAINER, LARGEST_SOURCE, LONGEST_OPTIONS
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.programming import program_device
@@ -79,7 +84,10 @@ def create_program_with_source(context: Context, count: int, strings: Any, lengt
             raise InvalidValue(f"source string {index} is NULL")
         length = int(lengths[index]) if lengths else 0
         parts.append(text_at(text, length) if length else string_at(text))
-    return Program(context, context.devices, source="".join(parts))
+    source = "".join(parts)
+    if len(source) > LARGEST_SOURCE:
+        raise OutOfHostMemory(f"the source has {len(source)} characters; {LARGEST_SOURCE} are the most")
+    return Program(context, context.devices, source=source)
 
 
 def check_compiler(program: Program) -> None:
@@ -103,6 +111,8 @@ def create_program_with_il(context: Context, il: int, length: int) -> Program:
     check_takes_il(context)
     if not il or not length:
         raise InvalidValue("no intermediate language is given")
+    if length > LARGEST_SOURCE:
+        raise InvalidValue(f"{length} bytes of intermediate language are given; {LARGEST_SOURCE} are the most")
     data = bytes_at(il, length)
     return Program(context, context.devices, il=data, made=context.platform.engine.from_il(data))
 
@@ -123,6 +133,8 @@ def create_program_with_binary(
         state: CLError | None = None
         if not lengths[index] or not binaries[index]:
             state = InvalidValue(f"binary {index} is empty")
+        elif lengths[index] > LARGEST_CONTAINER:
+            state = InvalidBinary(f"binary {index} has {lengths[index]} bytes; {LARGEST_CONTAINER} are the most")
         else:
             pairs.append((devices[index], bytes_at(int(binaries[index]), int(lengths[index]))))
             try:
@@ -184,8 +196,12 @@ def set_program_specialization_constant(program: Program, spec_id: int, spec_siz
     program.specialize(spec_id, bytes_at(spec_value, spec_size))
 
 
-def checked_options(options: int) -> str:
-    return string_at(options) if options else ""
+def checked_options(options: int, refusal: type[CLError]) -> str:
+    """The options of a call that refuses too many of them with an error of its own."""
+    text = string_at(options) if options else ""
+    if len(text) > LONGEST_OPTIONS:
+        raise refusal(f"the options have {len(text)} characters; {LONGEST_OPTIONS} are the most")
+    return text
 
 
 def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[[], None]) -> None:
@@ -218,7 +234,7 @@ def build_program(
         raise InvalidValue("user_data is given without pfn_notify")
     if program.linked:
         raise InvalidOperation("the program was made by clLinkProgram; there is nothing to build it from")
-    text = checked_options(options)
+    text = checked_options(options, InvalidBuildOptions)
     check_compiler(program)
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.build(chosen, text))
@@ -248,7 +264,7 @@ def compile_program(
         header = find(int(input_headers[index]), Program)
         name = string_at(int(header_include_names[index])) if header_include_names[index] else ""
         headers[name] = header
-    text = checked_options(options)
+    text = checked_options(options, InvalidCompilerOptions)
     check_compiler(program)
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.compile(chosen, text, headers))
@@ -278,7 +294,7 @@ def link_program(
                 raise InvalidOperation("a program has no compiled binary for a device")
             if build.kind not in (cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, cl.CL_PROGRAM_BINARY_TYPE_LIBRARY):
                 raise InvalidOperation("a program that is to be linked has not been compiled")
-    made, error = link(context, chosen, checked_options(options), programs)
+    made, error = link(context, chosen, checked_options(options, InvalidLinkerOptions), programs)
     if pfn_notify:
         from fpgart.api.handles import publish
 

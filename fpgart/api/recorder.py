@@ -17,15 +17,26 @@ def take_in() -> None:
         enqueue_recorded()
 
 
+PATIENCE_NS = 200_000
+"""How long launches wait for a call of the host before the keeper takes them in: hosts that wait for each few would
+otherwise meet it there."""
+
+
 class Recorder:
     """What the keeper knows of launches that are recorded."""
 
+    def __init__(self) -> None:
+        self._all = False
+        """Whether the keeper is about to rest: then it takes in young ones, too."""
+
     def take_in(self) -> None:
         """Enqueue them, and have somebody see to the events that were released among them."""
-        take_in()
+        if self._all or lib.fpgart_launches_wait_for(PATIENCE_NS):
+            take_in()
         lib.fpgart_wake_reaper()
 
     def tended(self, flag: bool) -> bool:
         """The keeper looks from now on, or no more. Whether something is recorded."""
         lib.fpgart_launches_tended(flag)
+        self._all = not flag
         return bool(lib.fpgart_any_launches())

@@ -48,6 +48,7 @@ def shared_memory() -> Stretch | None:
     from fpgart.engine.isolated import layout
 
     native.network_share_host_waits(stretch.begin + layout.HOST_WAITS)
+    native.fifo_share_watch(stretch.begin + layout.CHANNELS_WATCHED)
     return stretch
 
 
@@ -83,11 +84,11 @@ def register(functions: chapters.Functions) -> None:
     settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())), secure=bool(lib.fpgart_is_secure()))
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
+    stretch = shared_memory()
     trace = start_trace(at_end)
     scheduler = make_scheduler()
     kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
-    stretch = shared_memory()
     made = boards(trace, kernels, stretch)
     personality = chosen_personality([board.mmd.description for board in made])
     platform = Platform(personality, made, None, scheduler, contents, stretch)

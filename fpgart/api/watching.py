@@ -5,17 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from _fpgart_icd import ffi, lib
 
-from fpgart import config
+from fpgart import config, log
 from fpgart.api.entry import observe
 from fpgart.notices import NOTICES
+from fpgart.output_file import open_output
 
 if TYPE_CHECKING:
-    from fpgart.watch.callers import Callers
+    from fpgart.watch.callers import Callers, Frames
     from fpgart.watch.leaks import Suspects
+    from fpgart.watch.places import Places
 
 MOST_PYTHON_FRAMES = 40  # of the host and of what is between it and the driver
 FRAMES_TEXT = 16384  # bytes
@@ -37,21 +39,30 @@ def start_watchers(at_end: AtEnd) -> None:
 @lru_cache(maxsize=1)
 def callers() -> Callers:
     """Which call is under way and where it came from, for those who ask for that; made at the first call."""
-    from fpgart.watch.callers import MOST_FRAMES, Callers, PythonFrame, python_frames
+    from fpgart.watch.callers import MOST_FRAMES, Callers, python_frames
 
-    array = "uintptr_t[]"
+    array, is_guest = "uintptr_t[]", bool(lib.fpgart_is_guest())
 
-    def host_frames() -> tuple[PythonFrame, ...] | tuple[int, ...]:
-        text = ffi.new("char[]", FRAMES_TEXT)
-        length = int(lib.fpgart_host_python_frames(text, FRAMES_TEXT, MOST_PYTHON_FRAMES))
-        if length:
-            return python_frames(bytes(ffi.unpack(text, length)).decode(errors="replace"))
+    def host_frames() -> Frames:
+        if is_guest:
+            text = ffi.new("char[]", FRAMES_TEXT)
+            length = int(lib.fpgart_host_python_frames(text, FRAMES_TEXT, MOST_PYTHON_FRAMES))
+            if length:
+                return python_frames(bytes(ffi.unpack(text, length)).decode(errors="replace"))
         frames = ffi.new(array, MOST_FRAMES)
         return tuple(ffi.unpack(frames, lib.fpgart_host_frames(frames, MOST_FRAMES)))
 
     made = Callers(host_frames)
     observe(made.observe)
     return made
+
+
+@lru_cache(maxsize=1)
+def places() -> Places:
+    """From calls of the host to places in its code, for those who ask for that."""
+    from fpgart.watch.places import Places
+
+    return Places(config.WRAPPERS.value)
 
 
 def start_use() -> None:
@@ -69,16 +80,16 @@ def start_leaks(at_end: AtEnd) -> None:
     if config.LEAKS.value or config.TRACK_LEAKS.value:
         from fpgart.watch.leaks import Leaks
 
-        leaks = Leaks(callers())
+        leaks = Leaks(callers(), places())
         NOTICES.listen(leaks)
-        at_end.append(lambda: expect_leaks(leaks.suspects(held_objects())))
+        at_end.append(lambda: expect_leaks(leaks.suspects(held_objects()), findings_file()))
 
 
 def start_watchdog(at_end: AtEnd) -> None:
     if config.WATCHDOG.value:
         from fpgart.watch.watchdog import Watchdog
 
-        watchdog = Watchdog(callers(), config.WATCHDOG.value)
+        watchdog = Watchdog(callers(), config.WATCHDOG.value, places=places())
         NOTICES.listen(watchdog)
         watchdog.start()
         at_end.append(watchdog.stop)
@@ -107,19 +118,53 @@ def held_objects() -> list[tuple[int, str, object]]:
     return [(handle, name, item) for handle, name, item in found if name]
 
 
-def expect_leaks(found: list[Suspects]) -> None:
-    """Have the C side tell, when the process has ended, which of these are alive even then."""
+def findings_file() -> int:
+    """A descriptor of FPGART_FINDINGS; -1 where there is none."""
+    path = config.FINDINGS.value
+    if not path:
+        return -1
+    try:
+        return open_output(path)
+    except OSError as error:
+        log.warning(f"FPGART_FINDINGS={path}: {error.strerror}: leaks are not in it")
+        return -1
+
+
+def expect_leaks(found: list[Suspects], findings: int) -> None:
+    """Have the C side tell, when the process has ended, which of these are alive even then.
+
+    `findings`: the descriptor that gets a line of JSON for each group of them, or -1.
+    """
+    import json  # five modules, which a host that leaks nothing does without
+
     things = [(thing, size, number) for number, each in enumerate(found) for thing, size in each.things]
     nouns = [ffi.new("char[]", each.noun.encode(errors="replace")) for each in found]
     makers = [ffi.new("char[]", each.maker.encode(errors="replace")) for each in found]
+    facts = [ffi.new("char[]", json.dumps(leak_facts(each))[1:].encode(errors="replace")) for each in found]
     target = "" if config.LOG.value == "stderr" else config.LOG.value
     lib.fpgart_leaks_expected(
         len(found),
         ffi.new("char *[]", nouns),
         ffi.new("char *[]", makers),
+        ffi.new("char *[]", facts),
         len(things),
         ffi.new("uintptr_t[]", [thing for thing, _, _ in things]),
         ffi.new("uint64_t[]", [size for _, size, _ in things]),
         ffi.new("uint32_t[]", [number for _, _, number in things]),
         ffi.new("char[]", target.encode(errors="surrogateescape")),
+        findings,
     )
+
+
+def leak_facts(suspects: Suspects) -> dict[str, Any]:
+    """A group of what the host has not given back, as FPGART_FINDINGS has findings."""
+    return {
+        "check": "leaks",
+        "rule": "alive at the end",
+        "object": suspects.noun,
+        "made_by": suspects.maker.partition(",")[0],
+        "misused_by": "the end of the process",
+        "words": f"{suspects.noun} was never given back",
+        "fix": "release or free it before the program ends",
+        **({"made_at": places().facts(suspects.site)} if suspects.site is not None else {}),
+    }

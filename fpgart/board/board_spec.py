@@ -22,6 +22,7 @@ from fpgart.board.device_address import BOARD_MASK
 from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
 from fpgart.board.xml_elements import BoardSpecError as BoardSpecError
 from fpgart.board.xml_elements import Element, walk
+from fpgart.input_file import LARGEST_DESCRIPTION, read_input
 
 MOST_MEMORIES = 32
 PCIE = {
@@ -90,8 +91,7 @@ def read(path: str) -> BoardDescription:
     """The board of a file, or of the board_spec.xml in a folder; raises BoardSpecError."""
     file = os.path.join(path, "board_spec.xml") if os.path.isdir(path) else path
     try:
-        with open(file, "rb") as opened:
-            data = opened.read()
+        data = read_input(file, LARGEST_DESCRIPTION)
     except OSError as error:
         raise BoardSpecError(f"{file}: {error.strerror}") from None
     return parse(data, file)

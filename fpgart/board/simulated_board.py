@@ -8,6 +8,7 @@ import resource
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fpgart import config, log
 from fpgart._native import ffi, lib
@@ -26,8 +27,10 @@ from fpgart.board.mmd import (
     StatusHandler,
     Traffic,
 )
-from fpgart.board.stretch import Stretch
 from fpgart.notices import NOTICES
+
+if TYPE_CHECKING:
+    from fpgart.board.stretch import Stretch
 
 PAGE = 4096
 HUGE_PAGE = 2 << 20

@@ -66,6 +66,7 @@ class Served:
             m.Launch: self._launch,
             m.MakeNetwork: self._make_network,
             m.StopNetwork: self._stop_network,
+            m.GetHistory: lambda ask: m.Histories(tuple(self._network(ask.network).history())),
             m.FindChannel: self._find_channel,
             m.ReadChannel: self._read_channel,
             m.WriteChannel: self._write_channel,
@@ -183,14 +184,14 @@ class Served:
 
     # Networks
 
-    def _make_network(self, ask: m.MakeNetwork) -> m.Number:
+    def _make_network(self, ask: m.MakeNetwork) -> m.NetworkMade:
         network = self._program(ask.program).network()
         if network is None:
-            return m.Number(0)
+            return m.NetworkMade(0, ())
         assert isinstance(network, Network)
         number = next(self._numbers)
         self._networks[number] = network
-        return m.Number(number)
+        return m.NetworkMade(number, tuple(network.autorun.items()))
 
     def _stop_network(self, ask: m.StopNetwork) -> m.Done:
         self._network(ask.network).stop()

@@ -16,7 +16,7 @@ from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
-from fpgart.engine.isolated.layout import CRASH, HOST_WAITS, LANE_ALIGNMENT
+from fpgart.engine.isolated.layout import CHANNELS_WATCHED, CRASH, HOST_WAITS, LANE_ALIGNMENT
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.errors import CLError, InvalidValue, OutOfResources
 
@@ -79,6 +79,7 @@ class Session:
         sys.path += [folder for folder in hello.modules if folder not in sys.path]
         lib.crash_watch(self._begin + CRASH)
         lib.network_share_host_waits(self._begin + HOST_WAITS)
+        lib.fifo_share_watch(self._begin + CHANNELS_WATCHED)
         self._engine = engine = choose_engine()
         self._served = Served(engine)
         missing = engine.reason if isinstance(engine, NoEngine) else ""

@@ -21,14 +21,15 @@ class Bounds:
         """All has been told as it was found."""
 
     def range_refused(self, buffer: Buffer, offset: int, size: int) -> None:
-        self._refused.last = buffer_name(buffer), buffer_maker(buffer), buffer.size, offset, size
+        made_at = self._findings.origins.of(buffer)
+        self._refused.last = buffer_name(buffer), buffer_maker(buffer), buffer.size, offset, size, made_at
 
     def call_failed(self, call: str, status: int, words: str) -> None:
         last = getattr(self._refused, "last", None)
         if last is None:
             return
         self._refused.last = None
-        name, maker, whole, offset, size = last
+        name, maker, whole, offset, size, made_at = last
         self._findings.report(
             Finding(
                 "buffers",
@@ -38,6 +39,8 @@ class Bounds:
                 call,
                 f"{call} is to move {size} bytes from byte {offset} on, the buffer ends at {whole}; nothing was moved",
                 "transfer what the buffer has, make it larger, and look at the status of the call",
+                made_at,
+                self._findings.origins.here(),
             )
         )
 

@@ -174,6 +174,7 @@ int faults_add(uintptr_t begin, size_t size, uintptr_t first, uintptr_t last, in
         protect(first, last, PROT_READ | PROT_WRITE);
     } else {
         struct fault_region *region = region_at(number);
+        region->number = number;
         region->begin = begin;
         region->end = begin + size;
         region->first = first;

@@ -12,6 +12,7 @@ enum fault_state { FAULT_FREE, FAULT_OPEN, FAULT_WHILE_RUNNING, FAULT_GONE };
 /* `size` bytes from `begin` to `end`, on the pages from `first` to `last`. `reported` has a bit per
  * kind of access that has a finding. */
 struct fault_region {
+    int number;
     uintptr_t begin, end, first, last;
     _Atomic int state, reported, open;
     int family;

@@ -1,20 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "fault_words.h"
 
+#include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { DRAFTS = 4, PATIENCE = 10000 };
 
 static int text_file = 2, json_file = -1;
 static struct fault_draft drafts[DRAFTS];
+static _Atomic int teller = -1;
+static int patience_ms;
+static _Atomic unsigned tickets;
 
 void fault_words_go_to(int text, int json)
 {
     text_file = text;
     json_file = json;
+}
+
+/* The child of a fork has no thread that reads. */
+static void nobody_reads(void)
+{
+    teller = -1;
+}
+
+void fault_words_go_through(int pipe, int patience)
+{
+    static _Atomic int registered;
+    if (!atomic_exchange(&registered, 1))
+        pthread_atfork(NULL, NULL, nobody_reads);
+    patience_ms = patience;
+    teller = pipe;
+}
+
+int fault_claim(int draft, unsigned ticket)
+{
+    return draft < 0 || atomic_compare_exchange_strong(&drafts[draft].ticket, &ticket, 0);
+}
+
+void fault_told(int draft, unsigned ticket)
+{
+    if (draft < 0)
+        return;
+    drafts[draft].told = ticket;
+    syscall(SYS_futex, &drafts[draft].told, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 /* The handler blocks all signals while it holds a draft, so one soon becomes free. Exceptions are a
@@ -101,6 +137,60 @@ static void send(int file, const char *bytes, size_t length)
     }
 }
 
+static long long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Waits until the finding is told; 0 if nobody has begun to in time. */
+static int wait_for_teller(struct fault_draft *draft, unsigned ticket)
+{
+    unsigned seen;
+    long long end = now_ms() + patience_ms;
+    while ((seen = draft->told) != ticket) {
+        long long left = end - now_ms();
+        if (left <= 0)
+            return !atomic_compare_exchange_strong(&draft->ticket, &ticket, 0);
+        struct timespec most = {left / 1000, left % 1000 * 1000000};
+        syscall(SYS_futex, &draft->told, FUTEX_WAIT_PRIVATE, seen, &most, NULL, 0);
+    }
+    return 1;
+}
+
+static void put_field(struct fault_line *line, const char *name, uintptr_t value)
+{
+    fault_put(line, ", \"");
+    fault_put(line, name);
+    fault_put(line, "\": ");
+    fault_put_number(line, value, 10);
+}
+
+/* Has the reader of the pipe tell the finding, of which draft->json has all but the end; 0 if that
+ * cannot be. What does not fit into the line is told by the handler. */
+static int tell_through_pipe(const struct fault_region *region, struct fault_draft *draft)
+{
+    int pipe = teller;
+    if (pipe < 0)
+        return 0;
+    struct fault_line *line = &draft->json;
+    size_t length = line->length;
+    unsigned ticket = atomic_fetch_add(&tickets, 1) + 1;
+    put_field(line, "region", (uintptr_t)region->number);
+    put_field(line, "code", draft->code);
+    put_field(line, "caller", draft->caller);
+    put_field(line, "operation", (uintptr_t)(draft->operation + 2));
+    put_field(line, "draft", patience_ms > 0 ? (uintptr_t)(draft - drafts) + 1 : 0);
+    put_field(line, "ticket", ticket);
+    fault_put(line, "}\n");
+    draft->ticket = ticket;
+    int whole = line->length < sizeof line->bytes;
+    int sent = whole && write(pipe, line->bytes, line->length) == (ssize_t)line->length;
+    line->length = length;
+    return sent && (patience_ms == 0 || wait_for_teller(draft, ticket));
+}
+
 void fault_write(const struct fault_region *region, const char *rule, struct fault_draft *draft,
                  const char *fix)
 {
@@ -113,9 +203,6 @@ void fault_write(const struct fault_region *region, const char *rule, struct fau
     const char *const fields[] = {"check",      family,    "rule",        rule,         "object",
                                   region->name, "made_by", region->maker, "misused_by", user,
                                   "words",      words,     "fix",         fix};
-    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
-        fault_put(&draft->text, text[i]);
-    send(text_file, draft->text.bytes, draft->text.length);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i += 2) {
         fault_put(&draft->json, i == 0 ? "{\"" : ", \"");
         fault_put(&draft->json, fields[i]);
@@ -123,6 +210,11 @@ void fault_write(const struct fault_region *region, const char *rule, struct fau
         put_quoted(&draft->json, fields[i + 1]);
         fault_put(&draft->json, "\"");
     }
+    if (tell_through_pipe(region, draft))
+        return;
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
+        fault_put(&draft->text, text[i]);
+    send(text_file, draft->text.bytes, draft->text.length);
     fault_put(&draft->json, "}\n");
     send(json_file, draft->json.bytes, draft->json.length);
 }

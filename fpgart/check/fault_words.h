@@ -20,12 +20,22 @@ struct fault_line {
  * small. */
 struct fault_draft {
     _Atomic int taken;
+    _Atomic unsigned ticket, told;
+    int operation; /* that made the access, as faults_begin() numbers it; -1: the host, -2: several
+                    */
+    uintptr_t code, caller; /* the instruction, and what may be its function's return address */
     struct fault_line user, words, text, json;
     struct code_place place;
 };
 
 /* Where findings go: descriptors for text and for JSON (-1: nowhere). */
 void fault_words_go_to(int text, int json);
+/* Hands findings over to whoever reads `pipe` (-1: nobody) and knows the lines of the code. The
+ * handler waits so long for them to be told, and else tells them itself; 0: it does not wait. */
+void fault_words_go_through(int pipe, int patience_ms);
+/* Whether the reader is the one to tell the finding of a ticket. */
+int fault_claim(int draft, unsigned ticket);
+void fault_told(int draft, unsigned ticket);
 /* An empty draft; NULL if all of them stay in use. */
 struct fault_draft *fault_take_draft(void);
 void fault_release_draft(struct fault_draft *draft);

@@ -36,26 +36,32 @@ static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
 struct access {
     uintptr_t address, code;
     int writes;
+    const ucontext_t *context;
 };
 
 static struct access access_of(const siginfo_t *info, const ucontext_t *context)
 {
-    return (struct access){(uintptr_t)info->si_addr, code_at_fault(context), was_write(context)};
+    return (struct access){(uintptr_t)info->si_addr, code_at_fault(context), was_write(context),
+                           context};
 }
 
 /* -- Findings -- */
 
 /* Names who made the access: the operations that run, or the host with the place of its code. */
-static void put_user(struct fault_draft *draft, uintptr_t code)
+static void put_user(struct fault_draft *draft, const struct access *access)
 {
     int count = 0;
+    draft->code = access->code;
+    draft->caller = caller_at_fault(access->context);
+    draft->operation = -1;
     for (int i = 0; i < OPERATIONS; i++)
         if (operations[i].taken == 2) {
+            draft->operation = count == 0 ? i : -2;
             fault_put(&draft->user, count++ == 0 ? "" : " or ");
             fault_put(&draft->user, operations[i].words);
         }
     if (count == 0)
-        fault_put_host(&draft->user, code, &draft->place);
+        fault_put_host(&draft->user, access->code, &draft->place);
     fault_terminate(&draft->user);
 }
 
@@ -69,7 +75,7 @@ static struct fault_draft *draft_for(struct fault_region *region, int bit,
     found[region->family]++;
     struct fault_draft *draft = fault_take_draft();
     if (draft != NULL) {
-        put_user(draft, access->code);
+        put_user(draft, access);
         fault_put(&draft->words, draft->user.bytes);
     }
     return draft;
@@ -187,6 +193,21 @@ static void handle(int number, siginfo_t *info, void *context)
 }
 
 /* -- Setting up -- */
+
+void faults_go_through(int pipe, int patience_ms)
+{
+    fault_words_go_through(pipe, patience_ms);
+}
+
+int faults_claim(int draft, unsigned ticket)
+{
+    return fault_claim(draft, ticket);
+}
+
+void faults_told(int draft, unsigned ticket)
+{
+    fault_told(draft, ticket);
+}
 
 void faults_start(int text, int json, int families)
 {

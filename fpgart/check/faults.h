@@ -8,6 +8,13 @@
  * findings to descriptor `text` for people and to `json` (-1: nowhere) for programs; `families` has
  * a bit for each family that the user wants (1: usm, 2: buffers). The first range installs it. */
 void faults_start(int text, int json, int families);
+/* Hands findings over to whoever reads `pipe`, as lines of JSON with the numbers of the region, the
+ * instruction, the operation (plus 2), and draft (plus 1; 0: nobody waits) and ticket. The handler
+ * waits up to `patience_ms` for faults_told(), and else tells the finding itself, unless the reader
+ * has claimed it. -1: nobody reads. */
+void faults_go_through(int pipe, int patience_ms);
+int faults_claim(int draft, unsigned ticket);
+void faults_told(int draft, unsigned ticket);
 /* Protects a board's memory, except where regions are open. 0 on success. */
 int faults_cover(uintptr_t begin, size_t size);
 /* Opens pages for good. */

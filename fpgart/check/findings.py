@@ -12,10 +12,14 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Any
 
 from fpgart import log
 from fpgart.output_file import open_output
+from fpgart.watch.callers import Site
+from fpgart.watch.origins import NoOrigins, Origins
+from fpgart.watch.places import Places
 
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 MOST_REMEMBERED = 10_000
@@ -27,7 +31,8 @@ class Finding:
     """One mistake. `check` is the family that found it, as FPGART_CHECK names it, `rule` the kind of mistake.
 
     `object` names what it concerns, `made_by` the API call that made that ("": none), `misused_by` the call or
-    access that used it wrongly; `words` says what is wrong, and `fix` what to do.
+    access that used it wrongly; `words` says what is wrong, and `fix` what to do. The sites are where these calls
+    stand in the host's code; `against` is the other command, where two meet that must not.
     """
 
     check: str
@@ -37,43 +42,77 @@ class Finding:
     misused_by: str
     words: str
     fix: str
+    made_at: Site | None = None
+    misused_at: Site | None = None
+    against: str = ""
+    against_at: Site | None = None
 
-    def __str__(self) -> str:
+    def describe(self, places: Places) -> str:
+        """For people: lines."""
         made = f", made by {self.made_by}" if self.made_by else ""
-        return f"[{self.check}] {self.words}\n  {self.object}{made}, misused by {self.misused_by}\n  fix: {self.fix}"
+        sites = ("made", self.made_at), ("misused", self.misused_at), (f"against {self.against}", self.against_at)
+        known = [(what, places.where(site)) for what, site in sites if site is not None]
+        lines = [f"[{self.check}] {self.words}", f"  {self.object}{made}, misused by {self.misused_by}"]
+        lines += [f"  {what} at {where}" for what, where in known if where]
+        return "\n".join([*lines, f"  fix: {self.fix}"])
 
-    def as_json(self) -> str:
+    def as_json(self, places: Places) -> str:
         """For programs: one line."""
-        return json.dumps(asdict(self))
+        facts: dict[str, Any] = {
+            "check": self.check,
+            "rule": self.rule,
+            "object": self.object,
+            "made_by": self.made_by,
+            "misused_by": self.misused_by,
+            "words": self.words,
+            "fix": self.fix,
+        }
+        if self.against:
+            facts["against"] = self.against
+        for name, site in (("made_at", self.made_at), ("misused_at", self.misused_at), ("against_at", self.against_at)):
+            if site is not None:
+                facts[name] = places.facts(site)
+        return json.dumps(facts)
 
 
 class Findings:
     """Tells each finding once, counts them, and sums up at the end. Any thread may report."""
 
-    def __init__(self, families: tuple[str, ...], path: str = "", tell: Callable[[str], None] = log.warning) -> None:
+    def __init__(
+        self,
+        families: tuple[str, ...],
+        path: str = "",
+        tell: Callable[[str], None] = log.warning,
+        origins: Origins | None = None,
+        places: Places | None = None,
+    ) -> None:
         """`families`: those that are wanted. `path`: a file that gets a line of JSON per finding; "" for none.
 
         Raises OSError when the file cannot be written.
         """
         self.families = families
+        self.origins = origins or NoOrigins()
+        """Where those who report find the sites of what they report."""
+        self.places = places or Places()
         self.host_frees_later = False
         """Whether the host may still free what it holds when the parts are asked to finish, as Python's may."""
         self.total = self.different = 0
         self.file = open_output(path) if path else -1
         self._tell = tell
-        self._told: set[tuple[str, ...]] = set()
+        self._told: set[tuple[str | Site | None, ...]] = set()
         self._lock = threading.RLock()
         self._process = os.getpid()
 
     def report(self, finding: Finding) -> None:
         """Tell a finding, unless its family is not wanted; one that was told before is counted only.
 
-        The same is what differs in nothing but numbers (addresses, bytes, work-items) in its words.
+        The same is what differs in nothing but numbers (addresses, bytes, work-items) in its words, and was called
+        from the same place.
         """
         if finding.check not in self.families:
             return
         words = NUMBER.sub("#", finding.words)
-        key = finding.check, finding.rule, finding.object, finding.misused_by, words
+        key = finding.check, finding.rule, finding.object, finding.misused_by, words, finding.misused_at
         with self._lock:
             self.total += 1
             if key in self._told:
@@ -81,9 +120,13 @@ class Findings:
             if len(self._told) < MOST_REMEMBERED:
                 self._told.add(key)
             self.different += 1
-        self._tell(str(finding))
+        self.tell(finding)
+
+    def tell(self, finding: Finding) -> None:
+        """Tell a finding that somebody else has counted, and told apart from others."""
+        self._tell(finding.describe(self.places))
         if self.file >= 0:
-            os.write(self.file, f"{finding.as_json()}\n".encode(errors="replace"))
+            os.write(self.file, f"{finding.as_json(self.places)}\n".encode(errors="replace"))
 
     def add(self, number: int) -> None:
         """Count findings that were told elsewhere."""

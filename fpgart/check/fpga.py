@@ -24,6 +24,7 @@ from fpgart.runtime.programs.kernel import SIZES
 from fpgart.runtime.programs.library import CompilerMode
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.callers import Site
 from fpgart.watch.words import in_words
 
 ALIGNMENT = 1024
@@ -51,6 +52,7 @@ class Fpga:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
+        self._origins = findings.origins
         self._lock = threading.RLock()
         self._compiled = False
         self._lent: WeakKeyDictionary[Buffer, _Lent] = WeakKeyDictionary()
@@ -72,6 +74,8 @@ class Fpga:
                 "clBuildProgram",
                 "clBuildProgram compiles it; a board's runtime has no compiler, this one is told here once",
                 "compile it with `fpgart aoc` (or aoc) and load the .aocx with clCreateProgramWithBinary",
+                self._origins.of(program),
+                self._origins.here(),
             )
 
     # Placing
@@ -85,6 +89,8 @@ class Fpga:
             f"asks for bank {buffer.bank} of device {device.id} ('{device.board.name}'), where consecutive addresses "
             "lie in different banks; on the board the wish only moves where its range begins",
             "compile with -no-interleaving=<memory>, or take the flag away",
+            self._origins.of(buffer),
+            self._origins.here(),
         )
 
     # Launching
@@ -96,13 +102,14 @@ class Fpga:
             return
         user = command(event)
         kernel = f"kernel '{launch.kernel.name}'"
+        sites = self._origins.of(launch.kernel), self._origins.of(event)
         for words, fix in _range_problems(launch):
-            self._report("work-group that the .aocx does not have", kernel, "clCreateKernel", user, words, fix)
+            self._report("work-group that the .aocx does not have", kernel, "clCreateKernel", user, words, fix, *sites)
         for words, fix in _alignment_problems(launch):
-            self._report("pointer below the board's alignment", kernel, "clCreateKernel", user, words, fix)
+            self._report("pointer below the board's alignment", kernel, "clCreateKernel", user, words, fix, *sites)
         for access in launch.accesses():
             if access.buffer is not None:
-                self._check_lent(access.buffer.owner, user)
+                self._check_lent(access.buffer.owner, user, self._origins.of(event))
 
     # CL_MEM_COPY_HOST_PTR and CL_MEM_USE_HOST_PTR
 
@@ -118,6 +125,8 @@ class Fpga:
                 f"has CL_MEM_COPY_HOST_PTR in a context of {len(context.devices)} devices: it is written to device "
                 f"{first.id} ('{first.board.name}'), whichever is going to use it; the board's runtime fails then",
                 "create it without the flag and write it through a queue of the device that uses it",
+                self._origins.of(buffer),
+                self._origins.of(buffer),
             )
         if buffer.host_ptr and not buffer.svm:
             name, maker = buffer_name(buffer), buffer_maker(buffer)
@@ -149,7 +158,7 @@ class Fpga:
                     lent.sum = total
                     lent.busy -= 1
 
-    def _check_lent(self, buffer: Buffer, user: str) -> None:
+    def _check_lent(self, buffer: Buffer, user: str, misused_at: Site | None) -> None:
         lent = self._lent.get(buffer)
         if lent is None:
             return
@@ -165,10 +174,22 @@ class Fpga:
             f"the host wrote to its {in_words(lent.size)} at {lent.address:#x} (CL_MEM_USE_HOST_PTR) without mapping "
             f"them, and then called {user}; a board with memory of its own does not see that",
             "write between clEnqueueMapBuffer and clEnqueueUnmapMemObject, or with clEnqueueWriteBuffer",
+            self._origins.of(buffer),
+            misused_at,
         )
 
-    def _report(self, rule: str, thing: str, maker: str, user: str, words: str, fix: str) -> None:
-        self._findings.report(Finding("fpga", rule, thing, maker, user, words, fix))
+    def _report(
+        self,
+        rule: str,
+        thing: str,
+        maker: str,
+        user: str,
+        words: str,
+        fix: str,
+        made_at: Site | None,
+        misused_at: Site | None,
+    ) -> None:
+        self._findings.report(Finding("fpga", rule, thing, maker, user, words, fix, made_at, misused_at))
 
 
 def _touches(operation: DeviceOperation, buffer: Buffer) -> bool:

@@ -15,6 +15,7 @@ from fpgart._native import lib
 from fpgart.board.first_fit import round_up
 from fpgart.board.memory_system import GlobalMemories, MemoryRange
 from fpgart.board.mmd import Around, Mmd
+from fpgart.watch.callers import Site
 
 PAGE = 4096
 MOST_BURIED = 4096
@@ -22,8 +23,10 @@ OPEN, WHILE_RUNNING, GONE = 1, 2, 3
 """States of a region of fpgart/check/faults.h."""
 USM, BUFFERS = 1, 2
 """Its families."""
-NAMES: dict[int, tuple[str, str]] = {}
-"""By address, name and maker of the host memory that is about to be freed."""
+NAMES: dict[int, tuple[str, str, Site | None]] = {}
+"""By address, name and maker of the host memory that is about to be freed, and where it was made."""
+SITES: dict[int, Site | None] = {}
+"""By the number of a region of fpgart/check/faults.h, where what is there was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +96,12 @@ class GuardedMmd(Around):
         if not size:  # another board's, which gives it back last
             self._mmd.free(host)
             return
-        name, maker = NAMES.pop(host, (f"host memory at {host:#x}", "clSVMAlloc"))
+        name, maker, made_at = NAMES.pop(host, (f"host memory at {host:#x}", "clSVMAlloc", None))
         self._mmd.free(host)
         if lib.faults_bury(host, size) != 0:  # somebody was faster and has that memory now
             return
         region = int(lib.faults_add(host, size, host, host + size, GONE, USM, name.encode(), maker.encode()))
+        SITES[region] = made_at
         with self._lock:
             self._graves.append(_Grave(host, size, region))
             oldest = self._graves.popleft() if len(self._graves) > MOST_BURIED else None

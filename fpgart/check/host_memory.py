@@ -24,6 +24,7 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.callers import Site
 from fpgart.watch.words import in_words
 
 SVM_WRITES = (cl.CL_COMMAND_SVM_MEMCPY, cl.CL_COMMAND_SVM_MEMFILL)
@@ -38,6 +39,8 @@ class _Lent:
     reads: bool
     user: str
     partner: str
+    site: Site | None = None
+    """Where the host enqueued the command."""
 
     @property
     def size(self) -> int:
@@ -64,6 +67,7 @@ class HostMemory:
             return
         with self._lock:
             lent.sum = _sum(lent.ranges)
+            lent.site = self._findings.origins.of(event)
             self._lent[event] = lent
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
@@ -108,6 +112,7 @@ class HostMemory:
                 lent.user,
                 f"the host {what} them after {lent.user}, which does not block, and before that had {use}",
                 "keep the memory as it is until the command's event is complete, or let the call block",
+                misused_at=lent.site,
             )
         )
 

@@ -16,7 +16,10 @@ from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
+from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.callers import Site
+from fpgart.watch.origins import Origins
 
 CHECK = "kernels"
 LOW = 1 << 16
@@ -63,6 +66,7 @@ class KernelCheck:
         if launch is not None:
             self._warn_of_indirect(launch)
             self._current.launch = launch, LAUNCHES.get(event.command_type, "the launch")
+            self._current.site = self._findings.origins.of(event)
 
     def _warn_of_indirect(self, launch: LaunchKernel) -> None:
         """Say once that kernels may need what the engine cannot give them."""
@@ -81,7 +85,7 @@ class KernelCheck:
             name = misuse.kernel
             self._warn(name, f"kernel '{name}' follows a pointer that it found in memory or in a structure")
             return
-        self._findings.report(Told(launch, call, misuse).finding())
+        self._findings.report(Told(launch, call, misuse, self._findings.origins, self._current.site).finding())
 
 
 def _is_elsewhere(misuse: Misuse) -> bool:
@@ -102,8 +106,12 @@ def _allocation_at(launch: LaunchKernel, address: int) -> bool:
 class Told:
     """A misuse in words."""
 
-    def __init__(self, launch: LaunchKernel, call: str, misuse: Misuse) -> None:
+    def __init__(
+        self, launch: LaunchKernel, call: str, misuse: Misuse, origins: Origins, launched_at: Site | None
+    ) -> None:
         self.launch = launch
+        self.origins = origins
+        self.launched_at = launched_at
         self.call = call
         self.misuse = misuse
         self.reaches = launch.reaches()
@@ -117,22 +125,37 @@ class Told:
             names, made = f"kernel '{self.misuse.kernel}'", "clCreateKernel"
         who = f"kernel '{self.misuse.kernel}' {words}{self.place()}"
         call = f"{self.call} of kernel '{self.misuse.kernel}'"
-        return Finding(CHECK, self.misuse.fault.name.lower(), names, made, call, who, fix)
+        rule = self.misuse.fault.name.lower()
+        return Finding(CHECK, rule, names, made, call, who, fix, self.made_at(), self.launched_at)
+
+    def made_at(self) -> Site | None:
+        """Where the host made what the first argument points into; without arguments, the kernel."""
+        if not self.misuse.arguments:
+            return self.origins.of(self.launch.kernel)
+        index = self.misuse.arguments[0]
+        thing = self.buffer_of(index) or self.allocation_of(index)
+        return self.origins.of(thing) if thing is not None else None
 
     # What is spoken of
 
     def object_of(self, index: int) -> tuple[str, str]:
         """What an argument points into, and the call that made it."""
-        buffer = dict(self.launch.buffers).get(index) or dict(self.launch.on_host).get(index)
+        buffer, allocation = self.buffer_of(index), self.allocation_of(index)
         if buffer is not None:
             return _buffer(buffer)
+        if allocation is not None:
+            kind = allocation.kind.name.title()
+            name = f"{kind.lower()} allocation {allocation.number} ({allocation.size} bytes)"
+            return name, f"cl{kind}MemAllocINTEL"
         reach = self.reaches[index]
-        for allocation in self.launch.usm.allocations if self.launch.usm is not None else ():
-            if allocation.address == reach.address:
-                kind = allocation.kind.name.title()
-                name = f"{kind.lower()} allocation {allocation.number} ({allocation.size} bytes)"
-                return name, f"cl{kind}MemAllocINTEL"
         return f"SVM allocation at {reach.address:#x} ({reach.size} bytes)", "clSVMAlloc"
+
+    def buffer_of(self, index: int) -> Buffer | None:
+        return dict(self.launch.buffers).get(index) or dict(self.launch.on_host).get(index)
+
+    def allocation_of(self, index: int) -> UsmAllocation | None:
+        given = self.launch.usm.allocations if self.launch.usm is not None else ()
+        return next((each for each in given if each.address == self.reaches[index].address), None)
 
     def arguments(self) -> str:
         return " or ".join(self.argument(index) for index in self.misuse.arguments)

@@ -18,6 +18,7 @@ from fpgart.check.words import buffer_maker, buffer_name, command, span
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.callers import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class _Region:
     begin: int
     end: int
     flags: int
+    made_at: Site | None
+    mapped_at: Site | None
 
     @property
     def for_writing(self) -> bool:
@@ -51,6 +54,7 @@ class Mappings:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
+        self._origins = findings.origins
         self._lock = threading.RLock()
         self._regions: dict[int, list[_Region]] = {}
         self._threatened: WeakKeyDictionary[Event, list[_Region]] = WeakKeyDictionary()
@@ -62,7 +66,8 @@ class Mappings:
     def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
         begin = buffer.origin + offset
         name, maker = buffer_name(buffer), buffer_maker(buffer)
-        region = _Region(buffer.owner.number, name, maker, pointer, begin, begin + size, flags)
+        made_at, here = self._origins.of(buffer), self._origins.here()
+        region = _Region(buffer.owner.number, name, maker, pointer, begin, begin + size, flags, made_at, here)
         with self._lock:
             others = list(self._regions.setdefault(buffer.owner.number, []))
             self._regions[buffer.owner.number].append(region)
@@ -79,6 +84,10 @@ class Mappings:
                         f"clEnqueueMapBuffer maps {span(*common)} again, mapped already at {other.pointer:#x}; "
                         "at least one of the two is for writing",
                         "unmap the first region before, or map disjoint ones",
+                        made_at,
+                        here,
+                        "the mapping before",
+                        other.mapped_at,
                     )
                 )
 
@@ -113,7 +122,8 @@ class Mappings:
                 for region in regions:
                     for begin, end in access.where:
                         if begin < region.end and region.begin < end:
-                            self._report(region, command(event), max(begin, region.begin), min(end, region.end))
+                            common = max(begin, region.begin), min(end, region.end)
+                            self._report(region, command(event), common, self._origins.of(event))
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         regions = self._threatened.get(event)
@@ -135,9 +145,10 @@ class Mappings:
         for each in seen:
             region = each.region
             if int(lib.checksum(0, each.address, region.end - region.begin)) != each.sum:
-                self._report(region, command(event, operation), region.begin, region.end)
+                whole = region.begin, region.end
+                self._report(region, command(event, operation), whole, self._origins.of(event))
 
-    def _report(self, region: _Region, user: str, begin: int, end: int) -> None:
+    def _report(self, region: _Region, user: str, where: tuple[int, int], misused_at: Site | None) -> None:
         self._findings.report(
             Finding(
                 "buffers",
@@ -145,8 +156,12 @@ class Mappings:
                 region.name,
                 region.maker,
                 user,
-                f"{user} writes within {span(begin, end)}, which the host has mapped (at {region.pointer:#x})",
+                f"{user} writes within {span(*where)}, which the host has mapped (at {region.pointer:#x})",
                 "call clEnqueueUnmapMemObject before, in the same queue or with its event in the wait list",
+                region.made_at,
+                misused_at,
+                "the mapping",
+                region.mapped_at,
             )
         )
 

@@ -8,9 +8,12 @@ looked at after each kernel that used the block. See fpgart/check/faults.c and f
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 from fpgart import config
 from fpgart._native import ffi, lib
@@ -23,12 +26,18 @@ from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.callers import Site
 from fpgart.watch.words import in_words
 
 MARK = 0xB5
 MARK_PATTERN = ffi.from_buffer(bytes([MARK]))
 FAMILIES = {guarded.USM: "usm", guarded.BUFFERS: "buffers"}
 MOST_GONE = 1024
+PATIENCE_MS = 2000
+"""How long a thread that has touched protected memory waits for the finding to be told with lines."""
+HOST = 1
+"""Who made an access, as faults.h numbers it; from 2 on the number of an operation, plus 2."""
+END = b"end\n"
 
 
 @dataclass(slots=True)
@@ -43,6 +52,7 @@ class _Watched:
     family: int
     name: str
     maker: str
+    made_at: Site | None
 
 
 class Protection:
@@ -50,6 +60,7 @@ class Protection:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
+        self._origins = findings.origins
         self._lock = threading.RLock()
         self._watched: dict[int, _Watched] = {}
         self._gone: deque[_Watched] = deque()
@@ -58,9 +69,12 @@ class Protection:
         text = open_output(target) if target and target != "stderr" else 2
         wanted = sum(1 << number - 1 for number, family in FAMILIES.items() if family in findings.families)
         lib.faults_start(text, findings.file, wanted)
+        self._operations: dict[int, Event] = {}
+        self._teller = Teller(findings, self._operations)
 
     def finish(self) -> None:
-        """The handler has told what it found."""
+        """What the handler found is told by now."""
+        self._teller.stop()
         self._findings.add(sum(int(lib.faults_found(number)) for number in FAMILIES))
 
     # The table
@@ -74,7 +88,8 @@ class Protection:
         begin, end = block.pointer, block.pointer + block.range.size
         first, last = begin // guarded.PAGE * guarded.PAGE, round_up(end, guarded.PAGE)
         name = f"buffer {block.owner} of {in_words(block.range.size)}"
-        watched = _Watched(-1, first, begin, end, last, guarded.BUFFERS, name, "clCreateBuffer")
+        made_at = self._origins.of_number(block.owner)
+        watched = _Watched(-1, first, begin, end, last, guarded.BUFFERS, name, "clCreateBuffer", made_at)
         with self._lock:
             self._forget_gone(first, last)
             watched.region = self._add(watched, guarded.OPEN)
@@ -85,7 +100,9 @@ class Protection:
         size = watched.end - watched.begin
         name, maker = watched.name.encode(), watched.maker.encode()
         places = watched.begin, size, watched.first, watched.last
-        return int(lib.faults_add(*places, state, watched.family, name, maker))
+        number = int(lib.faults_add(*places, state, watched.family, name, maker))
+        guarded.SITES[number] = watched.made_at
+        return number
 
     def _forget_gone(self, first: int, last: int) -> None:
         for old in [old for old in self._gone if old.first < last and first < old.last]:
@@ -109,20 +126,23 @@ class Protection:
         if watched is None or watched.region < 0:
             return
         watched.name, watched.maker = allocation_name(allocation), allocation_maker(allocation)
-        watched.family = guarded.USM
+        watched.family, watched.made_at = guarded.USM, self._origins.of(allocation)
+        guarded.SITES[watched.region] = watched.made_at
         lib.faults_name(watched.region, watched.family, watched.name.encode(), watched.maker.encode())
         if allocation.pointer == allocation.address:  # else the host knows no address that could be caught
             lib.faults_state(watched.region, guarded.WHILE_RUNNING)
 
     def usm_freed(self, allocation: UsmAllocation) -> None:
         if allocation.block is None:
-            guarded.NAMES[allocation.pointer] = allocation_name(allocation), allocation_maker(allocation)
+            made_at = self._origins.of(allocation)
+            guarded.NAMES[allocation.pointer] = allocation_name(allocation), allocation_maker(allocation), made_at
 
     # Operations
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         if operation.name != "host":
-            self._running.number = int(lib.faults_begin(command(event, operation).encode()))
+            number = self._running.number = int(lib.faults_begin(command(event, operation).encode()))
+            self._operations[number] = event
             for block in _blocks_of(operation):
                 watched = self._watched.get(block.pointer)
                 if watched is not None and watched.region >= 0:
@@ -132,27 +152,82 @@ class Protection:
         if operation.name == "host":
             return
         if running_kernel(operation) is not None:
-            user = command(event, operation)
+            user = command(event, operation), self._origins.of(event)
             for block in _blocks_of(operation):
                 watched = self._watched.get(block.pointer)
                 if watched is not None:
-                    self._check_marks(watched, user)
+                    self._check_marks(watched, *user)
+        self._operations.pop(self._running.number, None)
         lib.faults_end(self._running.number)
 
-    def _check_marks(self, watched: _Watched, user: str) -> None:
+    def _check_marks(self, watched: _Watched, user: str, site: Site | None = None) -> None:
         behind = int(lib.first_other(watched.end, MARK, watched.last - watched.end))
         ahead = int(lib.first_other(watched.first, MARK, watched.begin - watched.first))
         if behind < watched.last - watched.end:
-            self._report(watched, "access past the end", f"{user} wrote {_past(behind)}", user)
+            self._report(watched, "access past the end", f"{user} wrote {_past(behind)}", user, site)
         if ahead < watched.begin - watched.first:
             distance = watched.begin - watched.first - ahead
-            self._report(watched, "access before the begin", f"{user} wrote {distance} bytes before its begin", user)
+            words = f"{user} wrote {distance} bytes before its begin"
+            self._report(watched, "access before the begin", words, user, site)
 
-    def _report(self, watched: _Watched, rule: str, words: str, user: str) -> None:
+    def _report(self, watched: _Watched, rule: str, words: str, user: str, site: Site | None) -> None:
         _mark(watched)
         family = FAMILIES[watched.family]
         fix = "make it larger, launch fewer work-items, or test the index in the kernel"
-        self._findings.report(Finding(family, rule, watched.name, watched.maker, user, words, fix))
+        sites = watched.made_at, site
+        self._findings.report(Finding(family, rule, watched.name, watched.maker, user, words, fix, *sites))
+
+
+class Teller:
+    """A thread that tells what the handler of SIGSEGV finds, with the lines of the code, which the handler cannot read.
+
+    The thread that made the access waits for it meanwhile, so that a program that crashes next has been told.
+    Threads of Python hosts do not wait: they may hold the interpreter's lock.
+    """
+
+    def __init__(self, findings: Findings, operations: dict[int, Event]) -> None:
+        """`operations`: the command behind each operation that runs, by the number that faults.h has for it."""
+        self._findings = findings
+        self._operations = operations
+        self._thread = threading.Thread(target=self._tell_all, name="fpgart teller", daemon=True)
+        self._source, self._pipe = os.pipe()
+        try:
+            self._thread.start()
+        except RuntimeError:  # where the system gives no threads, the handler tells by itself
+            return
+        lib.faults_go_through(self._pipe, 0 if findings.host_frees_later else PATIENCE_MS)
+
+    def stop(self) -> None:
+        """Return when all has been told; the handler tells the rest by itself."""
+        lib.faults_go_through(-1, 0)
+        if self._thread.is_alive():
+            os.write(self._pipe, END)
+            self._thread.join()
+
+    def _tell_all(self) -> None:
+        with open(self._source, "rb", closefd=False) as lines:
+            for line in lines:
+                if line == END:
+                    return
+                self._tell(json.loads(line.decode(errors="replace")))
+
+    def _tell(self, facts: dict[str, Any]) -> None:
+        draft, ticket = facts.pop("draft") - 1, facts.pop("ticket")
+        region, code, caller = (facts.pop(name) for name in ("region", "code", "caller"))
+        misused_at = self._user(facts.pop("operation"), code, caller)
+        if lib.faults_claim(draft, ticket):
+            self._findings.tell(Finding(**facts, made_at=guarded.SITES.get(region), misused_at=misused_at))
+            lib.faults_told(draft, ticket)
+
+    def _user(self, operation: int, code: int, caller: int) -> Site | None:
+        """Where the host makes the access, or has enqueued the command that does; None where that is not known."""
+        if operation != HOST:
+            event = self._operations.get(operation - 2)
+            return self._findings.origins.of(event) if event is not None else None
+        places = self._findings.places
+        if places.is_host(code):
+            return Site("", (code + 1,))  # sites have return addresses: what follows the call
+        return Site("", (caller,)) if places.is_c_library(code) and places.is_host(caller - 1) else None
 
 
 def _past(distance: int) -> str:

@@ -24,6 +24,8 @@ from fpgart.runtime.commands.operation import DeviceOperation, operation_of, run
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.callers import Site
+from fpgart.watch.origins import Origins
 
 MOST_KEPT = 256
 """Accesses to one thing that later ones are compared with."""
@@ -37,6 +39,10 @@ class _Done:
     command: ClockedCommand
     access: Access
     part: Part | None
+    site: Site | None
+    """Where the host enqueued the command."""
+    made_at: Site | None
+    """Where it made what is accessed."""
 
 
 @dataclass(slots=True)
@@ -47,6 +53,12 @@ class _Pending:
     accesses: list[Access]
     part: Part | None
     sums: dict[int, tuple[int, int, int]]
+    site: Site | None
+
+    def done(self, access: Access, origins: Origins) -> _Done:
+        """One of its accesses, the command having its place."""
+        made_at = origins.of_number(access.key[1])
+        return _Done(self.command, access, self.part, self.site, made_at)
 
 
 class Races:
@@ -54,6 +66,7 @@ class Races:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
+        self._origins = findings.origins
         self._order = Order()
         self._lock = threading.RLock()  # a collection under it may run destructors of the host that call in
         self._pending: WeakKeyDictionary[Event, _Pending] = WeakKeyDictionary()
@@ -73,7 +86,7 @@ class Races:
         with self._lock:
             made, settled = self._order.enqueue(event, wait_list, command(event))
             if touched:
-                pending = _Pending(made, touched, part, {})
+                pending = _Pending(made, touched, part, {}, self._origins.of(event))
                 self._of_command[made] = pending
                 if any(access.mode & Mode.MAYBE_WRITE for access in touched):
                     self._pending[event] = pending
@@ -122,7 +135,7 @@ class Races:
             for access in pending.accesses:
                 if access.argument in wrote:
                     written = Access(access.key, access.thing, Mode.WRITE, access.where, access.argument)
-                    self._compare(_Done(pending.command, written, pending.part), found)
+                    self._compare(pending.done(written, self._origins), found)
         self._report(found)
 
     # Comparing, with the lock held
@@ -130,8 +143,10 @@ class Races:
     def _compare_all(self, settled: list[ClockedCommand], found: list[Finding]) -> None:
         for made in settled:
             pending = self._of_command.pop(made, None)
-            for access in pending.accesses if pending is not None else ():
-                self._compare(_Done(made, access, pending.part if pending is not None else None), found)
+            if pending is None:
+                continue
+            for access in pending.accesses:
+                self._compare(pending.done(access, self._origins), found)
 
     def _compare(self, new: _Done, found: list[Finding]) -> None:
         earlier = self._done.get(new.access.key, [])
@@ -188,6 +203,7 @@ def _judge(old: _Done, new: _Done) -> Finding | None:
         f"{new.command.text} {_verb(new.access)} {where}, which {old.command.text} {_verb(old.access)}; "
         "no event and no queue order puts one after the other",
         f"give the event of {old.command.text} to the wait list of the other, or wait for it before",
+        *_sites(old, new),
     )
 
 
@@ -202,7 +218,12 @@ def _of_windows(old: _Done, new: _Done, begin: int, end: int) -> Finding:
         f"{new.command.text} {_verb(new.access)} {span(begin, end)} of buffer {second.parent or second.through}, "
         f"which {old.command.text} {_verb(old.access)} through {first.name}; nothing puts one after the other",
         f"give the event of {old.command.text} to the wait list of the other, or make the regions disjoint",
+        *_sites(old, new),
     )
+
+
+def _sites(old: _Done, new: _Done) -> tuple[Site | None, Site | None, str, Site | None]:
+    return new.made_at, new.site, old.command.text, old.site
 
 
 def _kind(old: _Done, new: _Done) -> str:

@@ -15,6 +15,12 @@ static inline uintptr_t code_at_fault(const ucontext_t *context)
     return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
 }
 
+/* Where the function returns to if it keeps nothing on the stack, as copies of the C library. */
+static inline uintptr_t caller_at_fault(const ucontext_t *context)
+{
+    return *(const uintptr_t *)context->uc_mcontext.gregs[REG_RSP];
+}
+
 static inline int was_write(const ucontext_t *context)
 {
     return (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;
@@ -28,6 +34,11 @@ static inline int was_write(const ucontext_t *context)
 static inline uintptr_t code_at_fault(const ucontext_t *context)
 {
     return (uintptr_t)context->uc_mcontext.pc;
+}
+
+static inline uintptr_t caller_at_fault(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.regs[30];
 }
 
 /* Linux puts records behind the registers, among them the syndrome register: its bit 6 is set for

@@ -49,9 +49,10 @@ class Unwritten:
             if access.mode & AccessMode.WRITE:
                 self._unwritten.discard(buffer.owner.number)
             elif access.mode & AccessMode.READ and event.command_type in READS:
-                self._report(buffer, command(event, operation))
+                self._report(buffer, event, operation)
 
-    def _report(self, buffer: Buffer, user: str) -> None:
+    def _report(self, buffer: Buffer, event: Event, operation: DeviceOperation) -> None:
+        user, origins = command(event, operation), self._findings.origins
         self._findings.report(
             Finding(
                 "buffers",
@@ -61,6 +62,8 @@ class Unwritten:
                 user,
                 f"{user} reads {buffer_name(buffer)}, to which no command has written; its contents are undefined",
                 "write to the buffer first: a transfer, clEnqueueFillBuffer, a kernel, or CL_MEM_COPY_HOST_PTR",
+                origins.of(buffer),
+                origins.of(event),
             )
         )
 

@@ -23,6 +23,7 @@ from fpgart.runtime.memory.usm import Kind, UsmAllocation, supports
 from fpgart.runtime.objects.blocking_free import uses
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import COMPLETE, Event
+from fpgart.watch.callers import Site
 
 MOST_FREED = 4096
 NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL before the context goes"
@@ -36,6 +37,7 @@ class _Freed:
     end: int
     name: str
     maker: str
+    made_at: Site | None
 
 
 class Graves:
@@ -81,17 +83,23 @@ class Usm:
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._lock = threading.RLock()
+        self._origins = findings.origins
         self._alive: dict[int, UsmAllocation] = {}
         self._graves = Graves()
         self._users: WeakSet[Event] = WeakSet()
+        self._finished = False
 
     def finish(self) -> None:
         """What was never freed leaks; a host in Python has the objects of its modules freed only after this."""
+        self._finished = True
         if self._findings.host_frees_later:
             return
         for allocation in list(self._alive.values()):
-            name = allocation_name(allocation)
-            self._report("leak", allocation, "the end of the process", f"{name} was never freed", NOT_FREED)
+            self._report_leak(allocation, "the end of the process")
+
+    def _report_leak(self, allocation: UsmAllocation, when: str, released_at: Site | None = None) -> None:
+        name = allocation_name(allocation)
+        self._report("leak", allocation, when, f"{name} was never freed", NOT_FREED, released_at)
 
     # Allocations
 
@@ -103,11 +111,14 @@ class Usm:
     def usm_freed(self, allocation: UsmAllocation) -> None:
         with self._lock:
             self._alive.pop(allocation.number, None)
-            name, maker = allocation_name(allocation), allocation_maker(allocation)
-            self._graves.add(_Freed(allocation.pointer, allocation.end, name, maker))
+            name, maker, made_at = allocation_name(allocation), allocation_maker(allocation), self._made_at(allocation)
+            self._graves.add(_Freed(allocation.pointer, allocation.end, name, maker, made_at))
             users = [
                 event for event in self._users if event.status > COMPLETE and uses(operation_of(event), allocation)
             ]
+        if not self._finished and not self._origins.freed_by_host():
+            self._report_leak(allocation, "the release of its context", self._origins.here())
+            return
         for event in users:
             user = command(event)
             self._report(
@@ -116,11 +127,25 @@ class Usm:
                 "clMemFreeINTEL",
                 f"clMemFreeINTEL frees it while {user} has not ended, which uses it",
                 "call clMemBlockingFreeINTEL, or wait for the command before",
+                self._origins.here(),
+                (user, self._origins.of(event)),
             )
 
-    def _report(self, rule: str, allocation: UsmAllocation, user: str, words: str, fix: str) -> None:
-        name, maker = allocation_name(allocation), allocation_maker(allocation)
-        self._findings.report(Finding("usm", rule, name, maker, user, words, fix))
+    def _made_at(self, allocation: UsmAllocation) -> Site | None:
+        return self._origins.of(allocation)
+
+    def _report(
+        self,
+        rule: str,
+        allocation: UsmAllocation,
+        user: str,
+        words: str,
+        fix: str,
+        misused_at: Site | None = None,
+        against: tuple[str, Site | None] = ("", None),
+    ) -> None:
+        name, maker, made_at = allocation_name(allocation), allocation_maker(allocation), self._made_at(allocation)
+        self._findings.report(Finding("usm", rule, name, maker, user, words, fix, made_at, misused_at, *against))
 
     # Commands
 
@@ -156,6 +181,8 @@ class Usm:
                     user,
                     f"{user} is given {pointer:#x}, {pointer - freed.begin} bytes into memory that was freed",
                     "free it when the last command that uses it has ended",
+                    freed.made_at,
+                    self._origins.of(event),
                 )
             )
 
@@ -170,6 +197,7 @@ class Usm:
                 user,
                 f"{user} is given device memory as its {side} on the host, which the host does not reach",
                 "use clEnqueueMemcpyINTEL for device allocations, or give a pointer to host memory",
+                self._origins.of(event),
             )
 
     def _check_argument(self, event: Event, launch: LaunchKernel, access: MemoryAccess) -> None:
@@ -185,6 +213,7 @@ class Usm:
                     user,
                     f"{user} is given a pointer that lies in no USM or SVM allocation of the context",
                     "allocate it with clSharedMemAllocINTEL, clHostMemAllocINTEL or clSVMAlloc, or copy the data",
+                    misused_at=self._origins.of(event),
                 )
             )
 
@@ -203,6 +232,7 @@ class Usm:
             user,
             f"{user} is given it as {kernel.describe(index)}, but {why}",
             fix,
+            self._origins.here(),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import enum
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,23 +155,23 @@ class _Words:
     """The words of a command line, of which an option may take the next."""
 
     def __init__(self, words: list[str]) -> None:
-        self._rest = list(words)
+        self._rest = deque(words)
 
     def __iter__(self) -> Iterator[str]:
         while self._rest:
-            yield self._rest.pop(0)
+            yield self._rest.popleft()
 
     def value(self, word: str) -> str:
         """What follows an option that needs a value."""
         if not self._rest:
             raise UsageError(f"{word} needs a value")
-        return self._rest.pop(0)
+        return self._rest.popleft()
 
     def value_unless_source(self) -> str:
         """The next word, if it is neither an option nor a file to compile; else nothing."""
         if not self._rest or self._rest[0].startswith("-") or self._rest[0].endswith(SOURCES):
             return ""
-        return self._rest.pop(0)
+        return self._rest.popleft()
 
 
 def _read_option(made: CommandLine, word: str, rest: _Words) -> None:

@@ -28,6 +28,7 @@ from fpgart.board.mmd import BoardError, Mmd
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.cli import sdk
 from fpgart.config import OptionError
+from fpgart.input_file import LARGEST_CONTAINER, read_input
 from fpgart.watch.words import in_words, times
 
 LIBRARIES = "-lalteracl -lOpenCL"
@@ -250,7 +251,7 @@ def _edit(file: Path, container: Container, action: str, section: str, other: Pa
     if action == "get":
         other.write_bytes(container[section])
     elif action in ("add", "set", "update"):
-        file.write_bytes(Container({**container.sections, section: other.read_bytes()}).encode())
+        file.write_bytes(Container({**container.sections, section: read_input(other, LARGEST_CONTAINER)}).encode())
     elif action != "exists":
         raise AoclUsageError(BINEDIT)
     return ""
@@ -268,7 +269,7 @@ def library(words: list[str]) -> str:
     if action == "hdl-comp-pkg" and len(files) == 1:
         _write(Path(given.get("-o", files[0].with_suffix(".aoco").name)), libraries.packaged(files[0]).encode())
     elif action == "create" and files:
-        members = {file.name: file.read_bytes() for file in files}
+        members = {file.name: read_input(file, LARGEST_CONTAINER) for file in files}
         _write(Path(given.get("-o", given.get("-name", "lib") + ".aoclib")), libraries.archive(members))
     else:
         raise AoclUsageError(LIBRARY)

@@ -13,6 +13,7 @@ from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import describe, shipped
 from fpgart.board.description import BoardDescription
 from fpgart.board.xml_elements import Element, walk
+from fpgart.input_file import LARGEST_DESCRIPTION, read_input
 
 ROOT_VARIABLE = "AOCL_BOARD_PACKAGE_ROOT"
 
@@ -36,13 +37,16 @@ class BoardPackage:
                 found.append(element)
 
         try:
-            walk(file.read_bytes(), str(file), visit)
+            walk(read_input(file, LARGEST_DESCRIPTION), str(file), visit)
         except OSError as error:
             raise BoardSpecError(f"{file}: {error.strerror}") from None
         if not found:
             raise BoardSpecError(f"{file}: there is no element 'hardware', which says where the boards are")
         hardware = root / found[0].text("dir")
-        boards = {spec.parent.name: spec for spec in sorted(hardware.glob("*/board_spec.xml"))}
+        try:
+            boards = {spec.parent.name: spec for spec in sorted(hardware.glob("*/board_spec.xml"))}
+        except (OSError, ValueError) as error:  # too long, or with a zero byte
+            raise found[0].error("dir", f"no folder of that name can be looked into: {error}") from None
         if not boards:
             raise BoardSpecError(f"{file}: there is no <board>/board_spec.xml in {hardware}")
         return cls(root, found[0].attributes.get("default", "") or next(iter(boards)), boards)

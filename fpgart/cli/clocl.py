@@ -124,7 +124,7 @@ def _is_dsp(name: str) -> bool:
 def _object(file: Path) -> tuple[Container, Step]:
     """What `clocl -l` wrote; raises AocxError for code of the DSP, which nothing here runs."""
     try:
-        container = Container.decode(file.read_bytes())
+        container = Container.read(file)
         return container, Step.of(container, str(file))
     except AocxError:
         raise AocxError(

@@ -59,10 +59,15 @@ def cli(context: click.Context) -> None:
     flag_value="all",
     help="Look for mistakes: usm, buffers, order, fpga (these without a name), kernels; see docs/checks.md.",
 )
-@click.option("--fail-on-finding", is_flag=True, help="Exit with status 3 if --check (all by default) found something.")
+@click.option(
+    "--fail-on-finding", is_flag=True, help="Exit with status 3 for findings of --check (all by default) or --leaks."
+)
 @click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
 @click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
 @click.option("--leaks", is_flag=True, help="Say on stderr, at the end, what was never released and who made it.")
+@click.option(
+    "--wrappers", metavar="NAME,...", help="Functions and files of the host whose callers are to be named instead."
+)
 @click.option("--watchdog", metavar="SECONDS", help="Say who waits for whom when nothing has moved for that long.")
 @click.option(
     "--capture", metavar="DIR", help="Keep launches there, with all they need to run again (`fpgart replay`)."
@@ -85,6 +90,7 @@ def run(
     summary: bool,
     log: bool,
     leaks: bool,
+    wrappers: str | None,
     watchdog: str | None,
     capture: str | None,
     capture_kernels: str | None,
@@ -108,10 +114,11 @@ def run(
         "FPGART_TRACE": trace,
         "FPGART_FAULTS": faults,
         "FPGART_TIME": clock,
-        "FPGART_CHECK": check or ("all" if fail_on_finding and not config.CHECK.is_set else None),
+        "FPGART_CHECK": check or ("all" if fail_on_finding and not (leaks or config.CHECK.is_set) else None),
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
         "FPGART_LEAKS": "1" if leaks else None,
+        "FPGART_WRAPPERS": wrappers,
         "FPGART_WATCHDOG": watchdog,
         "FPGART_CAPTURE": capture,
         "FPGART_CAPTURE_KERNELS": capture_kernels,
@@ -131,6 +138,7 @@ SPELLING = {
     "FPGART_TRACE": "--trace",
     "FPGART_FAULTS": "--faults",
     "FPGART_CHECK": "--check",
+    "FPGART_WRAPPERS": "--wrappers",
     "FPGART_WATCHDOG": "--watchdog",
     "FPGART_CAPTURE": "--capture",
     "FPGART_CAPTURE_KERNELS": "--capture-kernels",
@@ -190,13 +198,18 @@ def info(as_json: bool) -> None:
     "page",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a page with timeline, memory map and tables instead; needs fpgart[report].",
+    help="Write a page with timeline, memory map and tables instead.",
 )
 def report(trace: Path, as_json: bool, page: Path | None) -> None:
     """Say in words what a trace shows: traffic, buffers, copies and their causes, copies to avoid.
 
     fpgart run --trace t.json -- ./my_host; fpgart report t.json
     """
+    with trace_report.of_fpgart(trace):
+        show_report(trace, as_json, page)
+
+
+def show_report(trace: Path, as_json: bool, page: Path | None) -> None:
     events = trace_report.ordered(trace)
     found = trace_report.of(events)
     if page is not None:
@@ -217,10 +230,8 @@ def report(trace: Path, as_json: bool, page: Path | None) -> None:
 
 def write_page(file: Path, found: trace_report.Report, events: list[trace_report.Args], title: str) -> None:
     """Raises TraceError when it cannot."""
-    try:
-        from fpgart.watch.page import as_html
-    except ModuleNotFoundError as error:
-        raise trace_report.TraceError(f"--html needs {error.name}: pip install 'fpgart[report]'") from None
+    from fpgart.watch.page import as_html
+
     try:
         file.write_text(as_html(found, events, title), encoding="utf-8")
     except OSError as error:

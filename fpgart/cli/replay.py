@@ -18,6 +18,7 @@ from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.cli.comparison import MOST_TOLD, compare
 from fpgart.engine.interface import NoEngine
 from fpgart.errors import CLError
+from fpgart.input_file import LARGEST_CONTAINER, read_input
 from fpgart.personality import PERSONALITIES
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import ReadBuffer, WriteBuffer
@@ -155,7 +156,7 @@ class Replay:
 
     def _built(self, context: Context) -> Program:
         captured, devices = self.launch.program, context.devices
-        data = self._bytes(captured.file)
+        data = self._bytes(captured.file, LARGEST_CONTAINER)
         if captured.kind is ProgramKind.BINARY:
             program = Program.from_binary(context, devices, data)
             if program.executable:
@@ -171,16 +172,16 @@ class Replay:
             program.build(devices, captured.options)
         return program
 
-    def _bytes(self, name: str) -> bytes:
+    def _bytes(self, name: str, most: int) -> bytes:
         try:
-            return (self.folder / name).read_bytes()
+            return read_input(self.folder / name, most)
         except OSError as error:
             raise CaptureError(f"{self.folder / name}: {error.strerror}") from None
 
     # Memories
 
     def _contents(self, memory: CapturedMemory, name: str) -> bytes:
-        data = self._bytes(name)
+        data = self._bytes(name, memory.size)
         if len(data) != memory.size:
             raise CaptureError(f"{self.folder / name} has {len(data)} bytes instead of {memory.size}")
         return data

@@ -81,8 +81,8 @@ def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:
 
 
 def run_and_judge(program: tuple[str, ...], extra: dict[str, str], *, require_use: bool, fail_on_finding: bool) -> int:
-    """Run `program` and return its exit status, or what is asked for: FOUND for findings of FPGART_CHECK,
-    NOT_USED if it succeeded without any kernel on a board.
+    """Run `program` and return its exit status, or what is asked for: FOUND for findings, NOT_USED if it
+    succeeded without any kernel on a board.
 
     Processes that it starts count, too. A program that ends by a signal takes this process along, unless it has
     findings. Raises RunError when it cannot be started.

@@ -14,13 +14,13 @@ from fpgart.engine.opencl_c import COMMENT, CONTINUED
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
 DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
-TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|[A-Za-z_]\w*|[{}();]')
+TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\\[^\n]|[A-Za-z_]\w*|[{}();]')
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def names_used(source: str, kernel: str, options: str = "") -> frozenset[str] | None:
     """All names that a kernel uses, itself or through what it calls; None where that cannot be told."""
-    text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or " ", source))
+    text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
     if INCLUDE.search(text):
         return None
     functions = _functions(DIRECTIVE.sub("", text))

@@ -17,13 +17,14 @@ void fifo_free(struct fifo *fifo);
 /* One in so many bytes of memory that is somebody else's; `shared`: other processes use it, too. */
 struct fifo *fifo_make(uintptr_t memory, const char *name, uint32_t packet, uint64_t capacity,
                        int hosted, int shared);
-uint64_t fifo_bytes(const char *name, uint32_t packet, uint64_t capacity);
+uint64_t fifo_bytes(const char *name, uint32_t packet, uint64_t capacity, int shared);
 /* What a kernel is given for it as a pipe argument: the address of a struct pipe_end. */
 uintptr_t fifo_end(struct fifo *fifo, int blocking);
 /* Whole packets that are in it, that it can hold, and bytes of one. */
 uint64_t fifo_level(struct fifo *fifo);
 uint64_t fifo_capacity(struct fifo *fifo);
 uint32_t fifo_packet(struct fifo *fifo);
+const char *fifo_name(struct fifo *fifo);
 /* Move one packet from or to the host's memory; 0 if that has to wait longer than so long. */
 int fifo_read(struct fifo *fifo, void *data, uint32_t milliseconds);
 int fifo_write(struct fifo *fifo, const void *data, uint32_t milliseconds);
@@ -46,6 +47,8 @@ void network_stop(struct network *network);
 void network_release(struct network *network);
 /* NULL for a name that no kernel has used yet. */
 struct fifo *network_channel(struct network *network, const char *name);
+/* The channels, up to `room` of them; returns how many there are. */
+size_t network_channels(struct network *network, struct fifo **channels, size_t room);
 void *network_variable(struct network *network, const char *name, uint64_t *size);
 /* What the kernels that were given up last were waiting for. */
 size_t network_report(struct network *network, char *words, size_t size);

@@ -7,9 +7,10 @@
 #include "io_file.h"
 #include <stdlib.h>
 
-uint64_t fifo_bytes(const char *name, uint32_t packet, uint64_t capacity)
+uint64_t fifo_bytes(const char *name, uint32_t packet, uint64_t capacity, int shared)
 {
-    return sizeof(struct fifo) + packet * capacity + strlen(name) + 1;
+    return sizeof(struct fifo) + (shared ? sizeof(struct fifo_log) : 0) + packet * capacity +
+           strlen(name) + 1;
 }
 
 /* A process may die with the lock of a FIFO that it shares with another. */
@@ -31,6 +32,12 @@ struct fifo *fifo_make(uintptr_t memory, const char *name, uint32_t packet, uint
     struct fifo *fifo = (struct fifo *)memory;
     *fifo = (struct fifo){.packet = packet, .hosted = hosted != 0, .capacity = capacity * packet};
     fifo->data = (char *)(fifo + 1);
+    fifo->shared = shared != 0;
+    if (fifo->shared) { /* one that a process allocated later would be that process's alone */
+        fifo->log = (struct fifo_log *)(fifo + 1);
+        fifo->data = (char *)(fifo->log + 1);
+        fifo_log_begin(fifo->log);
+    }
     fifo->name = strcpy(fifo->data + fifo->capacity, name);
     for (uint32_t blocking = 0; blocking < 2; blocking++)
         fifo->ends[blocking] = (struct pipe_end){fifo, blocking};
@@ -40,7 +47,7 @@ struct fifo *fifo_make(uintptr_t memory, const char *name, uint32_t packet, uint
 
 struct fifo *fifo_new(const char *name, uint32_t packet, uint64_t capacity, int hosted)
 {
-    void *memory = malloc(fifo_bytes(name, packet, capacity));
+    void *memory = malloc(fifo_bytes(name, packet, capacity, 0));
     if (memory == NULL)
         return NULL;
     return fifo_make((uintptr_t)memory, name, packet, capacity, hosted, 0);
@@ -50,6 +57,8 @@ void fifo_free(struct fifo *fifo)
 {
     pthread_mutex_destroy(&fifo->lock);
     io_file_free(fifo->io);
+    if (!fifo->shared)
+        fifo_log_free(fifo->log);
     free(fifo);
 }
 
@@ -85,6 +94,11 @@ uint64_t fifo_capacity(struct fifo *fifo)
 uint32_t fifo_packet(struct fifo *fifo)
 {
     return fifo->packet;
+}
+
+const char *fifo_name(struct fifo *fifo)
+{
+    return fifo->name;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)

@@ -6,6 +6,7 @@
 #ifndef FPGART_FIFO_H
 #define FPGART_FIFO_H
 #include "channels.h"
+#include "fifo_log.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -25,9 +26,11 @@ struct fifo {
     uint64_t begin;
     uint64_t used; /* bytes */
     char *data;
+    struct fifo_log *log; /* NULL unless watched */
     struct fifo *next;
     char *name;
     struct pipe_end ends[2]; /* by whether they block */
+    bool shared;             /* with another process, and the log with it */
 };
 
 /* Takes and leaves the lock. A process that died with it leaves a packet that is not whole. */
@@ -63,6 +66,8 @@ static inline void fifo_move(struct fifo *fifo, bool writing, void *data)
         fifo->begin = (fifo->begin + fifo->packet) % fifo->capacity;
         fifo->used -= fifo->packet;
     }
+    if (*fifos_watched)
+        fifo_log_move(fifo);
     if (fifo->sleepers > 0)
         fifo_wake(fifo);
 }

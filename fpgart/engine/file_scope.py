@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from fpgart.engine.call_graph import DIRECTIVE, NAME, TOKEN, function_named
 from fpgart.engine.lowering import without_attributes
 
-LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
+LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\\[^\n]')
+LONGEST_HEAD = 4096
+"""Characters in front of a function's body."""
 PLACE = re.compile(r"[{};]")
 PRIVATE = frozenset(("static", "inline", "__inline", "__inline__"))
 SHARED = frozenset(("typedef", "struct", "union", "enum", "channel"))
@@ -84,7 +86,7 @@ def statements(text: str) -> Iterator[Statement]:
     for hit in PLACE.finditer(bare):
         if hit[0] == "{":
             if depth == 0:
-                function = _function_before(bare[begin : hit.start()])
+                function = _function_before(bare[max(begin, hit.start() - LONGEST_HEAD) : hit.start()])
             depth += 1
         else:
             depth -= hit[0] == "}"
@@ -103,9 +105,12 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def _blanked(text: str, chosen: Sequence[Statement]) -> str:
-    for each in chosen:
-        text = text[: each.begin] + re.sub(r"[^\n]", " ", text[each.begin : each.end]) + text[each.end :]
-    return text
+    parts = []
+    copied = 0
+    for each in sorted(chosen, key=lambda each: each.begin):
+        parts += [text[copied : each.begin], re.sub(r"[^\n]", " ", text[each.begin : each.end])]
+        copied = each.end
+    return "".join([*parts, text[copied:]])
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:

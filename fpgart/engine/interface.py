@@ -74,6 +74,8 @@ class ArgumentKind(enum.IntEnum):
 
 
 BYTES, POINTER, LOCAL, NULL = (int(kind) for kind in ArgumentKind)
+ARGUMENT = Struct("IIQ")
+"""`struct argument` (engine/calls.h): kind, size and value."""
 SUBMISSION = Struct("QQ72sIIQ")
 """`struct submission` (engine/calls.h): a launch in an array for Batch.submit_laid_out()."""
 _LAYOUTS = [Struct("IIQ" * count) for count in range(64)]
@@ -204,10 +206,38 @@ class Variable(Protocol):
         """Copy from the host's memory to a range of it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A kernel waited for a channel, in nanoseconds of the monotonic clock."""
+
+    kernel: str
+    writing: bool
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is remembered of a channel while it is watched; the more happens, the coarser."""
+
+    name: str
+    capacity: int
+    levels: list[tuple[int, int]]
+    """When, in nanoseconds of the monotonic clock, it held how many packets."""
+    stalls: list[Stall]
+
+
 class KernelNetwork(Protocol):
     """What the kernels of a program share on one board."""
 
     stopped: bool
+    began: int
+    """When, in nanoseconds of the monotonic clock."""
+    autorun: dict[str, int]
+    """The kernels that run by themselves, and how many of each."""
+
+    def history(self) -> list[History]:
+        """What happened to each channel since the last call, while channels were watched."""
 
     def stop(self) -> None:
         """Every kernel in it leaves, at once or with its next word to another."""

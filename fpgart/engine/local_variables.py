@@ -16,19 +16,24 @@ The text is one that comes out of the preprocessor. Lines keep their numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fpgart.engine.lowering import DIRECTIVE, HIDDEN, blank, closing, split, without_attributes
+from fpgart.engine.lowering import DIRECTIVE, HIDDEN, blank, split, without_attributes
 
-WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|->|[{}();.]')
+WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
 LOCAL = re.compile(r"(?:static\s+|const\s+|volatile\s+)*\b(?:__)?local\b")
 DECLARATOR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 LAST_NAME = re.compile(r"(?P<type>.*?)\b(?P<rest>[A-Za-z_]\w*\s*(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 KERNEL = re.compile(r"\b(?:__)?kernel\b")
+LAST_WORD = re.compile(r"\w*[A-Za-z_]")
+"""Of a text that is read backwards."""
+OPENING = re.compile(r"\s*\(")
+MOST_CHARACTERS = 1024
+"""Of a function's name."""
 POINTER = "__fpgart_locals"
 NOWHERE = (0, 0)
-DECLARED = re.compile(r"(?:^|[;{}])\s*(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
+DECLARED = re.compile(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
 
 
 @dataclass
@@ -74,10 +79,24 @@ def has_local_variables(source: str) -> bool:
 
 
 def _with_variables(bare: str) -> list[Function]:
-    functions = list(_functions(bare))
+    closed = _closings(bare)
+    functions = list(_functions(bare, closed))
     for function in functions:
-        _find_variables(bare, function)
+        _find_variables(bare, function, closed)
     return functions
+
+
+def _closings(bare: str) -> dict[int, int]:
+    """By the place of each parenthesis and brace, where it is closed: at the text's end if it is not."""
+    found: dict[int, int] = {}
+    opened: dict[str, list[int]] = {")": [], "}": []}
+    for hit in WORD.finditer(bare):
+        if hit[0] in ("(", "{"):
+            found[hit.start()] = len(bare)
+            opened[")" if hit[0] == "(" else "}"].append(hit.start())
+        elif hit[0] in opened and opened[hit[0]]:
+            found[opened[hit[0]].pop()] = hit.start()
+    return found
 
 
 def with_local_variables(text: str) -> str:
@@ -85,17 +104,21 @@ def with_local_variables(text: str) -> str:
     bare = blank(DIRECTIVE, text)
     functions = _with_variables(bare)
     holders = {function.name for function in functions if function.variables}
-    while True:  # who calls one that has such variables has them, too
-        callers = {f.name for f in functions if any(name in holders for name, _, _ in f.calls)}
-        if callers <= holders:
-            break
-        holders |= callers
+    callers: dict[str, set[str]] = {}
+    for function in functions:
+        for name, _, _ in function.calls:
+            callers.setdefault(name, set()).add(function.name)
+    waiting = list(holders)
+    while waiting:  # who calls one that has such variables has them, too
+        found = callers.get(waiting.pop(), set()) - holders
+        holders |= found
+        waiting += found
     if not holders:
         return text
     return _edited(text, list(_edits(bare, [f for f in functions if f.name in holders], holders)))
 
 
-def _functions(bare: str) -> Iterator[Function]:
+def _functions(bare: str, closed: Mapping[int, int]) -> Iterator[Function]:
     """Definitions and prototypes, in their order."""
     statement = at = 0
     opened: tuple[str, int, int] | None = None
@@ -106,14 +129,15 @@ def _functions(bare: str) -> Iterator[Function]:
                 yield _function(bare, statement, opened, NOWHERE)
             statement, opened = at, None
         elif word in ("__attribute__", "__attribute"):
-            at = closing(bare, bare.index("(", at)) + 1
+            opening = bare.find("(", at)
+            at = closed.get(opening, len(bare)) + 1
         elif word == "(":
-            end = closing(bare, hit.start())
-            name = re.search(r"([A-Za-z_]\w*)\s*$", bare[statement : hit.start()])
-            opened = (name[1], hit.start(), end) if name else None
+            end = closed[hit.start()]
+            name = LAST_WORD.match(bare[statement : hit.start()].rstrip()[: -MOST_CHARACTERS - 1 : -1])
+            opened = (name[0][::-1], hit.start(), end) if name else None
             at = end + 1
         elif word == "{":
-            end = _closing_brace(bare, hit.start())
+            end = closed[hit.start()]
             if opened is not None and "=" not in bare[opened[2] : hit.start()]:
                 yield _function(bare, statement, opened, (hit.start(), end))
                 statement = end + 1
@@ -127,16 +151,7 @@ def _function(bare: str, statement: int, opened: tuple[str, int, int], body: tup
     return Function(name, head, (begin, end), body, KERNEL.search(bare, statement, begin) is not None)
 
 
-def _closing_brace(text: str, at: int) -> int:
-    depth = 0
-    for hit in re.finditer(r'"(?:\\.|[^"\\\n])*"|[{}]', text[at:]):
-        depth += {"{": 1, "}": -1}.get(hit[0], 0)
-        if depth == 0:
-            return at + hit.start()
-    return len(text)
-
-
-def _find_variables(bare: str, function: Function) -> None:
+def _find_variables(bare: str, function: Function, closed: Mapping[int, int]) -> None:
     """Fill in the function's variables, their declarations, and its calls."""
     begin, end = function.body
     blocks: list[int] = []
@@ -146,22 +161,24 @@ def _find_variables(bare: str, function: Function) -> None:
         word, at = hit[0], hit.end()
         declared = LOCAL.match(bare, hit.start()) if statement else None
         if declared and not (function.is_kernel and len(blocks) == 1):
-            at = _declare(bare, function, hit.start(), declared.end(), _closing_brace(bare, blocks[-1]))
+            at = _declare(bare, function, hit.start(), declared.end(), closed[blocks[-1]])
             continue
         if word == "{":
             blocks.append(hit.start())
         elif word == "}":
             blocks.pop()
-        following = re.compile(r"\s*\(").match(bare, at)
-        if following and word[0] not in "{}();.-\"'":
+        following = OPENING.match(bare, at)
+        if following and word[0] not in "{}();.-\"'\\":
             opening = following.end() - 1
-            function.calls.append((word, opening, closing(bare, opening)))
+            function.calls.append((word, opening, closed.get(opening, len(bare))))
         statement = word in ("{", "}", ";")
 
 
 def _declare(bare: str, function: Function, begin: int, after: int, block_end: int) -> int:
     """One declaration, unless it is of pointers to local memory; returns where to go on."""
-    end = bare.index(";", after)
+    end = bare.find(";", after)
+    if end < 0:
+        return after
     type_name = ""
     found: list[Variable] = []
     for declarator in split(bare[after:end]):
@@ -211,14 +228,25 @@ class _Structures:
 
     def until(self, name: str) -> str:
         """Those that are still wanting for that of function `name`, and it."""
-        function = self.defined.get(name)
-        if function is None or name in self.told:
-            return ""
-        self.told.add(name)
-        called = sorted({called for called, _, _ in function.calls if called in self.holders})
+        parts = []
+        waiting = [(name, False)]
+        while waiting:
+            name, reached = waiting.pop()
+            function = self.defined.get(name)
+            if function is None or (name in self.told and not reached):
+                continue
+            self.told.add(name)
+            called = sorted({called for called, _, _ in function.calls if called in self.holders})
+            if reached:  # those that it has within are told
+                parts.append(self._definition(function, called))
+            else:
+                waiting += [(name, True), *((each, False) for each in reversed(called))]
+        return "".join(parts)
+
+    def _definition(self, function: Function, called: list[str]) -> str:
         members = [variable.declaration for variable in function.variables]
         members += [f"struct {POINTER}_{each} in_{each};" for each in called]
-        return "".join(map(self.until, called)) + f"{function.structure} {{ {' '.join(members)} }}; "
+        return f"{function.structure} {{ {' '.join(members)} }}; "
 
 
 def _parameter(bare: str, function: Function) -> tuple[int, int, str]:
@@ -231,12 +259,16 @@ def _parameter(bare: str, function: Function) -> tuple[int, int, str]:
 
 def _uses(bare: str, function: Function) -> Iterator[tuple[int, int, str]]:
     """Each mention of a variable, where it is known and no member of something."""
+    named: dict[str, list[Variable]] = {}
+    for each in function.variables:
+        named.setdefault(each.name, []).append(each)
     last = ""
     for hit in WORD.finditer(bare, *function.body):
         if last not in (".", "->"):
-            known = [v for v in function.variables if v.name == hit[0] and v.begin < hit.start() < v.end]
-            if known:
-                yield (hit.start(), hit.end(), f"({function.access}{known[-1].member})")
+            known = named.get(hit[0], ())
+            variable = next((v for v in reversed(known) if v.begin < hit.start() < v.end), None)
+            if variable is not None:
+                yield (hit.start(), hit.end(), f"({function.access}{variable.member})")
         last = hit[0]
 
 

@@ -16,18 +16,26 @@ numbers.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fpgart.engine.interface import PipeArgument
+from fpgart.json_input import typed
 
 TABLE = 0x2F50_4741_0000
 """Where kernels look for the address of operation(), unless that place is taken."""
 
-USES = re.compile(r"\b(?:channel|pipe)\b|(?:^|[;}])\s*(?:static\s+)?(?:__)?global\b", re.MULTILINE)
-HIDDEN = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+USES = re.compile(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:__)?global\b", re.MULTILINE)
+HIDDEN = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]', re.DOTALL)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
-LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+(\d+)", re.MULTILINE)
+LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+([0-9]{1,18})\b", re.MULTILINE)
+BEFORE = re.compile(r"\s+|\b(?:static|extern|const)\b|(?P<attribute>__attribute(?:__)?\s*\()")
+"""What may stand before a declaration's first word."""
+BRACKETS = re.compile(r"[{}();]")
+PARENTHESES = re.compile(r"[()]")
+VALUE_OR_BODY = re.compile(r"[;={]")
+MOST_DIGITS = 18
 ATTRIBUTE = re.compile(r"__attribute(?:__)?\s*\(")
 WORD = re.compile(r"[A-Za-z_]\w*|[{}();]")
 NAME_AND_SIZES = re.compile(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
@@ -117,21 +125,11 @@ class Lowered:
 
     @classmethod
     def from_notes(cls, notes: dict[str, Any]) -> Lowered:
-        pipes = {
-            kernel: {int(index): PipeArgument(**pipe) for index, pipe in found.items()}
-            for kernel, found in notes["pipes"].items()
-        }
-        autorun = {kernel: tuple(units) for kernel, units in notes["autorun"].items()}
-        return cls(
-            "",
-            notes["channels"],
-            notes["hosted"],
-            notes["variables"],
-            pipes,
-            notes["table"],
-            autorun,
-            notes.get("depths", ""),
-        )
+        """Raises ValueError for what notes() did not make."""
+        made = typed({"source": "", **notes}, cls, "the notes")
+        if not 0 <= made.table < 1 << 64:
+            raise ValueError(f"the notes have their table at {made.table:#x}")
+        return made
 
 
 class LoweringError(Exception):
@@ -189,6 +187,8 @@ class _Lowering:
         self.result = Lowered("")
         self.parts: list[str] = []
         self.copied = 0
+        self.said = list(LINE.finditer(source))
+        self.ends = [hit.start() for hit in re.finditer("\n", source)]
 
     def run(self) -> Lowered:
         braces = statement = skipped = 0
@@ -222,32 +222,39 @@ class _Lowering:
 
     def _begins(self, statement: int, at: int) -> bool:
         """Whether a declaration begins with the word at `at`; attributes may come first."""
-        before = without_attributes(self.bare[statement:at])
-        return all(word in ("static", "extern", "const") for word in before.split())
+        place = statement
+        while place < at:
+            hit = BEFORE.match(self.bare, place)
+            if hit is None:
+                return False
+            place = closing(self.bare, hit.end() - 1) + 1 if hit["attribute"] else hit.end()
+        return True
 
     def _is_variable(self, statement: int, at: int) -> bool:
         """Whether it is of a variable, not of a function that returns a pointer."""
-        end = re.compile(r"[;={]").search(self.bare, at)
+        if not self._begins(statement, at):
+            return False
+        end = VALUE_OR_BODY.search(self.bare, at)
         head = without_attributes(self.bare[at : end.start() if end else len(self.bare)])
-        return self._begins(statement, at) and not set("(*") & set(head)
+        return not set("(*") & set(head)
 
     def _end_of(self, at: int) -> int:
         """Where the declaration that begins at `at` ends: at its semicolon."""
         depth = 0
-        for hit in re.finditer(r"[{}();]", self.bare[at:]):
+        for hit in BRACKETS.finditer(self.bare, at):
             depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(hit[0], 0)
             if hit[0] == ";" and depth == 0:
-                return at + hit.start()
+                return hit.start()
         raise LoweringError(f"{self._line(at)}: a declaration without its semicolon")
 
     def _line(self, at: int) -> int:
         """The line's number; as a #line says it, where there is one."""
-        said = None
-        for said in LINE.finditer(self.source, 0, at):  # noqa: B007
-            pass
-        if said is None:
-            return self.bare.count("\n", 0, at) + 1
-        return int(said[1]) + self.bare.count("\n", said.end(), at) - 1
+        number = bisect_left(self.ends, at)
+        index = bisect_left(self.said, at, key=lambda said: said.end()) - 1
+        if index < 0:
+            return number + 1
+        said = self.said[index]
+        return int(said[1]) + number - bisect_left(self.ends, said.end()) - 1
 
     def _put(self, begin: int, end: int, words: str) -> None:
         """`words` instead of the source from `begin` to `end`, on as many lines."""
@@ -347,32 +354,36 @@ class _Lowering:
             "write" in (hit["access"], hit["after"]),
             "blocking" in attributes,
             "intel_host_accessible" in attributes,
-            int(depth) if depth.isdigit() else 0,
+            int(depth) if depth.isdecimal() and len(depth) <= MOST_DIGITS else 0,
         )
 
 
 def closing(text: str, at: int) -> int:
-    """Where the parenthesis at `at` is closed."""
+    """Where the parenthesis at `at` is closed; the text's end where it is not, or there is none."""
     depth = 0
-    for hit in re.finditer(r"[()]", text[at:]):
+    for hit in PARENTHESES.finditer(text, at):
         depth += 1 if hit[0] == "(" else -1
         if depth == 0:
-            return at + hit.start()
+            return hit.start()
     return len(text)
 
 
 def without_attributes(text: str) -> str:
-    while hit := ATTRIBUTE.search(text):
-        end = closing(text, hit.end() - 1) + 1
-        text = text[: hit.start()] + text[end:]
-    return text
+    parts = []
+    copied = 0
+    while hit := ATTRIBUTE.search(text, copied):
+        parts.append(text[copied : hit.start()])
+        copied = closing(text, hit.end() - 1) + 1
+    return "".join([*parts, text[copied:]])
 
 
 def _attributes(text: str) -> dict[str, str]:
     """What stands in the attributes' parentheses, by name; "" for those without any."""
     found = {}
-    for hit in ATTRIBUTE.finditer(text):
-        inner = text[hit.end() : closing(text, hit.end() - 1)].strip()
+    at = 0
+    while hit := ATTRIBUTE.search(text, at):
+        at = closing(text, hit.end() - 1)
+        inner = text[hit.end() : at].strip()
         inner = inner[1:-1] if inner.startswith("(") and inner.endswith(")") else inner
         for each in split(inner):
             name, _, value = each.strip().partition("(")

@@ -94,6 +94,17 @@ struct fifo *network_channel(struct network *network, const char *name)
     return fifo;
 }
 
+size_t network_channels(struct network *network, struct fifo **channels, size_t room)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&network->lock);
+    for (struct fifo *fifo = network->channels; fifo != NULL; fifo = fifo->next, count++)
+        if (count < room)
+            channels[count] = fifo;
+    pthread_mutex_unlock(&network->lock);
+    return count;
+}
+
 static uint64_t depth_of(const struct network *network, const struct channel *channel)
 {
     uint64_t fast = FAST_BYTES / channel->packet;

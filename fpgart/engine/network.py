@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from time import monotonic_ns
 
 from fpgart import log
 from fpgart._native import ffi, lib
-from fpgart.engine.interface import SharedMemory
+from fpgart.engine.interface import History, SharedMemory, Stall
 from fpgart.errors import OutOfHostMemory, OutOfResources
+from fpgart.notices import NOTICES
 
 REPORT_BYTES = 4096
 
@@ -49,7 +51,7 @@ class Fifo:
         self._memory, self._place = memory, 0
         words = name.encode()
         if memory is not None:
-            self._place = memory.allocate(lib.fifo_bytes(words, packet, capacity))
+            self._place = memory.allocate(lib.fifo_bytes(words, packet, capacity, True))
             if self._place:
                 self.handle = lib.fifo_make(self._place, words, packet, capacity, hosted, True)
                 return
@@ -90,6 +92,20 @@ class Fifo:
     def write(self, address: int, wait_ms: int = 0) -> bool:
         """Move one packet from the host's memory; False if there was no room for so long."""
         return bool(lib.fifo_write(self.handle, ffi.cast("void *", address), wait_ms))
+
+    def history(self) -> History:
+        """What happened to it since the last call, while channels were watched."""
+        levels, stalls = (
+            ffi.new("struct fifo_level[]", lib.FIFO_LEVELS),
+            ffi.new("struct fifo_stall[]", lib.FIFO_STALLS),
+        )
+        stalled, seen = divmod(int(lib.fifo_history(self.handle, levels, stalls)), 1 << 32)
+        name = ffi.string(lib.fifo_name(self.handle)).decode(errors="replace")
+        waits = (
+            Stall(ffi.string(stall.kernel).decode(errors="replace"), bool(stall.writing), stall.begin, stall.end)
+            for stall in stalls[0:stalled]
+        )
+        return History(name, self.capacity, [(level.at, level.packets) for level in levels[0:seen]], list(waits))
 
     def window(self, *, writing: bool, skip: int) -> tuple[int, int]:
         """Where the packets (or the room) behind the first `skip` bytes are; address, and bytes in one piece."""
@@ -132,16 +148,28 @@ class Network:
             raise OutOfHostMemory("no room for a program's channels")
         self.handle = ffi.gc(handle, lib.network_release)
         self.stopped = False
+        self.began = monotonic_ns()
+        self.autorun: dict[str, int] = {}
+        """The kernels that run by themselves, and how many of each."""
         self._told = ""
 
     def stop(self) -> None:
         """Every kernel in it leaves, at once or with its next word to another."""
+        for listener in NOTICES.network_stopped:
+            listener(self)
         self.stopped = True
         lib.network_stop(self.handle)
 
     def channel(self, name: str) -> Fifo | None:
         found = lib.network_channel(self.handle, name.encode())
         return None if found == ffi.NULL else Fifo.within(self, found)
+
+    def history(self) -> list[History]:
+        """What happened to each channel since the last call, while channels were watched."""
+        room = lib.network_channels(self.handle, ffi.NULL, 0)
+        found = ffi.new("struct fifo *[]", room)
+        count = min(int(lib.network_channels(self.handle, found, room)), room)
+        return [Fifo.within(self, found[index]).history() for index in range(count)]
 
     def variable(self, name: str) -> OwnVariable | None:
         size = ffi.new("uint64_t *")
@@ -159,6 +187,11 @@ class Network:
             self._told = report
             log.warning(report)
         return GaveUp(report)
+
+
+def watch_channels(on: bool) -> None:
+    """Whether what happens to channels is remembered."""
+    lib.fifo_watch(on)
 
 
 def host_waits(begins: bool) -> None:

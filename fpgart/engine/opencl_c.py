@@ -16,13 +16,21 @@ import re
 import shlex
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
-COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
+COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("(?:\\.|[^"\\\n])*")|(\\[^\n])', re.DOTALL)
 CONTINUED = re.compile(r"\\\r?\n")
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
 DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\S')
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\\.|\S')
 DEEPEST = 32
+MOST_EXPANSIONS = 1 << 19
+"""Tokens that macros may put in."""
+MOST_DIGITS = 18
+KERNELS = frozenset(("kernel", "__kernel"))
+ATTRIBUTES = frozenset(("__attribute__", "__attribute"))
+ENDS = KERNELS | {"{", "}", ";"}
+"""Where no declaration goes on."""
 ATTRIBUTE = "buffer_location"
 
 
@@ -30,14 +38,11 @@ def buffer_locations(source: str, options: str = "") -> dict[str, tuple[str, ...
     """For each kernel whose arguments have a buffer_location: one per argument, "" for none."""
     if ATTRIBUTE not in source and ATTRIBUTE not in options:
         return {}
-    tokens = _tokens(source, options)
     found = {}
-    for index, token in enumerate(tokens):
-        if token in ("kernel", "__kernel"):
-            name, parameters = _kernel(tokens, index + 1)
-            locations = tuple(_location(parameter) for parameter in parameters)
-            if name and any(locations):
-                found[name] = locations
+    for kernel in _kernels(_tokens(source, options)):
+        locations = tuple(_location(parameter) for parameter in kernel.parameters)
+        if any(locations):
+            found[kernel.name] = locations
     return found
 
 
@@ -48,42 +53,47 @@ NUMBERED = ("max_global_work_dim", "num_simd_work_items", "max_work_group_size",
 def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tuple[int, ...]]]:
     """By kernel, the numbers of those attributes that boards know; () for one without numbers."""
     tokens = _tokens(source, options)
+    closed = _closings(tokens)
     found: dict[str, dict[str, tuple[int, ...]]] = {}
     pending: dict[str, tuple[int, ...]] = {}
     index = 0
     while index < len(tokens):
         token = tokens[index]
-        if token in ("__attribute__", "__attribute"):
-            end = _group(tokens, index + 1)
-            pending |= _numbered(tokens[index:end])
+        if token in ATTRIBUTES:
+            end = _group(tokens, index + 1, closed)
+            pending |= _numbered(tokens, index, end, closed)
             index = end
-        elif token in ("kernel", "__kernel"):
-            name, _ = _kernel(tokens, index + 1)
-            head = tokens[index + 1 : tokens.index(name, index)] if name else []
-            if name:
-                found[name] = pending | _numbered(head)
+        elif token in KERNELS:
+            kernel = _kernel(tokens, index, closed)
+            if kernel.name:
+                found[kernel.name] = pending | _numbered(tokens, index + 1, kernel.opens - 1, closed)
             pending = {}
+            index = kernel.end - 1
         elif token in (";", "}"):
             pending = {}
         index += 1
     return found
 
 
-def _numbered(tokens: list[str]) -> dict[str, tuple[int, ...]]:
+def _numbered(tokens: list[str], begin: int, end: int, closed: dict[int, int]) -> dict[str, tuple[int, ...]]:
     found = {}
-    for index, token in enumerate(tokens):
-        if token.strip("_") in NUMBERED:
-            end = _group(tokens, index + 1) if tokens[index + 1 : index + 2] == ["("] else index
-            numbers = [int(t, 0) for t in tokens[index + 2 : end] if t.isdigit()]
-            found[token.strip("_")] = tuple(numbers)
+    index = begin
+    while index < end:
+        name = tokens[index].strip("_")
+        if name in NUMBERED:
+            last = _group(tokens, index + 1, closed) if tokens[index + 1 : index + 2] == ["("] else index
+            numbers = [int(t) for t in tokens[index + 2 : last] if t.isdecimal() and len(t) <= MOST_DIGITS]
+            found[name] = tuple(numbers)
+            index = last
+        index += 1
     return found
 
 
 def _tokens(source: str, options: str) -> list[str]:
     """The source without comments and directives, with macros put in."""
-    text = COMMENT.sub(lambda found: found[1] or " ", CONTINUED.sub(" ", source))
+    text = COMMENT.sub(lambda found: found[1] or found[2] or " ", CONTINUED.sub(" ", source))
     macros = {name: TOKEN.findall(body) for name, body in DEFINE.findall(text)} | _macros_of(options)
-    return list(_expanded(TOKEN.findall(DIRECTIVE.sub("", text)), macros))
+    return _Expansion(macros).of(TOKEN.findall(DIRECTIVE.sub("", text)))
 
 
 def _macros_of(options: str) -> dict[str, list[str]]:
@@ -99,35 +109,76 @@ def _macros_of(options: str) -> dict[str, list[str]]:
     return found
 
 
-def _expanded(tokens: list[str], macros: dict[str, list[str]], depth: int = 0) -> Iterator[str]:
-    for token in tokens:
-        if token in macros and depth < DEEPEST:
-            yield from _expanded(macros[token], macros, depth + 1)
-        else:
-            yield token
+class _Expansion:
+    """Puts macros in. Those that would make very many tokens stay as they are."""
+
+    def __init__(self, macros: dict[str, list[str]]) -> None:
+        self._macros = macros
+        self._left = MOST_EXPANSIONS
+
+    def of(self, tokens: list[str]) -> list[str]:
+        return list(self._expanded(tokens, 0))
+
+    def _expanded(self, tokens: list[str], depth: int) -> Iterator[str]:
+        for token in tokens:
+            self._left -= depth > 0
+            if token in self._macros and depth < DEEPEST and self._left > 0:
+                yield from self._expanded(self._macros[token], depth + 1)
+            else:
+                yield token
 
 
-def _group(tokens: list[str], begin: int) -> int:
+def _closings(tokens: list[str], pair: str = "()") -> dict[int, int]:
+    """By the place of each parenthesis that is closed, where it is."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for index, token in enumerate(tokens):
+        if token == pair[0]:
+            opened.append(index)
+        elif token == pair[1] and opened:
+            found[opened.pop()] = index
+    return found
+
+
+def _group(tokens: list[str], begin: int, closed: dict[int, int]) -> int:
     """Where the group that opens at `begin` is closed."""
-    depth = 0
-    for index in range(begin, len(tokens)):
-        depth += {"(": 1, ")": -1}.get(tokens[index], 0)
-        if depth == 0:
-            return index
-    return len(tokens)
+    return closed.get(begin, len(tokens)) if tokens[begin : begin + 1] == ["("] else begin
 
 
-def _kernel(tokens: list[str], begin: int) -> tuple[str, list[list[str]]]:
-    """Name and parameters of the function that is declared from `begin`; no name if it is none."""
-    index = begin
-    while index < len(tokens) and tokens[index] not in ("{", "}", ";"):
-        if tokens[index] in ("__attribute__", "__attribute"):
-            index = _group(tokens, index + 1) + 1
+class _Kernel(NamedTuple):
+    """A kernel's declaration; no name for what is none. `opens` is its parenthesis, `end` what is behind all of it."""
+
+    name: str
+    parameters: list[list[str]]
+    opens: int
+    end: int
+
+
+def _kernels(tokens: list[str]) -> Iterator[_Kernel]:
+    """The kernels that are declared, in their order."""
+    closed = _closings(tokens)
+    index = 0
+    while index < len(tokens):
+        if tokens[index] in KERNELS:
+            kernel = _kernel(tokens, index, closed)
+            if kernel.name:
+                yield kernel
+            index = kernel.end - 1
+        index += 1
+
+
+def _kernel(tokens: list[str], begin: int, closed: dict[int, int]) -> _Kernel:
+    """The function that is declared from the word `kernel` at `begin`."""
+    index = begin + 1
+    while index < len(tokens) and tokens[index] not in ENDS:
+        if tokens[index] in ATTRIBUTES:
+            index = _group(tokens, index + 1, closed) + 1
             continue
         if tokens[index] == "(":
-            return tokens[index - 1], _split(tokens[index + 1 : _group(tokens, index)])
+            end = _group(tokens, index, closed)
+            return _Kernel(tokens[index - 1], _split(tokens[index + 1 : end]), index, end + 1)
         index += 1
-    return "", []
+    return _Kernel("", [], index, index)
 
 
 def _split(tokens: list[str]) -> list[list[str]]:
@@ -189,33 +240,28 @@ def argument_uses(source: str, options: str = "") -> dict[str, tuple[Use, ...]]:
     text = CONTINUED.sub(" ", source)
     hidden = {name for line in FUNCTION_MACRO.findall(text) for name in NAME.findall(line)}
     tokens = _tokens(source, options)
+    closed = _closings(tokens, "{}")
     found: dict[str, tuple[Use, ...]] = {}
-    for index, token in enumerate(tokens):
-        if token in ("kernel", "__kernel"):
-            name, parameters = _kernel(tokens, index + 1)
-            body = _body(tokens, index)
-            if name and body:
-                names = [_parameter_name(parameter) for parameter in parameters]
-                found[name] = tuple(Use.UNKNOWN if p in hidden or not p else _use(body, p) for p in names)
+    behind = 0
+    for kernel in _kernels(tokens):
+        if kernel.opens < behind:  # in the body of another one
+            continue
+        begin, behind = _body(tokens, kernel.end, closed)
+        if begin < behind:
+            names = [_parameter_name(parameter) for parameter in kernel.parameters]
+            uses = _uses(tokens[begin:behind], frozenset(names) - hidden)
+            found[kernel.name] = tuple(Use.UNKNOWN if p in hidden or not p else uses[p] for p in names)
     return found
 
 
-def _body(tokens: list[str], begin: int) -> list[str]:
-    """What is between the braces of the function that is declared from `begin`; nothing for a declaration."""
-    depth = 0
+def _body(tokens: list[str], begin: int, closed: dict[int, int]) -> tuple[int, int]:
+    """What is between the braces of the function whose head ends at `begin`; nothing for a declaration."""
     for index in range(begin, len(tokens)):
-        token = tokens[index]
-        if token == ";" and not depth:
-            return []
-        if token == "{":
-            if not depth:
-                begin = index + 1
-            depth += 1
-        elif token == "}":
-            depth -= 1
-            if not depth:
-                return tokens[begin:index]
-    return []
+        if tokens[index] == "{":
+            return (index + 1, closed[index]) if index in closed else (len(tokens), len(tokens))
+        if tokens[index] in ENDS:
+            break
+    return (begin, begin)
 
 
 def _parameter_name(parameter: list[str]) -> str:
@@ -223,15 +269,16 @@ def _parameter_name(parameter: list[str]) -> str:
     return words[-1] if words and parameter[-1] == words[-1] else ""
 
 
-def _use(body: list[str], name: str) -> Use:
-    use = Use.NONE
+def _uses(body: list[str], names: frozenset[str]) -> dict[str, Use]:
+    uses = dict.fromkeys(names, Use.NONE)
+    closed = _closings(body, "[]")
     for index, token in enumerate(body):
-        if token == name and body[index - 1 : index] != ["."] and body[index - 2 : index] != ["-", ">"]:
-            use |= _use_at(body, index)
-    return use
+        if token in uses and body[index - 1 : index] != ["."] and body[index - 2 : index] != ["-", ">"]:
+            uses[token] |= _use_at(body, index, closed)
+    return uses
 
 
-def _use_at(body: list[str], index: int) -> Use:
+def _use_at(body: list[str], index: int, closed: dict[int, int]) -> Use:
     """What one mention of a pointer does."""
     before = body[max(0, index - 3) : index]
     end = index + 1
@@ -240,7 +287,7 @@ def _use_at(body: list[str], index: int) -> Use:
         return Use.ATOMIC
     if body[end : end + 1] == ["["]:
         while end < len(body) and body[end] in ("[", "."):
-            end = _bracket(body, end) + 1 if body[end] == "[" else end + 2
+            end = closed.get(end, len(body)) + 1 if body[end] == "[" else end + 2
         if before[-1:] == ["&"] and not _is_operand(before[:-1]):
             return Use.UNKNOWN
         if before[-2:] in (["+", "+"], ["-", "-"]):
@@ -262,13 +309,3 @@ def _use_at(body: list[str], index: int) -> Use:
 def _is_operand(before: list[str]) -> bool:
     """Whether what stands there ends a value, so that the operator behind it takes two."""
     return bool(before) and (before[-1] in (")", "]") or NAME.match(before[-1]) is not None or before[-1][0].isdigit())
-
-
-def _bracket(tokens: list[str], begin: int) -> int:
-    """Where the bracket that opens at `begin` is closed."""
-    depth = 0
-    for index in range(begin, len(tokens)):
-        depth += {"[": 1, "]": -1}.get(tokens[index], 0)
-        if depth == 0:
-            return index
-    return len(tokens)

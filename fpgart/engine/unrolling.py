@@ -13,13 +13,15 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fpgart.engine.lowering import HIDDEN, blank, closing
+from fpgart.engine.lowering import HIDDEN, blank
 from fpgart.engine.preprocessing.expressions import constant
 
 MOST_TOKENS = 8192
 """What a loop may become: about as many instructions."""
 PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)
-FOR = re.compile(r"(?:\s|^[ \t]*#[^\n]*$)*\bfor\s*\(", re.MULTILINE)
+FOR = re.compile(r"\bfor\s*\(")
+BLANKS = re.compile(r"\s*")
+LINE_END = re.compile(r"[^\n]*")
 HEAD = re.compile(
     r"[^;=]*=(?P<first>[^;,]*);\s*(?P<name>[A-Za-z_]\w*)\s*(?P<compare><=?|>=?)(?P<last>[^;&|<>]*);(?P<step>[^;]*)",
     re.DOTALL,
@@ -28,6 +30,7 @@ STEP = re.compile(r"\+\+\s*\w+|\w+\s*\+\+|--\s*\w+|\w+\s*--|\w+\s*[-+]=\s*(?P<by
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+)", re.MULTILINE)
 WORD = re.compile(r"\w+|[^\w\s]")
 BLOCK = re.compile(r"[{};(]")
+PAIRED = re.compile(r"[{}()]")
 
 
 @dataclass
@@ -48,11 +51,12 @@ def without_large_unrolling(text: str, defines: Mapping[str, str]) -> str:
     if not pragmas:
         return text
     macros = {**{found[1]: found[2] for found in DEFINE.finditer(bare)}, **defines}
-    loops = [loop for pragma in pragmas if (loop := _loop(bare, pragma, macros)) is not None]
+    heads = _heads(bare, pragmas)
+    closed = _closings(bare)
+    loops = [_loop(bare, pragma, head, closed, macros) for pragma, head in zip(pragmas, heads, strict=True) if head]
     places = [hit.start() for hit in WORD.finditer(bare)]
-    kept: set[int] = set()
-    for loop in _outermost(loops):
-        _choose(loop, places, kept)
+    _nest(loops)
+    kept = _chosen(loops, places)
     parts = []
     copied = 0
     for pragma in pragmas:
@@ -62,16 +66,49 @@ def without_large_unrolling(text: str, defines: Mapping[str, str]) -> str:
     return "".join([*parts, text[copied:]])
 
 
-def _loop(bare: str, pragma: re.Match[str], macros: Mapping[str, str]) -> Loop | None:
-    head = FOR.match(bare, pragma.end())
-    if head is None:
-        return None
-    end = closing(bare, head.end() - 1)
+def _heads(bare: str, pragmas: list[re.Match[str]]) -> list[re.Match[str] | None]:
+    """For each pragma the head of the loop behind it; blanks and other directives may stand between."""
+    known: dict[int, re.Match[str] | None] = {}
+    found: list[re.Match[str] | None] = []
+    for pragma in reversed(pragmas):
+        at = _behind_blanks(bare, pragma.end())
+        while at not in known and bare[at : at + 1] == "#":
+            at = _behind_blanks(bare, _behind(LINE_END, bare, at))
+        found.append(known[at] if at in known else FOR.match(bare, at))
+        known[_behind_blanks(bare, pragma.start())] = found[-1]
+    return found[::-1]
+
+
+def _behind_blanks(bare: str, at: int) -> int:
+    return _behind(BLANKS, bare, at)
+
+
+def _behind(pattern: re.Pattern[str], bare: str, at: int) -> int:
+    hit = pattern.match(bare, at)
+    return hit.end() if hit is not None else at
+
+
+def _closings(bare: str) -> dict[int, int]:
+    """By the place of each parenthesis and brace that is closed, where it is."""
+    found: dict[int, int] = {}
+    opened: dict[str, list[int]] = {")": [], "}": []}
+    for hit in PAIRED.finditer(bare):
+        if hit[0] in "({":
+            opened[")" if hit[0] == "(" else "}"].append(hit.start())
+        elif opened[hit[0]]:
+            found[opened[hit[0]].pop()] = hit.start()
+    return found
+
+
+def _loop(
+    bare: str, pragma: re.Match[str], head: re.Match[str], closed: Mapping[int, int], macros: Mapping[str, str]
+) -> Loop:
+    end = closed.get(head.end() - 1, len(bare))
     trips = _trips(bare[head.end() : end], macros)
     count = constant(pragma["count"], macros)
     if count is not None:
         trips = count if trips is None else min(count, trips)
-    return Loop(pragma, end + 1, _end_of_statement(bare, end + 1), trips or 0)
+    return Loop(pragma, end + 1, _end_of_statement(bare, end + 1, closed), trips or 0)
 
 
 def _trips(head: str, macros: Mapping[str, str]) -> int | None:
@@ -87,38 +124,42 @@ def _trips(head: str, macros: Mapping[str, str]) -> int | None:
     return max(0, -(-(abs(last - first) + ("=" in parts["compare"])) // abs(by)))
 
 
-def _end_of_statement(bare: str, at: int) -> int:
+def _end_of_statement(bare: str, at: int, closed: Mapping[int, int]) -> int:
     """Where the statement that begins at `at` ends."""
-    depth = 0
     while hit := BLOCK.search(bare, at):
         at = hit.end()
-        if hit[0] == "(":
-            at = closing(bare, hit.start()) + 1
-        depth += {"{": 1, "}": -1}.get(hit[0], 0)
-        if hit[0] in ";}" and depth <= 0:
+        if hit[0] in "({":
+            at = closed.get(hit.start(), len(bare)) + 1
+        if hit[0] != "(":
             break
     return at
 
 
-def _outermost(loops: list[Loop]) -> list[Loop]:
-    """The loops in no other one; the others are put into those."""
-    found: list[Loop] = []
+def _nest(loops: list[Loop]) -> None:
+    """Put each loop into the one around it; they are in the order in which they begin."""
     around: list[Loop] = []
     for loop in loops:
         while around and around[-1].end <= loop.begin:
             around.pop()
-        (around[-1].within if around else found).append(loop)
+        if around:
+            around[-1].within.append(loop)
         around.append(loop)
-    return found
 
 
-def _choose(loop: Loop, places: list[int], kept: set[int]) -> int:
-    """Decide on a loop and those within; returns how many tokens it becomes."""
-    size = bisect_left(places, loop.end) - bisect_left(places, loop.begin)
-    for inner in loop.within:
-        size -= bisect_left(places, inner.end) - bisect_left(places, inner.begin)
-        size += _choose(inner, places, kept)
-    if 0 < loop.trips * size <= MOST_TOKENS:
-        kept.add(loop.pragma.start())
-        return loop.trips * size
-    return size
+def _chosen(loops: list[Loop], places: list[int]) -> set[int]:
+    """Where the pragmas are that stay; those of inner loops are decided on before those around them."""
+    kept: set[int] = set()
+    sizes: dict[int, int] = {}
+    for loop in reversed(loops):
+        size = _tokens(loop, places)
+        for inner in loop.within:
+            size += sizes[inner.begin] - _tokens(inner, places)
+        if 0 < loop.trips * size <= MOST_TOKENS:
+            kept.add(loop.pragma.start())
+            size *= loop.trips
+        sizes[loop.begin] = size
+    return kept
+
+
+def _tokens(loop: Loop, places: list[int]) -> int:
+    return bisect_left(places, loop.end) - bisect_left(places, loop.begin)

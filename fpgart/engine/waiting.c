@@ -127,6 +127,7 @@ static void wait_until(bool (*is)(struct fifo *, bool), struct launch *launch, s
 {
     if (is(fifo, writing))
         return;
+    uint64_t begin = *fifos_watched ? now_ns() : 0;
     begin_wait(launch, fifo, writing);
     while (!launch->leave && !is(fifo, writing)) {
         fifo_sleep(fifo, fifo->io != NULL ? IO_SLICE_MS : SLICE_MS);
@@ -134,6 +135,8 @@ static void wait_until(bool (*is)(struct fifo *, bool), struct launch *launch, s
             give_up_if_stalled(launch->network);
     }
     end_wait(launch);
+    if (begin != 0)
+        fifo_log_stall(fifo, launch->name, writing, begin);
 }
 
 static void leave_if_asked(struct launch *launch, struct fifo *fifo)

@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from functools import wraps
 from itertools import islice
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from fpgart.watch.paths import shown
-
-if TYPE_CHECKING:
-    from fpgart.watch.debug_info import DebugInfo
+from fpgart.watch.code_location import CodeLocation
 
 MAY_WAIT = {
     "clFinish",
@@ -31,17 +28,11 @@ MAY_WAIT = {
 }
 """Calls in which a thread of the host may wait for commands."""
 MOST_FRAMES = 12
-TOLD_FRAMES = 3
 BETWEEN = ("fpgart", "pyopencl", "ctypes", "cffi", "threading", "concurrent")
 """Packages between the code that a user would look at and this driver."""
 
-HostFrames = Callable[[], "tuple[PythonFrame, ...] | tuple[int, ...]"]
-
-
-class PythonFrame(NamedTuple):
-    file: str
-    line: int
-    function: str
+Frames = tuple[CodeLocation, ...] | tuple[int, ...]
+HostFrames = Callable[[], Frames]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +40,7 @@ class Site:
     """A place in the host's code, innermost frame first: Python frames, or return addresses."""
 
     call: str
-    frames: tuple[PythonFrame, ...] | tuple[int, ...]
-
-    def describe(self, debug_info: DebugInfo) -> str:
-        """`clCreateBuffer, main.c:33 in make_buffers, from main.c:80 in main`."""
-        places = []
-        for frame in self.frames:
-            if isinstance(frame, PythonFrame):
-                places.append(f"{shown(frame.file)}:{frame.line} in {frame.function}")
-            else:
-                places += debug_info.describe(frame - 1)  # the call, not what follows it
-            if len(places) >= TOLD_FRAMES:
-                break
-        return ", ".join([self.call, ", from ".join(places[:TOLD_FRAMES])] if places else [self.call])
+    frames: Frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +114,13 @@ class Callers:
         return site
 
 
-def python_frames(text: str) -> tuple[PythonFrame, ...]:
+def python_frames(text: str) -> tuple[CodeLocation, ...]:
     """Frames of a host that is written in Python, from four lines each: module, file, line, function."""
     lines = text.split("\n")
     all_frames = zip(lines[0::4], lines[1::4], lines[2::4], lines[3::4], strict=False)
     found = (
-        PythonFrame(file, int(line), function)
+        CodeLocation(file, int(line), function)
         for module, file, line, function in all_frames
         if module and module.partition(".")[0] not in BETWEEN  # generated code has no module
     )
-    return tuple(islice(found, TOLD_FRAMES))
+    return tuple(islice(found, MOST_FRAMES))

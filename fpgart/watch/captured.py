@@ -7,9 +7,13 @@ import enum
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+from fpgart.input_file import LARGEST_MANIFEST, read_input
+from fpgart.json_input import parse_json, typed
 
 FORMAT = 1
+LAST_ADDRESS = (1 << 47) - 1
+"""Of a process, on the machines that there are."""
 MANIFEST = "launch.json"
 
 
@@ -100,24 +104,46 @@ class CapturedLaunch:
     def load(cls, folder: Path) -> CapturedLaunch:
         """Raises CaptureError."""
         try:
-            facts = json.loads((folder / MANIFEST).read_text())
-            if facts.pop("format") != FORMAT:
-                raise CaptureError(f"{folder / MANIFEST} is of another version of fpgart")
-            return cls(
-                program=_program(facts.pop("program")),
-                arguments=[_argument(each) for each in facts.pop("arguments")],
-                memories=[CapturedMemory(**each) for each in facts.pop("memories")],
-                **facts,
-            )
+            return cls.decode(read_input(folder / MANIFEST, LARGEST_MANIFEST))
         except OSError as error:
             raise CaptureError(f"{folder / MANIFEST}: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except ValueError as error:
             raise CaptureError(f"{folder / MANIFEST} is no captured launch: {error}") from None
 
+    @classmethod
+    def decode(cls, data: bytes) -> CapturedLaunch:
+        """What save() wrote. Raises ValueError for anything else."""
+        facts = parse_json(data)
+        if not isinstance(facts, dict) or facts.pop("format", None) != FORMAT:
+            raise ValueError(f"it has not the format {FORMAT}, which this version of fpgart reads")
+        launch = typed(facts, cls, "the launch")
+        launch.check()
+        return launch
 
-def _program(facts: dict[str, Any]) -> CapturedProgram:
-    return CapturedProgram(ProgramKind(facts.pop("kind")), **facts)
+    def check(self) -> None:
+        """Raises ValueError for facts that contradict each other, and for files outside of the launch's folder."""
+        dimensions = len(self.global_size)
+        if not 1 <= dimensions <= 3 or {len(self.offset), len(self.local_size)} - {0, dimensions}:
+            raise ValueError(f"offset {self.offset}, size {self.global_size}, groups {self.local_size} do not match")
+        if not all(0 <= size < 1 << 64 for size in (*self.offset, *self.global_size, *self.local_size)):
+            raise ValueError("a size of the ND-range is no number of 64 bits")
+        for memory in self.memories:
+            if memory.size < 1 or not 0 <= memory.address <= LAST_ADDRESS - memory.size:
+                raise ValueError(f"{memory.size} bytes at {memory.address:#x} are no memory")
+        for argument in self.arguments:
+            self._check(argument)
+        files = [self.program.file, *(memory.before for memory in self.memories)]
+        for name in (*files, *(memory.after for memory in self.memories if memory.after)):
+            if not name or "\0" in name or name == ".." or Path(name).name != name:
+                raise ValueError(f"{name!r:.60} is no file of the launch's folder")
 
-
-def _argument(facts: dict[str, Any]) -> CapturedArgument:
-    return CapturedArgument(ArgumentKind(facts.pop("kind")), **facts)
+    def _check(self, argument: CapturedArgument) -> None:
+        if argument.size < 0 or argument.offset < 0:
+            raise ValueError(f"argument '{argument.name}' has {argument.size} bytes at {argument.offset}")
+        bytes.fromhex(argument.value)
+        if argument.kind is not ArgumentKind.MEMORY:
+            return
+        if not 0 <= argument.memory < len(self.memories):
+            raise ValueError(f"argument '{argument.name}': there is no memory {argument.memory}")
+        if argument.offset + argument.size > self.memories[argument.memory].size:
+            raise ValueError(f"argument '{argument.name}' does not lie within memory {argument.memory}")

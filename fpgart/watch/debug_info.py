@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,9 +16,10 @@ from elftools.dwarf.descriptions import describe_form_class
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from fpgart.watch.paths import shown
+from fpgart.watch.code_location import CodeLocation
 
-SILENT = ("libOpenCL.so", "libfpgart", "libc.so", "libc-", "libpthread", "ld-linux", "ld-")
+C_LIBRARY = ("libc.so", "libc-")
+SILENT = ("libOpenCL.so", "libfpgart", "_native.", *C_LIBRARY, "libpthread", "ld-linux", "ld-")
 """Modules whose frames say nothing: loaders, this driver, what starts a program."""
 WRAPPERS = {"opencl.hpp", "cl2.hpp", "cl.hpp"}
 """Headers that only pass calls on."""
@@ -53,25 +53,34 @@ class DebugInfo:
         self._mappings: list[Mapping] = []
         self._modules: dict[str, Module | None] = {}
 
-    def describe(self, address: int) -> list[str]:
-        """`main.c:33 in main`, or as much of that as is known; several, innermost first, for inlined functions.
+    def locate(self, address: int) -> list[CodeLocation]:
+        """Where an instruction is, as far as that is known; several, innermost first, for inlined functions.
 
         Empty for code that is not the host's own.
         """
-        mapping = self._mapping(address)
+        mapping = self.mapping(address)
         if mapping is None:
-            return [f"{address:#x}"]
-        name = Path(mapping.path).name
+            return [CodeLocation("", 0, "", "", address)]
+        return self.in_file(mapping.path, address - mapping.begin + mapping.offset)
+
+    def in_c_library(self, address: int) -> bool:
+        """Whether an instruction is in a function of the C library."""
+        mapping = self.mapping(address)
+        return mapping is not None and Path(mapping.path).name.startswith(C_LIBRARY)
+
+    def in_file(self, path: str, offset: int) -> list[CodeLocation]:
+        """As locate(), for a byte of an executable or a library."""
+        name = Path(path).name
         if name.startswith(SILENT):
             return []
-        module = self._module(mapping.path)
-        offset = address - mapping.begin + mapping.offset
+        module = self._module(path)
         places = module.places(module.virtual(offset)) if module is not None else []
         if not any(place.function or place.line for place in places):
-            return [f"{name}+{offset:#x}"]
-        return [str(p) for p in places if Path(p.file).name not in WRAPPERS and p.function not in STARTERS]
+            return [CodeLocation("", 0, "", name, offset)]
+        return [p for p in places if Path(p.file).name not in WRAPPERS and p.function not in STARTERS]
 
-    def _mapping(self, address: int) -> Mapping | None:
+    def mapping(self, address: int) -> Mapping | None:
+        """What is mapped there; None for code of no file."""
         for again in (False, True):
             if again:  # something may have been loaded since
                 self._mappings = mappings(Path("/proc/self/maps").read_text())
@@ -87,20 +96,6 @@ class DebugInfo:
             except (OSError, ELFError):
                 self._modules[path] = None
         return self._modules[path]
-
-
-@dataclass(frozen=True, slots=True)
-class CodeLocation:
-    """`file` is empty and `line` 0 where there is no debug information."""
-
-    file: str
-    line: int
-    function: str
-    module: str
-
-    def __str__(self) -> str:
-        function = self.function or "?"
-        return f"{shown(self.file)}:{self.line} in {function}" if self.line else f"{function} of {self.module}"
 
 
 class Module:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace as things with a begin and an end: what ran when on which lane, which block lay where and how long."""
+"""What boards' memories held in a trace: which block lay where and how long, and what their bandwidth allows."""
 
 from __future__ import annotations
 
@@ -7,31 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any
 
+from fpgart.watch.report.trace_events import Args
 from fpgart.watch.words import in_words, on_board
-
-Args = dict[str, Any]
-DIRECTIONS = {
-    "aocl_mmd_write": "host to board",
-    "aocl_mmd_read": "board to host",
-    "aocl_mmd_copy": "within the board",
-    "aocl_mmd_program": "programming",
-}
-
-
-@dataclass(slots=True)
-class Span:
-    """Something that took time, in microseconds since the trace began."""
-
-    kind: str
-    lane: str
-    begin: float
-    end: float
-    name: str
-    words: str
-    row: int = 0
-    """Below others of its lane that run at the same time."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -82,47 +60,6 @@ class Occupancy:
     """Bytes in blocks."""
     holes: list[int] = field(default_factory=list)
     """Bytes below the last block of a bank that no block has."""
-
-
-def spans(events: Iterable[Args]) -> list[Span]:
-    """Calls, MMD calls and device operations, each with its row."""
-    found = list(events)
-    tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in found if e.get("name") == "thread_name"}
-    made = [span for event in found if event.get("ph") == "X" and (span := _span(event, tracks)) is not None]
-    made.sort(key=lambda span: span.begin)
-    _arrange(made)
-    return made
-
-
-def _span(event: Args, tracks: dict[tuple[int, int], str]) -> Span | None:
-    category, name, args = event["cat"], str(event["name"]), event["args"]
-    track = tracks.get((event["pid"], event["tid"]), "")
-    begin = float(event["ts"])
-    end = begin + float(event["dur"])
-    facts = "; ".join(f"{key} {value}" for key, value in args.items() if key not in ("image", "operation"))
-    if category == "api":
-        return Span("call", f"host: {track} ({event['tid']})", begin, end, name, facts)
-    if category == "mmd" and name in DIRECTIONS:
-        lane = f"device {args['device']}: {DIRECTIONS[name]}"
-        return Span(DIRECTIONS[name], lane, begin, end, name, facts)
-    if category == "device" and not args.get("skipped"):
-        if name == "kernel":
-            return Span("kernel", f"device {args['device']}: kernels", begin, end, str(args["kernel"]), facts)
-        return Span(name, f"device {args['device']}: {track}", begin, end, name, facts)
-    if category == "usm":
-        return Span("migration", f"device {args['device']}: shared memory", begin, end, name, facts)
-    return None
-
-
-def _arrange(made: list[Span]) -> None:
-    """Rows for spans in the order of time: the first that is free."""
-    ends: dict[str, list[float]] = defaultdict(list)
-    for span in made:
-        rows = ends[span.lane]
-        span.row = next((row for row, end in enumerate(rows) if end <= span.begin), len(rows))
-        if span.row == len(rows):
-            rows.append(0.0)
-        rows[span.row] = span.end
 
 
 def memories(events: Iterable[Args]) -> list[Memory]:
@@ -203,6 +140,12 @@ def occupancy(found: Iterable[Box], end: float) -> Occupancy:
     steps.used.append(used)
     steps.holes.append(steps.holes[-1])
     return steps
+
+
+def fullest(found: list[Box], end: float) -> float:
+    """When most bytes were in blocks, in microseconds."""
+    steps = occupancy(found, end)
+    return steps.at[max(range(len(steps.used)), key=steps.used.__getitem__)]
 
 
 @dataclass(slots=True)

@@ -11,9 +11,8 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.watch.callers import Callers, Site
-from fpgart.watch.debug_info import DebugInfo
-
-FREED_BY_HOST = ("clMemFreeINTEL", "clMemBlockingFreeINTEL")
+from fpgart.watch.origins import FREES
+from fpgart.watch.places import Places
 
 
 @dataclass(slots=True)
@@ -25,14 +24,16 @@ class Suspects:
 
     noun: str
     maker: str
+    site: Site | None
     things: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Leaks:
     """Listens to NOTICES and remembers who made what."""
 
-    def __init__(self, callers: Callers) -> None:
+    def __init__(self, callers: Callers, places: Places) -> None:
         self._callers = callers
+        self._places = places
         self._made: dict[int, Site | None] = {}
         self._memory: dict[int, tuple[str, int, Site | None]] = {}
         self._lost: list[tuple[str, int, Site | None, int]] = []
@@ -47,7 +48,7 @@ class Leaks:
     def usm_freed(self, allocation: UsmAllocation) -> None:
         """A context takes its allocations along; then the host has lost them."""
         known = self._memory.pop(allocation.pointer, None)
-        if known is not None and self._callers.call not in FREED_BY_HOST:
+        if known is not None and self._callers.call not in FREES:
             noun, size, site = known
             self._lost.append((f"{noun} of a released context", size, site, allocation.pointer))
 
@@ -59,13 +60,12 @@ class Leaks:
 
     def suspects(self, held: Iterable[tuple[int, str, Any]]) -> list[Suspects]:
         """By place in the host's code, first made first. `held`: handle, type and object that the host holds."""
-        debug_info = DebugInfo()
         found: dict[tuple[str, Site | None], Suspects] = {}
 
         def add(noun: str, site: Site | None, thing: int, size: int) -> None:
             if (noun, site) not in found:
-                maker = site.describe(debug_info) if site is not None else "a thread of the driver"
-                found[noun, site] = Suspects(noun, maker)
+                maker = self._places.describe(site) if site is not None else "a thread of the driver"
+                found[noun, site] = Suspects(noun, maker, site)
             found[noun, site].things.append((thing, size))
 
         for handle, name, item in held:

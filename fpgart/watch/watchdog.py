@@ -15,8 +15,8 @@ from fpgart.runtime.commands.operation import operation_of
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event, EventQueue, Operation
 from fpgart.watch.callers import Callers, Site
-from fpgart.watch.debug_info import DebugInfo
 from fpgart.watch.names import COMMANDS
+from fpgart.watch.places import Places
 from fpgart.watch.words import times
 
 MOST_COMMANDS = 8
@@ -33,14 +33,20 @@ class Watchdog:
     It speaks once per standstill: commands that have not ended while none was made, began or ended for `seconds`.
     """
 
-    def __init__(self, callers: Callers, seconds: float, tell: Callable[[str], None] = log.warning) -> None:
+    def __init__(
+        self,
+        callers: Callers,
+        seconds: float,
+        tell: Callable[[str], None] = log.warning,
+        places: Places | None = None,
+    ) -> None:
         self._callers = callers
+        self._places = places or Places()
         self._seconds = seconds
         self._tell = tell
         self._events: dict[int, tuple[ref[Event], Site | None]] = {}
         self._queues: dict[int, Site | None] = {}
         self._made = self._moves = 0
-        self._debug_info = DebugInfo()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="fpgart watchdog", daemon=True)
         callers.waiting = {}
@@ -153,13 +159,13 @@ class Watchdog:
         return f"{command_words(event)}{self._made_by(site)}"
 
     def _made_by(self, site: Site | None) -> str:
-        return f" ({site.describe(self._debug_info)})" if site is not None else ""
+        return f" ({self._places.describe(site)})" if site is not None else ""
 
     def _thread_lines(self) -> Iterator[str]:
         for each in list((self._callers.waiting or {}).values()):
             who = "the main thread" if each.thread == os.getpid() else f"thread {each.thread}"
             seconds = (monotonic_ns() - each.begin_ns) / 1e9
-            yield f"{who} has been for {seconds:.1f} s in {each.site.describe(self._debug_info)}"
+            yield f"{who} has been for {seconds:.1f} s in {self._places.describe(each.site)}"
 
 
 def command_words(event: Event) -> str:

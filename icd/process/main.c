@@ -2,15 +2,13 @@
  *
  * fpgart-board, the board process: a keeper, and the process that runs the engine, which it starts.
  * The keeper tells the host how that process ended, and ends it when the host says so or is gone.
- * It is small: of the interpreter it has nothing but the library.
+ * It has no interpreter: that is in the library behind (board.c), which the other process opens.
  *
  * Descriptor 3 is the session with the host (fpgart/boardprocess), 4 the keeper's: any byte that
  * comes from there ends the board process; its wait status goes there, and nothing else. */
 #define _GNU_SOURCE
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
-#include "interpreter.h"
+#include "board.h"
+#include "shim.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,30 +29,7 @@
 enum { SESSION = 3, KEEPER = 4, ALTERNATE_STACK = 65536 };
 
 const char fpgart_loss[] = "no board process";
-
-void fpgart_entered(void)
-{
-}
-
-int fpgart_start_embedding(void)
-{
-    return 0;
-}
-
-int fpgart_busy(void)
-{
-    return 1;
-}
-
-int fpgart_settle(void)
-{
-    return 1;
-}
-
-int fpgart_shut_down(void)
-{
-    return 1;
-}
+const char fpgart_behind[] = "libfpgart_board";
 
 /* Threads with a stack for signal handlers. A work-item that has used up its stack leaves no room
  * to say so, and the engine's threads are its own: so this takes the place of the C library's
@@ -105,8 +80,8 @@ static void find_usual_create(void)
     memcpy(&usual_create, &found, sizeof usual_create);
 }
 
-int pthread_create(pthread_t *made, const pthread_attr_t *attributes, void *(*run)(void *),
-                   void *data)
+__attribute__((visibility("default"))) int
+pthread_create(pthread_t *made, const pthread_attr_t *attributes, void *(*run)(void *), void *data)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_usual_create);
@@ -134,21 +109,13 @@ static void prefer_as_victim(void)
 
 static int serve(void)
 {
-    struct fpgart_visit visit;
+    int (*serve_session)(int);
     give_stack();
-    if (!fpgart_enter(&visit))
+    void *const *doors = fpgart_doors();
+    if (doors == NULL)
         return 1;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *module = PyImport_ImportModule("fpgart.boardprocess.session");
-    PyObject *done = module != NULL ? PyObject_CallMethod(module, "serve", "i", SESSION) : NULL;
-    if (done == NULL)
-        PyErr_Print();
-    int failed = done == NULL;
-    Py_XDECREF(done);
-    Py_XDECREF(module);
-    PyGILState_Release(gil);
-    fpgart_leave(&visit);
-    return failed;
+    memcpy(&serve_session, &doors[0], sizeof serve_session);
+    return serve_session(SESSION);
 }
 
 static void be_board(pid_t keeper)

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import hashlib
 import json
 import re
+import sys
+import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +72,25 @@ class Measuring:
         return result
 
 
+@contextlib.contextmanager
+def all_threads_traced() -> Iterator[None]:
+    """Have tracers hear of threads too that are made without `threading`, as the driver's workers are."""
+    start = _thread.start_new_thread
+
+    def start_traced(work: Callable[..., object], *given: Any) -> int:
+        def begin(*arguments: Any, **named: Any) -> None:
+            sys.settrace(threading.gettrace())
+            work(*arguments, **named)
+
+        return start(begin, *given)
+
+    _thread.start_new_thread = start_traced
+    try:
+        yield
+    finally:
+        _thread.start_new_thread = start
+
+
 def measure(files: Iterable[str], without: list[str], folder: Path, at_once: int) -> Covering:
     """Run the test files that have changed since they were last run. Raises SystemExit when a test fails."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -107,7 +130,8 @@ def _measure_file(file: str, without: list[str], digest: str, kept: Path) -> boo
     measuring = Measuring(measured)
     options = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", *(f"--deselect={name}" for name in without)]
     measured.start()
-    status = pytest.main([*options, file], plugins=[measuring])
+    with all_threads_traced():
+        status = pytest.main([*options, file], plugins=[measuring])
     measured.stop()
     if status != pytest.ExitCode.OK:
         return False

@@ -40,6 +40,7 @@ from fpgart.board.keystone.addresses import (
 from fpgart.board.keystone.mpax import largest_region
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.xml_elements import BoardSpecError, Element, walk
+from fpgart.input_file import LARGEST_DESCRIPTION, read_input
 
 ROOT = "keystone"
 FOLDER = Path(__file__).parent / "boards"
@@ -158,7 +159,8 @@ def is_one(path: str) -> bool:
     """Whether this is the path of a file whose outermost element is `keystone`."""
     if not path.endswith(".xml") or not Path(path).is_file():
         return False
-    return re.search(rb"<\s*keystone\b", Path(path).read_bytes()) is not None
+    with open(path, "rb") as file:
+        return re.search(rb"<\s*keystone\b", file.read(LARGEST_DESCRIPTION)) is not None
 
 
 def describe(name: str) -> Partition:
@@ -178,7 +180,7 @@ def describe(name: str) -> Partition:
 def read(path: Path) -> Partition:
     """The board of a file; raises BoardSpecError."""
     try:
-        data = path.read_bytes()
+        data = read_input(path, LARGEST_DESCRIPTION)
     except OSError as error:
         raise BoardSpecError(f"{path}: {error.strerror}") from None
     return parse(data, str(path))

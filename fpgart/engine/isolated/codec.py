@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages as bytes: data classes of numbers, texts, bytes, tuples and other data classes, by their annotations.
+"""Messages as bytes: data classes of numbers, texts, bytes, tuples, lists and other data classes, by their annotations.
 
 All numbers are little-endian. What is read comes from another process and is believed in nothing: every length is
 compared with what is there before anything is made of it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from struct import Struct
@@ -102,6 +102,9 @@ def coder(annotation: Any) -> Coder:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is tuple and arguments[-1:] == (...,):
         return _sequence(arguments[0])
+    if origin is list:
+        items = _sequence(arguments[0])
+        return Coder(items.write, lambda reader: list(items.read(reader)))
     if origin is tuple:
         return _row(arguments)
     if origin in (typing.Union, types.UnionType) and len(arguments) == 2 and arguments[1] is type(None):
@@ -123,7 +126,7 @@ def _structure(kind: Any) -> Coder:
 def _sequence(kind: Any) -> Coder:
     item = coder(kind)
 
-    def write(parts: list[bytes], value: tuple[Any, ...]) -> None:
+    def write(parts: list[bytes], value: Sequence[Any]) -> None:
         parts.append(LENGTH.pack(len(value)))
         for each in value:
             item.write(parts, each)

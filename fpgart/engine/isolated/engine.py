@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
 from fpgart import log
 from fpgart.engine.interface import BuiltProgram, SharedMemory
 from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.process import BoardProcess, ProcessError
 from fpgart.engine.isolated.program import IsolatedProgram, linked
 from fpgart.errors import InvalidOperation, OutOfResources
+
+T = TypeVar("T")
 
 
 class IsolatedEngine:
@@ -44,9 +49,18 @@ class IsolatedEngine:
                     raise OutOfResources(f"the board process cannot be started anew: {error}") from None
             return self._process
 
+    def ask(self, query: Callable[[BoardProcess], object], kind: type[T]) -> T:
+        try:
+            process = self.process
+            return process.ask(query(process), kind)
+        except BoardLost as lost:  # whatever it was that ended the process: a query did not
+            log.note(str(lost))
+        process = self.process
+        return process.ask(query(process), kind)
+
     def device_info(self, query: int) -> bytes:
         if query not in self._answers:
-            self._answers[query] = self.process.ask(m.DeviceInfo(query), m.Data).data
+            self._answers[query] = self.ask(lambda process: m.DeviceInfo(query), m.Data).data
         return self._answers[query]
 
     def from_source(self, source: str) -> BuiltProgram:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from struct import Struct
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from fpgart import config
 from fpgart._native import ffi, lib
@@ -28,6 +28,7 @@ from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.process import BoardProcess, Lane, error_in
 from fpgart.errors import CLError, OutOfResources, error_of
 
+T = TypeVar("T")
 U32 = Struct("<I")
 
 
@@ -37,6 +38,9 @@ class Processes(Protocol):
     @property
     def process(self) -> BoardProcess:
         """The board process, started anew if it has died. Raises OutOfResources."""
+
+    def ask(self, query: Callable[[BoardProcess], object], kind: type[T]) -> T:
+        """The answer to a query, from another board process if one dies of it. Raises CLError."""
 
 
 class KernelProgram(Protocol):
@@ -81,27 +85,25 @@ class IsolatedKernel:
 
     @cached_property
     def interface(self) -> KernelInterface:
-        process = self._engine.process
-        return process.ask(m.Interface(self.on(process).number), m.Interfaces).kernels[0]
+        return self._engine.ask(lambda process: m.Interface(self.on(process).number), m.Interfaces).kernels[0]
 
     def accepts(self, index: int, size: int) -> bool:
-        process = self._engine.process
-        return process.ask(m.Accepts(self.on(process).number, index, size), m.Truth).truth
+        return self._engine.ask(lambda process: m.Accepts(self.on(process).number, index, size), m.Truth).truth
 
     def work_group_info(self, query: int) -> bytes:
-        process = self._engine.process
-        return process.ask(m.WorkGroupInfo(self.on(process).number, query), m.Data).data
+        return self._engine.ask(lambda process: m.WorkGroupInfo(self.on(process).number, query), m.Data).data
 
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
-        process = self._engine.process
-        return process.ask(m.SubGroupInfo(self.on(process).number, query, sizes, length), m.Data).data
+        return self._engine.ask(
+            lambda process: m.SubGroupInfo(self.on(process).number, query, sizes, length), m.Data
+        ).data
 
     def suggested_local_size(
         self, arguments: Sequence[tuple[int, bytes | None]], offset: tuple[int, ...], sizes: tuple[int, ...]
     ) -> tuple[int, ...]:
-        process = self._engine.process
-        ask = m.SuggestedLocalSize(self.on(process).number, tuple(arguments), offset, sizes)
-        return process.ask(ask, m.Numbers).numbers
+        return self._engine.ask(
+            lambda process: m.SuggestedLocalSize(self.on(process).number, tuple(arguments), offset, sizes), m.Numbers
+        ).numbers
 
     def on_own_thread(self) -> EngineKernel:
         return IsolatedKernel(self._engine, self._program, self.name, apart=True)

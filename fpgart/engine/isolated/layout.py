@@ -5,5 +5,7 @@ CRASH = 0
 """`struct crash` (engine/crash.h): what the board process says of the signal that it dies of."""
 HOST_WAITS = 256
 """Whether threads of the host wait for kernels (engine/waiting.c)."""
+CHANNELS_WATCHED = 512
+"""Whether what happens to channels is remembered (engine/fifo_log.c)."""
 LANE_ALIGNMENT = 4096
 """Of the address of a lane."""

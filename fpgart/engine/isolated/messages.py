@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any
 
-from fpgart.engine.interface import KernelInterface
+from fpgart.engine.interface import History, KernelInterface
 from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, encoded
 
 VERSION = 1
@@ -104,6 +104,19 @@ class Made:
     number: int
     offered: int
     waits_for_others: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkMade:
+    """A network, and its autorun kernels with how many there are of each."""
+
+    number: int
+    autorun: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    channels: tuple[History, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +302,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class MakeNetwork:
-    """-> Number"""
+    """-> NetworkMade"""
 
     program: int
 
@@ -297,6 +310,13 @@ class MakeNetwork:
 @dataclass(frozen=True, slots=True)
 class StopNetwork:
     """-> Done"""
+
+    network: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetHistory:
+    """-> Histories"""
 
     network: int
 
@@ -360,7 +380,8 @@ KINDS: tuple[type[Any], ...] = (
     Hello, Welcome, OpenLane, Done, Number, Text, Data, Truth, Numbers, Interfaces, Linked, Made, Failed, NotBuilt,
     DeviceInfo, FromSource, FromIL, FromBinary, Specialize, Build, Compile, Link, Kernels, GetBinary, Release,
     MakeKernel, OnOwnThread, Interface, Accepts, WorkGroupInfo, SubGroupInfo, SuggestedLocalSize, Launch,
-    MakeNetwork, StopNetwork, FindChannel, ReadChannel, WriteChannel, FindVariable, ReadVariable, WriteVariable,
+    NetworkMade, Histories, MakeNetwork, StopNetwork, GetHistory,
+    FindChannel, ReadChannel, WriteChannel, FindVariable, ReadVariable, WriteVariable,
 )  # fmt: skip
 """By their numbers. The version has to grow when a number comes to mean something else."""
 NUMBER_OF = {kind: number for number, kind in enumerate(KINDS)}

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import monotonic_ns
 from typing import Protocol
 
 from fpgart._native import ffi
+from fpgart.engine.interface import History
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.process import BoardProcess
+from fpgart.notices import NOTICES
 
 PIECE = 1 << 24
 """Bytes of a variable that go through one message."""
@@ -29,16 +32,18 @@ class NetworkProgram(Protocol):
 class IsolatedNetwork:
     """A `KernelNetwork` in the board process; when that was started anew, all is as when the board was programmed."""
 
-    def __init__(self, program: NetworkProgram, process: BoardProcess, number: int) -> None:
+    def __init__(self, program: NetworkProgram, process: BoardProcess, made: m.NetworkMade) -> None:
         self._program = program
         self._process = process
-        self._number = number
+        self._number = made.number
+        self.autorun = dict(made.autorun)
+        self.began = monotonic_ns()
         self.stopped = False
 
     def on(self, process: BoardProcess) -> int:
         """Its number in a board process."""
         if self._process is not process:
-            self._number = process.ask(m.MakeNetwork(self._program.on(process)), m.Number).number
+            self._number = process.ask(m.MakeNetwork(self._program.on(process)), m.NetworkMade).number
             self._process = process
         return self._number
 
@@ -47,7 +52,14 @@ class IsolatedNetwork:
         process = self._program.process
         return process, self.on(process)
 
+    def history(self) -> list[History]:
+        if self._process.alive:
+            return list(self._process.ask(m.GetHistory(self._number), m.Histories).channels)
+        return []
+
     def stop(self) -> None:
+        for listener in NOTICES.network_stopped:
+            listener(self)
         self.stopped = True
         try:
             self._process.ask(m.StopNetwork(self._number), m.Done)

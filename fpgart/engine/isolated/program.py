@@ -96,8 +96,8 @@ class IsolatedProgram:
 
     def network(self) -> IsolatedNetwork | None:
         process = self.process
-        number = process.ask(m.MakeNetwork(self.on(process)), m.Number).number
-        return IsolatedNetwork(self, process, number) if number else None
+        made = process.ask(m.MakeNetwork(self.on(process)), m.NetworkMade)
+        return IsolatedNetwork(self, process, made) if made.number else None
 
     def __del__(self) -> None:
         if hasattr(self, "_process"):

@@ -8,6 +8,7 @@ import json
 from fpgart.engine.lowering import Lowered
 from fpgart.engine.network import table
 from fpgart.errors import InvalidBinary
+from fpgart.json_input import parse_json
 
 LOWERED = b"fpgart lowered\0"
 
@@ -26,9 +27,9 @@ def without_notes(binary: bytes) -> tuple[Lowered, bytes]:
     """The notes and the driver's binary; raises InvalidBinary for notes that this process cannot use."""
     notes, _, bare = binary[len(LOWERED) :].partition(b"\0")
     try:
-        lowered = Lowered.from_notes(json.loads(notes))
-    except (KeyError, ValueError):
-        raise InvalidBinary("the binary was made by another version of fpgart") from None
+        lowered = Lowered.from_notes(parse_json(notes))
+    except (TypeError, ValueError) as error:
+        raise InvalidBinary(f"the binary is damaged, or of another version of fpgart: {error}") from None
     if lowered.table != table(lowered.table):
         raise InvalidBinary(
             f"the binary needs the table of its channels at {lowered.table:#x}, which this process uses for "

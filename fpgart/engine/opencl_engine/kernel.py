@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from struct import Struct
-from typing import Protocol
+from typing import Protocol, cast
 
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
@@ -258,7 +258,7 @@ class KernelBatch:
     def submit_laid_out(
         self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
     ) -> tuple[int, CLError | None]:
-        ours = [kernel for kernel in kernels if isinstance(kernel, DriverKernel)]
+        ours = cast("Sequence[DriverKernel]", kernels)
         handles = ffi.new("uintptr_t[]", [kernel.handle for kernel in ours])
         events, result = self._events + self._submitted, ffi.new("int64_t *")
         done = int(lib.driver_submit(self._queue, handles, launches, begin, end, events, result))

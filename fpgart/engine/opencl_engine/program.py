@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -209,6 +210,7 @@ class DriverProgram:
         if self.lowered.hosted or self.lowered.variables:
             self.kernel(DECLARE).launch(b"", 1, ONE_TASK, True, network=made)
         for name, units in self.lowered.autorun.items():
+            made.autorun[name] = math.prod(units)
             self._start_autorun(made, name, units)
         return made
 

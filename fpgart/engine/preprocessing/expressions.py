@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from fpgart.engine.preprocessing.tokens import NAME, tokens_of
 
+DEEPEST = 64
 DEEPEST_CONSTANT = 16
 PRIORITIES = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8,
               ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}  # fmt: skip
@@ -21,6 +22,7 @@ class Expression:
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens
         self.index = 0
+        self.depth = 0
 
     def value(self) -> int:
         value = self._ternary()
@@ -38,6 +40,17 @@ class Expression:
         return self.tokens[self.index] if self.index < len(self.tokens) else ""
 
     def _ternary(self) -> int:
+        self._descend()
+        value = self._condition()
+        self.depth -= 1
+        return value
+
+    def _descend(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise ValueError(f"operators and parentheses are more than {DEEPEST} deep within each other")
+
+    def _condition(self) -> int:
         condition = self._binary(1)
         if self._next() != "?":
             return condition
@@ -71,7 +84,9 @@ class Expression:
                 raise ValueError("a parenthesis is not closed")
             return value
         if token in ("!", "-", "+", "~"):
+            self._descend()
             operand = self._unary()
+            self.depth -= 1
             return {"!": int(not operand), "-": -operand, "+": operand, "~": ~operand}[token]
         if token[0] == "'":
             character = token[1:-1].encode().decode("unicode_escape")
@@ -113,13 +128,21 @@ def _applied(operator: str, left: int, right: int) -> int:
     return (value + (1 << 63)) % (1 << 64) - (1 << 63) if abs(value) >= 1 << 64 else value
 
 
-def constant(text: str, macros: Mapping[str, str], depth: int = 0) -> int | None:
+def constant(text: str, macros: Mapping[str, str]) -> int | None:
     """The value of an expression of numbers and of macros that are such expressions; None if it has no value."""
+    return _constant(text, macros, {}, 0)
+
+
+def _constant(text: str, macros: Mapping[str, str], known: dict[str, int | None], depth: int) -> int | None:
     tokens = []
     for token in tokens_of(text):
         word = token.text
         if NAME.fullmatch(word):
-            value = constant(macros[word], macros, depth + 1) if word in macros and depth < DEEPEST_CONSTANT else None
+            if word not in known:
+                known[word] = None  # while it is being looked for
+                if word in macros and depth < DEEPEST_CONSTANT:
+                    known[word] = _constant(macros[word], macros, known, depth + 1)
+            value = known[word]
             if value is None:
                 return None
             word = f"{value}" if value >= 0 else f"(0-{-value})"

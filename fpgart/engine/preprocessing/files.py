@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from fpgart.engine.preprocessing.tokens import Line
+from fpgart.input_file import LARGEST_SOURCE, read_text
 
 
 class PreprocessorError(Exception):
@@ -116,4 +117,4 @@ class Includes:
 
     def text(self, place: Place) -> str:
         """The text of the file; raises OSError."""
-        return place.read_text(errors="surrogateescape") if isinstance(place, Path) else self.given[str(place)]
+        return read_text(place, LARGEST_SOURCE) if isinstance(place, Path) else self.given[str(place)]

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fpgart.engine.preprocessing.files import PreprocessorError, Source
 from fpgart.engine.preprocessing.tokens import NAME, Token, closing_of, tokens_of
 
+DEEPEST_CALLS = 64
+LEAST_WORK, WORK_PER_TOKEN = 1 << 19, 64
+"""Tokens that macros may take and make: of any text, and besides for each token of the text."""
 SPECIAL = frozenset(("__LINE__", "__FILE__", "__COUNTER__"))
 
 
@@ -41,6 +44,9 @@ class Macros:
         self._predefined = dict(predefined)
         self.defined: dict[str, Macro] = {}
         self._counter = 0
+        self._depth = 0
+        self._work = 0
+        self._most_work = LEAST_WORK
 
     def start(self, predefined: Mapping[str, Macro]) -> None:
         """Forget all macros for another input; __COUNTER__ continues."""
@@ -87,22 +93,33 @@ class Macros:
                 index += 1
         return kept
 
-    def is_unfinished(self, tokens: list[Token]) -> bool:
-        """Whether the arguments of a macro continue in the next line."""
-        index = 0
-        while index < len(tokens):
-            macro = self.defined.get(tokens[index].text)
-            index += 1
-            if macro is None or macro.parameters is None:
-                continue
-            if index == len(tokens):
-                return False  # a name at the end of a line: C would look for "(" in the next one
-            if tokens[index].text == "(" and closing_of(tokens, index) is None:
-                return True
-        return False
+    def opened(self, tokens: Sequence[Token], already: list[bool]) -> list[bool]:
+        """The parentheses that are open behind the tokens, those of `already` among them, outermost first.
+
+        True for one that begins the arguments of a macro, which then continue in the next line.
+        """
+        called = False
+        for token in tokens:
+            if token.text == "(":
+                already.append(called)
+            elif token.text == ")" and already:
+                already.pop()
+            macro = self.defined.get(token.text)
+            called = macro is not None and macro.parameters is not None
+        return already
 
     def expand(self, tokens: list[Token], at: Position, *, conditional: bool = False) -> list[Token]:
         """Expand macros; `conditional`: also those of the engine's compiler."""
+        self._depth += 1
+        if self._depth > DEEPEST_CALLS:
+            raise at.refuse(f"macros have macros as their arguments, more than {DEEPEST_CALLS} deep")
+        if self._depth == 1:
+            self._most_work += WORK_PER_TOKEN * len(tokens)
+        done = self._expanded(tokens, at, conditional)
+        self._depth -= 1
+        return done
+
+    def _expanded(self, tokens: list[Token], at: Position, conditional: bool) -> list[Token]:
         done: list[Token] = []
         rest = tokens[::-1]
         while rest:
@@ -130,6 +147,9 @@ class Macros:
                     words = f"macro {token.text} takes {len(macro.parameters)} arguments, not {len(arguments)}"
                     raise at.refuse(words)
             body = self._substituted(macro, arguments, hidden | {token.text}, at)
+            self._work += 1 + len(body) + len(hidden) + sum(map(len, arguments))
+            if self._work > self._most_work:
+                raise at.refuse(f"macros are expanded into more than {self._most_work} tokens")
             if body:
                 body[0] = body[0]._replace(spaced=token.spaced)
             rest += body[::-1]

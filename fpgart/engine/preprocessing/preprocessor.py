@@ -26,6 +26,7 @@ from fpgart.engine.preprocessing.tokens import LITERAL, NAME, Line, Token, logic
 DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 INCLUDED = re.compile(r'\s*(?:"(?P<quoted>[^"]+)"|<(?P<angled>[^>]+)>)')
 CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
+LINE_NUMBER = re.compile("[0-9]{1,10}")
 DEEPEST_INCLUDE = 200
 NEAR = 8
 """Up to so many skipped lines become empty lines; more become a #line."""
@@ -191,11 +192,14 @@ class _Preprocessor:
             return
         indent = text[: len(text) - len(text.lstrip())]
         tokens = list(tokens_of(text))
-        while self.macros.is_unfinished(tokens):
+        opened = self.macros.opened(tokens, [])
+        while any(opened):
             following = next(lines, None)
             if following is None:
                 break
-            tokens += [Token(t.text, t.spaced or not i) for i, t in enumerate(tokens_of(following.text))]
+            more = [Token(t.text, t.spaced or not i) for i, t in enumerate(tokens_of(following.text))]
+            opened = self.macros.opened(more, opened)
+            tokens += more
         self._write(source, line.number, indent + text_of(self.macros.expand(tokens, Position(source, line.number))))
 
     # Directives
@@ -227,7 +231,7 @@ class _Preprocessor:
 
     def _renumber(self, source: Source, number: int, rest: str) -> None:
         tokens = self.macros.expand(list(tokens_of(rest)), Position(source, number))
-        if not tokens or not tokens[0].text.isdigit():
+        if not tokens or not LINE_NUMBER.fullmatch(tokens[0].text):
             raise source.refuse(number, f"#line without a number: {rest.strip()}")
         source.shift = int(tokens[0].text) - number - 1
         if len(tokens) > 1:

@@ -11,16 +11,16 @@ from typing import NamedTuple
 ELIDED = "\x01"
 """Replaces the end of a line inside a comment or after a backslash."""
 HIDDEN = re.compile(
-    r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\\\r?\n', re.DOTALL
+    r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\\\r?\n|\\[^\n]', re.DOTALL
 )
 TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<name>[A-Za-z_$]\w*)|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)"
     r'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
-    r"|\.\.\.|<<=|>>=|##|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.",
+    r"|\.\.\.|<<=|>>=|##|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\\.|.",
     re.DOTALL,
 )
 NAME = re.compile(r"[A-Za-z_$]\w*")
-LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
+LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]')
 MERGING = frozenset(re.findall("..", "++--<<>><=>===!=&&||+=-=*=/=%=&=|=^=->##///*::"))
 """Pairs of characters that would form one token if two tokens stood side by side."""
 NOBODY: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ def logical_lines(text: str) -> tuple[Line, ...]:
 
 def _hide(found: re.Match[str]) -> str:
     text = found[0]
-    if text[0] in "\"'":
+    if text[0] in "\"'" or (text[0] == "\\" and text[-1] != "\n"):
         return text
     return (" " if text[0] == "/" else "") + ELIDED * text.count("\n")
 

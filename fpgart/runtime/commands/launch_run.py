@@ -2,28 +2,34 @@
 """Launches that one host enqueued one behind the other in an in-order queue, run as one command.
 
 The event of the last one is the command's own; events of the others that the host holds end behind it. None needs a new
-decision: they share the program, their kernels were short before, and their ND-ranges have been checked. So they are
-claimed, submitted to the engine and waited for together.
+decision: their kernels were short before, and their ND-ranges have been checked. So they are claimed, submitted to the
+engine and waited for together. Where they are of several programs the run has the board for itself, and programs it in
+between; but while others run kernels of the program that comes first, its launches run beside them, before the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import groupby
 from time import monotonic_ns
+from typing import NamedTuple
 from weakref import ref
 
-from fpgart import log
-from fpgart.engine.interface import EngineKernel
+from fpgart import config, log
+from fpgart.board.mmd import BoardError
+from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel
 from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.runtime.commands.access import Accesses, MemoryAccess
 from fpgart.runtime.commands.host_work import failing
 from fpgart.runtime.commands.invocation import READ_WRITE
 from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.commands.programming import load_onto
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import SIZES, Kernel
-from fpgart.runtime.scheduling.event import COMPLETE, Event
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import COMPLETE, Event, Operation
+from fpgart.runtime.scheduling.occupancy import TAKEN, Claim
 
 RUN_NS = 20_000_000
 """How long launches that run as one command may keep other programs off the board."""
@@ -31,18 +37,17 @@ HELD_RUN_NS = 1_000_000
 """The same where the host holds events of several, which learn of their ends together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """A buffer as an argument of a kernel."""
 
     kernel: Kernel
-    index: int
+    argument: int
     buffer: ref[Buffer]
 
     @property
     def location(self) -> str:
         """The memory that the argument needs it in."""
-        return self.kernel.interface.arguments[self.index].buffer_location
+        return self.kernel.interface.arguments[self.argument].buffer_location
 
 
 def are_in_their_places(uses: Sequence[Use]) -> bool:
@@ -64,23 +69,45 @@ def _alive(uses: Sequence[Use]) -> list[tuple[int, Buffer]]:
 
 
 def longest(kernels: Sequence[Kernel], device: Device, most_ns: int = RUN_NS) -> int:
-    """How many launches of these kernels, which are of one program, may run as one command that takes `most_ns`."""
-    program = kernels[0].program.on(device)
-    return max(1, most_ns // max(1, *(kernel.engine_kernel_on(program).last_ns for kernel in kernels)))
+    """How many launches of these kernels may run as one command that takes `most_ns`."""
+    times = (kernel.engine_kernel_on(kernel.program.on(device)).last_ns for kernel in kernels)
+    return max(1, most_ns // max(1, *times))
+
+
+def may_run_together(kernels: Sequence[Kernel], device: Device) -> bool:
+    """Whether launches of these kernels may run as one command.
+
+    Those of several programs where the board is programmed in no time, and all programs lay out its memory alike.
+    """
+    program = kernels[0].program
+    if all(kernel.program is program for kernel in kernels):
+        return True
+    programs = {kernel.program.on(device) for kernel in kernels}
+    return (
+        not config.PROGRAM_SECONDS.value
+        and not device.memories.keeps_programs
+        and len({program.interleaving for program in programs}) == 1
+    )
 
 
 class LaunchRun(LaunchKernel):
-    """Launches of one or more kernels of a program, with the union of their buffers."""
+    """Launches of one or more kernels, with the union of their buffers."""
 
-    __slots__ = ("_count", "_has_run", "_kernels", "_launches", "_uses", "followers")
+    __slots__ = ("_alone", "_count", "_kernels", "_launches", "_left", "_mixed", "_programs", "_uses", "followers")
 
     def __init__(self, device: Device, kernels: Sequence[Kernel], uses: Sequence[Use]) -> None:
         """Room for the buffers, which are alive, is reserved now. Raises MemObjectAllocationFailure, OutOfResources."""
         self._uses = uses
         self._kernels = kernels
+        self._programs = [kernel.program.on(device) for kernel in kernels]
+        self._mixed = len({program.identity for program in self._programs}) > 1
+        """Whether the board has to be programmed between them."""
         self._launches = b""
         self._count = 0
-        self._has_run = False
+        self._left: list[_Part] = []
+        """What has not run yet."""
+        self._alone = False
+        """Whether nothing else may be on the board while it runs."""
         self.followers: dict[int, Event] = {}
         """By number of the launch: an event that ends behind the run, without work of its own."""
         super().__init__(kernels[0], device, [], _alive(uses), 1, SIZES.pack(*[0] * 9), False)
@@ -100,22 +127,48 @@ class LaunchRun(LaunchKernel):
         """`launches`: what the engine is given, `count` entries (engine/calls.h), kernels by their numbers."""
         self._launches = launches
         self._count = count
+        self._left = list(self._parts())
+
+    def claim(self) -> Claim:
+        """Of several programs, it keeps the board busy as programming does: with nothing beside it."""
+        if not self._mixed:
+            return super().claim()
+        if not self.adopt_places():
+            self.stage = Stage.MIGRATE
+            return TAKEN
+        occupancy = self.device.occupancy
+        others = bool(occupancy.launches or occupancy.moving)
+        self._alone = not others or self._left[0].program.identity not in self.device.loaded
+        claim = occupancy.claim_programming() if self._alone else occupancy.claim_launch(0)
+        if claim is TAKEN:
+            self.committed = not self._alone
+            self._begin()
+        return claim
+
+    def release(self, following: Operation | None) -> None:
+        if self._mixed and self.stage is Stage.RUN:
+            if self._alone:
+                self.device.occupancy.end_programming()
+            else:
+                self.device.occupancy.end_launch(0)
+            self.committed = False
+        super().release(following)
 
     def location_of(self, index: int) -> str:
         return self._uses[index].location
 
     def describe_argument(self, index: int) -> str:
         use = self._uses[index]
-        return use.kernel.describe(use.index)
+        return use.kernel.describe(use.argument)
 
     def reason(self, index: int) -> str:
         use = self._uses[index]
-        return use.kernel.describe_briefly(use.index)
+        return use.kernel.describe_briefly(use.argument)
 
     def accesses(self) -> Accesses:
         """What the kernels may do with the buffers of all launches."""
         return tuple(
-            MemoryAccess(READ_WRITE, ((0, buffer.size),), buffer, None, use.index, block)
+            MemoryAccess(READ_WRITE, ((0, buffer.size),), buffer, None, use.argument, block)
             for use, (_, buffer), block in zip(self._uses, self.buffers, self.places, strict=True)
         )
 
@@ -129,10 +182,21 @@ class LaunchRun(LaunchKernel):
             "buffers": [buffer.owner.number for _, buffer in self.buffers],
         }
 
-    def _run(self) -> None:
-        kernels = [kernel.engine_kernel_on(self.program) for kernel in self._kernels]
+    def _run_stage(self) -> Operation | None:
+        if self.stage is not Stage.RUN:
+            return super()._run_stage()
+        parts = self._left
+        if self._mixed and not self._alone:
+            parts = parts[:1]
+        self._run_parts(parts)
+        return self if self._left else None
+
+    def _run_parts(self, parts: Sequence[_Part]) -> None:
+        kernels = [
+            kernel.engine_kernel_on(program) for kernel, program in zip(self._kernels, self._programs, strict=True)
+        ]
         begin = monotonic_ns()
-        ended = self._hand_over(kernels)
+        ended = self._hand_over(kernels, parts)
         each = (monotonic_ns() - begin) // max(1, ended)
         for kernel in kernels:
             kernel.last_ns = each
@@ -141,41 +205,35 @@ class LaunchRun(LaunchKernel):
             self.device.mmd.interrupt()
 
     def abandon(self) -> None:
-        """As for any launch; where none has run, the events behind it fail, too."""
+        """As for any launch; the events behind what has not run fail, too."""
         super().abandon()
-        if not self._has_run:
-            reason = OutOfResources(f"launches of kernel '{self.kernel.name}' could not be run")
-            for follower in self.followers.values():
-                follower.operation = failing(self.device, reason)
+        reason = OutOfResources(f"launches of kernel '{self.kernel.name}' could not be run")
+        for part in self._left:
+            for number in range(part.begin, part.end):
+                if number in self.followers:
+                    self.followers[number].operation = failing(self.device, reason)
 
-    def _hand_over(self, kernels: Sequence[EngineKernel]) -> int:
-        """Run all of them, also those behind one that fails; returns how many have run.
+    def _hand_over(self, kernels: Sequence[EngineKernel], parts: Sequence[_Part]) -> int:
+        """Run some of them, also those behind one that fails; returns how many have run.
 
-        Raises the error of the last one, whose event the host may have.
+        Raises the error of the last one of all, whose event the host may have.
         """
         new_batch = kernels[0].new_batch
         assert new_batch is not None
-        batch = new_batch(self._count)
-        failed: dict[int, CLError] = {}
-        submitted: list[int] = []
-        next_one = 0
-        while next_one < self._count:
-            done, error = batch.submit_laid_out(kernels, self._launches, next_one, self._count)
-            submitted += range(next_one, next_one + done)
-            next_one += done
-            if error is not None:
-                failed[next_one] = error
-                next_one += 1
-        statuses: list[int] = []
-        while len(statuses) < len(submitted):
-            statuses += batch.wait()
-        for number, status in zip(submitted, statuses, strict=True):
-            if status < COMPLETE:
-                words = f"a launch of kernel '{self.kernel.name}' failed on the engine"
-                failed[number] = batch.failure or error_of(status, words)
-        self._has_run = True
-        last = failed.pop(self._count - 1, None)
-        for number, error in failed.items():
+        submitted = _Submitted(new_batch(parts[-1].end - parts[0].begin), kernels, self._launches)
+        for part in parts:
+            try:
+                self._program_with(part.program, submitted)
+            except CLError as refusal:
+                submitted.refuse(part, refusal)
+            except BoardError as refusal:
+                submitted.refuse(part, OutOfResources(str(refusal)))
+            else:
+                submitted.add(part)
+        submitted.settle(self.kernel.name)
+        self._left = self._left[len(parts) :]
+        last = submitted.failed.pop(self._count - 1, None)
+        for number, error in submitted.failed.items():
             follower = self.followers.get(number)
             if follower is None:
                 log.error(error)
@@ -184,4 +242,89 @@ class LaunchRun(LaunchKernel):
                 follower.operation = failing(self.device, error)
         if last is not None:
             raise last
-        return len(submitted)
+        return submitted.count
+
+    def _parts(self) -> Iterator[_Part]:
+        if not self._mixed:
+            yield _Part(self.program, 0, self._count)
+            return
+        entries = memoryview(self._launches)[: SUBMISSION.size * self._count].cast("Q")
+        numbers = entries[:: SUBMISSION.size // entries.itemsize].tolist()
+        end = 0
+        for program, launches in groupby(map(self._programs.__getitem__, numbers)):
+            begin, end = end, end + sum(1 for _ in launches)
+            yield _Part(program, begin, end)
+
+    def _program_with(self, program: Program, submitted: _Submitted) -> None:
+        """Have the board hold the program. Raises BoardError, CLError.
+
+        A simulated board may take it before kernels of others have run. Where more is to be done, or may fail, they
+        have ended before.
+        """
+        device = self.device
+        if program.identity in device.loaded:
+            return
+        if device.network is not None or device.before_kernel is not None or config.PROGRAM_SECONDS.value:
+            submitted.settle(self.kernel.name)
+        load_onto(device, program)
+
+
+class _Part(NamedTuple):
+    """Launches of one program, which follow each other."""
+
+    program: Program
+    begin: int
+    end: int
+
+
+class _Submitted:
+    """Launches of a run that the engine is given, by their numbers, and the errors of those that have failed."""
+
+    def __init__(self, batch: Batch, kernels: Sequence[EngineKernel], launches: bytes) -> None:
+        self._batch = batch
+        self._kernels = kernels
+        self._launches = launches
+        self._waiting: list[list[int]] = []
+        """Begin and end of what is to be submitted."""
+        self._numbers: list[int] = []
+        self._settled = 0
+        self.failed: dict[int, CLError] = {}
+
+    @property
+    def count(self) -> int:
+        """How many the engine has taken."""
+        return len(self._numbers)
+
+    def add(self, part: _Part) -> None:
+        """Some are to run behind the others."""
+        if self._waiting and self._waiting[-1][1] == part.begin:
+            self._waiting[-1][1] = part.end
+        else:
+            self._waiting.append([part.begin, part.end])
+
+    def refuse(self, part: _Part, error: CLError) -> None:
+        """Some cannot be run."""
+        self.failed.update(dict.fromkeys(range(part.begin, part.end), error))
+
+    def settle(self, name: str) -> None:
+        """Return when all have ended; `name`: of a kernel, for the errors of those that fail."""
+        for begin, end in self._waiting:
+            self._submit(begin, end)
+        self._waiting.clear()
+        while self._settled < len(self._numbers):
+            statuses = self._batch.wait()
+            for number, status in zip(self._numbers[self._settled :], statuses, strict=False):
+                if status < COMPLETE:
+                    words = f"a launch of kernel '{name}' failed on the engine"
+                    self.failed[number] = self._batch.failure or error_of(status, words)
+            self._settled += len(statuses)
+
+    def _submit(self, begin: int, end: int) -> None:
+        """Also those behind one that the engine refuses."""
+        while begin < end:
+            done, error = self._batch.submit_laid_out(self._kernels, self._launches, begin, end)
+            self._numbers += range(begin, begin + done)
+            begin += done
+            if error is not None:
+                self.failed[begin] = error
+                begin += 1

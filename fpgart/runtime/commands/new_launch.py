@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from weakref import ref
 
 from fpgart import config
@@ -32,18 +33,23 @@ def new_launch(
     Raises InvalidKernelArgs, InvalidOperation, MemObjectAllocationFailure, OutOfResources.
     """
     kernel.hear()
-    return new_launch_as_kept(kernel, device, dimensions, sizes, has_local)
+    return new_launch_with(kernel.arguments, kernel, device, dimensions, sizes, has_local)
 
 
-def new_launch_as_kept(
-    kernel: Kernel, device: Device, dimensions: int, sizes: tuple[int, ...], has_local: bool
+def new_launch_with(
+    arguments: Sequence[Argument | None],
+    kernel: Kernel,
+    device: Device,
+    dimensions: int,
+    sizes: tuple[int, ...],
+    has_local: bool,
 ) -> LaunchKernel:
-    """As new_launch(), whatever arguments were set elsewhere since."""
+    """As new_launch(), with these arguments instead of the kernel's."""
     snapshot: list[Argument] = []
     buffers: list[tuple[int, Buffer]] = []
     on_host: list[tuple[int, Buffer]] = []
     pipes: list[Pipe] = []
-    for index, argument in enumerate(kernel.arguments):
+    for index, argument in enumerate(arguments):
         if argument is None:
             raise InvalidKernelArgs(f"{kernel.describe(index)} has not been set")
         value = argument[2]

@@ -8,6 +8,7 @@ from functools import partial
 
 from fpgart.board.mmd import BoardError
 from fpgart.errors import OutOfResources
+from fpgart.notices import NOTICES
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import OWNERS, Block, Device, DeviceProgram
 from fpgart.runtime.memory.host_store import HostStore
@@ -29,6 +30,9 @@ def load_onto(device: Device, program: Program) -> None:
         program_anew(device, program)
     device.knows_memories = True
     device.network = program.made.network()
+    if device.network is not None:
+        for listener in NOTICES.network_made:
+            listener(device, device.network)
 
 
 def load_into_memory(device: Device, program: Program) -> None:

@@ -49,6 +49,7 @@ class UsmAllocation:
     """
 
     __slots__ = (
+        "__weakref__",
         "address",
         "block",
         "device",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatchmethod
+from math import prod
 from weakref import WeakKeyDictionary
 
 from fpgart import opencl as cl
@@ -285,29 +286,16 @@ def widths(program: Program) -> dict[str, int]:
 
     A container without source knows the first of them.
     """
-    if program.source is not None:
-        from fpgart.engine.opencl_c import kernel_attributes
-
-        options = next((build.options for build in program.builds.values() if build.options), "")
-        return {
-            name: max(1, _product(numbers.get("num_simd_work_items", ())))
-            * max(1, _product(numbers.get("num_compute_units", ())))
-            for name, numbers in kernel_attributes(program.source, options).items()
-        }
-    if program.is_container:
+    if program.is_container and program.source is None:
         from fpgart.aocx import container
         from fpgart.aocx.autodiscovery import parse
 
         text = container.Container.decode(program.binary(program.devices[0])).text(container.AUTODISCOVERY)
         return {kernel.name: max(1, kernel.vector_lanes) for kernel in parse(text).kernels}
-    return {}
-
-
-def _product(numbers: tuple[int, ...]) -> int:
-    product = 1
-    for number in numbers:
-        product *= number
-    return product
+    return {
+        name: max(1, prod(numbers.get("num_simd_work_items", ()))) * max(1, prod(numbers.get("num_compute_units", ())))
+        for name, numbers in program.hardware().items()
+    }
 
 
 def _chunks(size: int) -> list[tuple[int, int, int]]:

@@ -32,8 +32,8 @@ class Elsewhere(Protocol):
     def tell(self, kernel: Kernel) -> None:
         """Tell the kernel of all that were set, by keep_buffer(), keep_value() and keep_pointer()."""
 
-    def withdraw_launches(self, index: int) -> None:
-        """The kernel's next launch may be unlike those before: an argument is of another kind."""
+    def changed(self, index: int) -> None:
+        """An argument was set here: the kernel's next launch may be unlike those before."""
 
 
 class Kernel:
@@ -116,10 +116,9 @@ class Kernel:
 
     def _set(self, index: int, argument: Argument) -> None:
         self.hear()  # what was set before must not come later
-        before = self.arguments[index]
         self.arguments[index] = argument
-        if self.elsewhere is not None and not (before is not None and before[0] == argument[0] == BUFFER):
-            self.elsewhere.withdraw_launches(index)
+        if self.elsewhere is not None:
+            self.elsewhere.changed(index)
 
     def set_buffer(self, index: int, buffer: Buffer | None) -> None:
         """A buffer, or no buffer, for a pointer argument.
@@ -169,6 +168,10 @@ class Kernel:
     def set_value(self, index: int, value: bytes) -> None:
         """A value; raises InvalidArgSize when its size is not the argument's."""
         self.check_value_size(index, len(value))
+        self.set_checked_value(index, value)
+
+    def set_checked_value(self, index: int, value: bytes) -> None:
+        """As set_value(), of a value whose size was asked about before."""
         self._set(index, (BYTES, len(value), value))
 
     def keep_value(self, index: int, value: bytes) -> None:

@@ -18,6 +18,7 @@ from fpgart.aocx.errors import AocxError
 from fpgart.board.description import BoardDescription
 from fpgart.engine.interface import BuildFailed, Engine
 from fpgart.errors import BuildProgramFailure
+from fpgart.input_file import LARGEST_CONTAINER, read_input
 
 DEFAULT_ROOT = "aocl_program_library"
 
@@ -63,13 +64,15 @@ def load(root: str, board: BoardDescription, options: str, source: str) -> bytes
     """A program of the library; raises BuildFailed where it is not in it."""
     file = folder_of(root, board, options, source) / "kernels.aocx"
     try:
-        data = file.read_bytes()
+        data = read_input(file, LARGEST_CONTAINER)
         Container.decode(data)
-    except OSError:
+    except FileNotFoundError:
         raise BuildFailed(
             BuildProgramFailure.status,
             f"{file} is not there: compile the program into the library first (compiler mode 1)",
         ) from None
+    except OSError as error:
+        raise BuildFailed(BuildProgramFailure.status, f"{file}: {error.strerror}") from None
     except AocxError as error:
         raise BuildFailed(BuildProgramFailure.status, f"{file}: {error}") from None
     return data

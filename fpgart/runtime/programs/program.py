@@ -15,7 +15,7 @@ from fpgart.aocx.container import BOARD, BOARD_IMAGE, EMULATOR_BOARD, MAGIC, RAN
 from fpgart.aocx.errors import AocxError
 from fpgart.engine.interface import BuildFailed, BuiltProgram, EngineKernel, KernelInterface, with_places
 from fpgart.engine.models import ModelKernel, ModelProgram, has_model
-from fpgart.engine.opencl_c import buffer_locations
+from fpgart.engine.opencl_c import buffer_locations, kernel_attributes
 from fpgart.errors import (
     BuildProgramFailure,
     CLError,
@@ -76,6 +76,7 @@ class Program:
         self._number = next(NUMBERS)
         self._others: dict[Device, Program] = {}
         self._locations: dict[str, tuple[str, ...]] = {}
+        self._hardware: dict[str, dict[str, tuple[int, ...]]] = {}
         self._memories: frozenset[str] | None = None
         """Memories that a buffer_location may name; None: any. Others are passed over."""
         self.linked = False
@@ -99,6 +100,7 @@ class Program:
         program = cls(context, devices, made=engine.from_binary(binary.payload))
         program._loaded = binary
         program._known = binary.kernels
+        program._locations, program._hardware = binary.locations, binary.hardware
         for build in program.builds.values():
             build.kind = binary.kind
             build.options = binary.options
@@ -286,6 +288,7 @@ class Program:
         self._parts = tuple(part.listing for part in parts)
         for part in parts:
             self._locations |= part.locations()
+            self._hardware |= part.hardware()
             self._known |= part.known()
         for device in self.devices:
             self.builds[device] = Build(cl.CL_BUILD_SUCCESS, options, log, kind)
@@ -364,12 +367,24 @@ class Program:
         """By kernel, the buffer_location of each argument, where the source or what was linked has any."""
         if self.source is None:
             return self._locations
-        options = next((build.options for build in self.builds.values() if build.options), "")
-        found = buffer_locations(self.source, options)
+        found = buffer_locations(self.source, self._options())
         known = self._memories
         if known is None:
             return found
         return {name: tuple(place if place in known else "" for place in places) for name, places in found.items()}
+
+    def hardware(self) -> dict[str, dict[str, tuple[int, ...]]]:
+        """By kernel, the numbers of its attributes for hardware, from the source, what was linked, or a binary."""
+        if self.source is None:
+            return self._hardware
+        options = self._options()
+        if "__attribute" not in self.source and "__attribute" not in options:
+            return {}
+        return kernel_attributes(self.source, options)
+
+    def _options(self) -> str:
+        """Those of the last build, on any device."""
+        return next((build.options for build in self.builds.values() if build.options), "")
 
     def engine_kernel(self, name: str) -> EngineKernel:
         """Raises InvalidKernelName for a name that the program does not have."""
@@ -393,5 +408,6 @@ class Program:
         kernels = self.interfaces() if self.executable else self.known()
         made_with = f"{engine.name} {engine.version}"
         return ProgramBinary(
-            made_with, build.kind, build.options, kernels, self._program().binary(), self.listing
-        ).encode()
+            made_with, build.kind, build.options, kernels, self._program().binary(), self.listing, self.locations(),
+            self.hardware(),
+        ).encode()  # fmt: skip

@@ -3,87 +3,156 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from html import escape
+from importlib import resources
 from typing import Any
 
-from bokeh.document import Document
-from bokeh.embed import components
-from bokeh.events import DocumentReady
-from bokeh.models import Range1d
-from bokeh.resources import Resources
-
-from fpgart.watch import history
+from fpgart.watch import history, lanes, time_use
+from fpgart.watch.page import figures
+from fpgart.watch.page.colours import Colours
 from fpgart.watch.page.mapping import last_mapping
-from fpgart.watch.page.memory import memory_of
-from fpgart.watch.page.tables import advice_of, bandwidth_of, buffers_of, copies_of, head_of, navigation
-from fpgart.watch.page.timeline import timeline_of
+from fpgart.watch.page.tables import advice_of, bandwidth_of, buffers_of, copies_of, head_of, lanes_of
+from fpgart.watch.page.where import where_the_time_went
 from fpgart.watch.report.model import Report
 from fpgart.watch.report.text import as_text
 from fpgart.watch.report.trace_events import Args
 
-SCRIPTS = Resources(mode="inline", components=["bokeh", "bokeh-widgets"])
-STYLE = """
-body { font: 14px/1.45 system-ui, sans-serif; margin: 1.5rem auto; max-width: 1240px; padding: 0 1rem; color: #222 }
-h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem; border-bottom: 1px solid #ccc }
-table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .25rem .6rem; vertical-align: top }
-th { border-bottom: 1px solid #888 } tr:nth-child(even) td { background: #f6f6f6 } td.n, th.n { text-align: right }
-.advice li { margin: .4rem 0 } .saved { font-weight: 600 } .warn { background: #fff3cd; padding: .5rem .8rem }
-nav a { margin-right: 1.2rem } .note { color: #666 } pre { white-space: pre-wrap }
-.rows { max-height: 30rem; overflow-y: auto } .rows th { position: sticky; top: 0; background: white }
-@media print {
-  .rows { max-height: none; overflow: visible }
-  nav { display: none }
-  body { max-width: none; margin: 0 }
-  tr, figure, li { break-inside: avoid } }
-"""
+KEYS = (
+    "Drag, or Shift and the wheel, to move; Ctrl and the wheel, or two fingers, to zoom. Keys: arrows left and right "
+    "(a, d) move, + and - (w, s) zoom, Home shows all, arrows up and down choose a lane, comma and full stop go "
+    "through what is in it, Enter zooms there."
+)
+TIMELINES = {
+    "real": ("Real time", "measured on this machine, from the first command on"),
+    "simulated": ("Simulated time", "modelled for the board that is described (docs/time.md)"),
+}
+
+
+@dataclass(slots=True)
+class Section:
+    """A part of the page that the navigation leads to; `screen`: not on paper."""
+
+    name: str
+    title: str
+    body: str
+    screen: bool = False
+
+    def html(self) -> str:
+        kind = ' class="screen"' if self.screen else ""
+        heading = f'<h2 id="{self.name}">{self.title}</h2>'
+        return f'<section{kind} aria-labelledby="{self.name}">{heading}\n{self.body}</section>'
 
 
 def as_html(report: Report, events: list[Args], title: str) -> str:
     """The page; `report` is that of `events`."""
-    end = max(report.microseconds, 0.001)
-    shared = Range1d(0, end / 1000, bounds=(0, end / 1000), min_interval=1e-6)
-    timeline, line = timeline_of(events, shared)
-    blocks = history.boxes(events, end)
-    document = Document()
-    document.add_root(timeline)
-    parts: dict[str, Any] = {"timeline": timeline}
-    if blocks:
-        parts["memory"], begin = memory_of(blocks, end, shared, [line])
-        document.add_root(parts["memory"])
-        document.js_on_event(DocumentReady, begin)
+    end = round(report.microseconds * 1000)
+    real, simulated = lanes.real(events), lanes.simulated(events)
+    colours, words = Colours([*real, *simulated]), figures.Words()
+    zero = lanes.first_command(events)
+    data: dict[str, Any] = {"real": figures.timeline(real, zero, end, colours, words)}
+    modelled = time_use.of_simulated(events, simulated)
+    if modelled is not None:
+        begin = lanes.first_simulated(events)
+        data["simulated"] = figures.timeline(simulated, begin, begin + modelled.total, colours, words, folds=True)
+    boxes = history.boxes(events, report.microseconds)
+    if boxes:
+        data["memory"] = figures.memory(boxes, zero, report.microseconds, words)
+    data |= {"colours": [colours.css(key) for key in colours.keys], "words": words.texts()}
+    use = time_use.of_real(events, real, end)
+    sections = [
+        Section("use", "Where the time went", where_the_time_went(use, modelled, report, colours)),
+        Section("avoid", "To avoid", advice_of(report)),
+        Section("timeline", "Timeline", _timeline(data, colours)),
+    ]
+    if boxes:
+        sections.append(Section("memory", "Memory", _memory(data["memory"]["fullest"], data["real"]["end"])))
     mapping = last_mapping(events)
-    if mapping is not None:
-        parts["mapping"] = mapping[1]
-        document.add_root(mapping[1])
-    script, places = components(parts)
-    body = [
-        f"<h1>{escape(title)}</h1>",
-        navigation(bool(blocks)),
-        head_of(report),
-        '<h2 id="avoid">Copies to avoid</h2>',
-        advice_of(report),
-        '<h2 id="timeline">Timeline</h2>',
-        '<p class="note">Drag to move, wheel to zoom, a box with the tool beside; a click in the legend hides a '
-        "kind.</p>",
-        places["timeline"],
+    if mapping:
+        sections.append(Section("mapping", "Last mapping", mapping))
+    summary = "<summary>what <code>fpgart report</code> prints</summary>"
+    printed = f"<details>{summary}<pre>{escape(as_text(report))}</pre></details>"
+    sections += [
+        Section("lanes", "Lanes", lanes_of(real, simulated), screen=True),
+        Section("buffers", "Buffers", buffers_of(report), screen=True),
+        Section("copies", "Copies", copies_of(report), screen=True),
+        Section("bandwidth", "Bandwidth", bandwidth_of(events), screen=True),
+        Section("words", "In words", printed, screen=True),
     ]
-    if blocks:
-        body += ['<h2 id="memory">Memory</h2>', places["memory"]]
-    if mapping is not None:
-        body += [f'<h2 id="mapping">Last mapping</h2><p class="note">{escape(mapping[0])}</p>', places["mapping"]]
-    body += [
-        '<h2 id="buffers">Buffers</h2>',
-        buffers_of(report),
-        '<h2 id="copies">Copies</h2>',
-        copies_of(report),
-        '<h2 id="bandwidth">Bandwidth</h2>',
-        bandwidth_of(events),
-        "<h2>In words</h2>",
-        f"<details><summary>what `fpgart report` prints</summary><pre>{escape(as_text(report))}</pre></details>",
-    ]
+    return _page(title, head_of(report), sections, data)
+
+
+def _page(title: str, head: str, sections: list[Section], data: dict[str, Any]) -> str:
+    links = "".join(f'<a href="#{each.name}">{each.title.lower()}</a>' for each in sections)
+    packed = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    body = "\n".join(section.html() for section in sections)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        f"{SCRIPTS.render()}\n<style>{STYLE}</style>\n</head><body>\n"
-        + "\n".join(body)
-        + f"\n{script}\n</body></html>\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">\n'
+        f"<style>{_part('style.css')}</style></head><body>\n"
+        f"<header><h1>{escape(title)}</h1>"
+        '<button id="theme" type="button" class="screen" title="light or dark; auto: as the system has it">'
+        f"colours: auto</button></header>\n{head}\n"
+        f'<nav aria-label="Parts of the page">{links}</nav>\n<main>{body}</main>\n'
+        f'<div id="tip" role="tooltip" hidden></div>\n<script type="application/json" id="data">{packed}</script>\n'
+        f"<script>{_part('figures.js')}</script>\n</body></html>\n"
+    )
+
+
+def _part(name: str) -> str:
+    return resources.files("fpgart.watch.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _timeline(data: dict[str, Any], colours: Colours) -> str:
+    names = [name for name in TIMELINES if name in data]
+    both = len(names) > 1
+    choices = [("both", "both"), ("real", "real time"), ("simulated", "simulated time")] if both else []
+    which = "".join(
+        f'<button type="button" data-show="{name}" aria-pressed="{str(name == "both").lower()}">{words}</button>'
+        for name, words in choices
+    )
+    tools = [
+        ("in", "zoom in"),
+        ("out", "zoom out"),
+        ("all", "from the first command"),
+        ("setup", "with the set-up before it"),
+    ]
+    buttons = "".join(f'<button type="button" data-do="{name}">{words}</button>' for name, words in tools)
+    legend = "".join(
+        f'<button type="button" data-colour="{number}" aria-pressed="true" title="show or hide">'
+        f'<span class="swatch" style="--c: {colours.css(key)}"></span>{escape(colours.words(key))}</button>'
+        for number, key in enumerate(colours.keys)
+    )
+    switch = f'<span class="group" role="group" aria-label="which time">{which}</span>' if which else ""
+    parts = [_figure(name, folded=bool(data[name]["folds"])) for name in names]
+    return (
+        f'<div class="toolbar">{switch}{buttons}</div>'
+        f'<div class="legend" role="group" aria-label="kinds">{legend}</div>'
+        f'{"".join(parts)}<output id="details" aria-live="polite"></output><p class="note screen">{KEYS}</p>'
+    )
+
+
+def _figure(name: str, *, folded: bool) -> str:
+    """`folded`: programming takes a little of the axis only."""
+    title, words = TIMELINES[name]
+    note = "; programming, which would hide all else, is folded" if folded else ""
+    return (
+        f'<figure id="{name}-part"><figcaption><b>{title}</b>, {words}{note}</figcaption>'
+        f'<canvas id="{name}" tabindex="0" role="application" aria-label="{title}: a timeline; the table of '
+        f'lanes has its sums. {KEYS}"></canvas></figure>'
+    )
+
+
+def _memory(first: int, end: int) -> str:
+    """`first`: where the slider is at first, in nanoseconds since the first command."""
+    return (
+        "<figure><figcaption>Blocks over time, addresses upwards, all lanes to one scale; stripes: the memory "
+        "interleaves its banks, so that each block lies in all of them. In use: blocks, and holes "
+        "between them.</figcaption>"
+        '<canvas id="memory-figure" tabindex="0" role="application" aria-label="Memory over time: the table of '
+        f'buffers has the same. {KEYS}"></canvas></figure>'
+        f'<label for="time" class="screen">what lies where at a time</label><input type="range" id="time" min="0" '
+        f'max="{end}" value="{max(first, 0)}" step="{max(end // 10000, 1)}">'
+        '<output id="says" aria-live="polite"></output>'
     )

@@ -1,32 +1,165 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all figures of the page have in common."""
+"""What the page's script draws, as columns of numbers: timelines, and what memories held.
+
+Times are nanoseconds since the first command, so that an axis begins with what the host wanted done.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import pairwise
 from typing import Any
 
-from bokeh.models import BoxZoomTool, HoverTool, PanTool, Range1d, ResetTool, Span, WheelZoomTool
-from bokeh.plotting import figure
+from fpgart.watch import history
+from fpgart.watch.history import Box, Memory
+from fpgart.watch.lanes import Lane
+from fpgart.watch.page.colours import BUFFER_COLOURS, Colours, buffer_css, key_of
+from fpgart.watch.words import in_words
 
-BUFFER_COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b")
-
-
-def figure_of(height: int, shared: Range1d | None, hover: str, **more: Any) -> Any:
-    ways = {"dimensions": "width"} if shared is not None else {}
-    wheel, pan = WheelZoomTool(**ways), PanTool(**ways)
-    tools = [pan, wheel, BoxZoomTool(**ways), ResetTool(), HoverTool(tooltips=hover)]
-    if shared is not None:
-        more["x_range"] = shared
-    made = figure(
-        height=height, sizing_mode="stretch_width", tools=tools, toolbar_location="right", min_border_left=260, **more
-    )
-    made.toolbar.logo = None
-    made.toolbar.active_scroll = wheel
-    made.toolbar.active_drag = pan
-    made.xgrid.grid_line_color = "#eeeeee"
-    made.ygrid.grid_line_color = None
-    return made
+HIDING = 0.5
+"""Programming that takes this share of the time hides all else."""
+MOST_FOLDS = 8
 
 
-def time_mark() -> Span:
-    return Span(location=0, dimension="height", line_color="#cc0000", line_dash="dashed")
+class Words:
+    """Texts that many things share, by number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def texts(self) -> list[str]:
+        return list(self._numbers)
+
+
+def timeline(
+    lanes: list[Lane], zero: int, end: int, colours: Colours, words: Words, *, folds: bool = False
+) -> dict[str, Any]:
+    """One timeline; `zero` is its first command, in the nanoseconds that the spans have. `folds`: its axis may fold."""
+    numbers = {key: number for number, key in enumerate(colours.keys)}
+    columns: dict[str, list[int]] = {name: [] for name in ("begin", "length", "name", "words", "colour")}
+    drawn = []
+    for lane in lanes:
+        rows = _add_rows(lane, zero, columns, numbers, words)
+        made: dict[str, Any] = {"group": lane.group, "name": lane.name, "rows": rows}
+        if lane.levels is not None:
+            made["capacity"] = lane.levels.capacity
+            made["at"] = [at - zero for at in lane.levels.at]
+            made["packets"] = lane.levels.packets
+        drawn.append(made)
+    earliest = min((at for lane in lanes for at in _begins(lane)), default=zero)
+    length = max(end - zero, 1)
+    return {
+        "first": min(earliest - zero, 0),
+        "end": length,
+        "folds": _folds(lanes, zero, length) if folds else [],
+        "lanes": drawn,
+        **columns,
+    }
+
+
+def _folds(lanes: list[Lane], zero: int, length: int) -> list[tuple[int, int]]:
+    """What the axis folds: programming, while nothing else happens on a board, where it would hide all else."""
+    spans = {(s.begin - zero, s.end - zero) for lane in lanes for s in lane.spans if s.kind == "program"}
+    if len(spans) > MOST_FOLDS or sum(end - begin for begin, end in spans) < HIDING * length:
+        return []
+    found = sorted(spans)
+    apart = all(before[1] <= after[0] for before, after in pairwise(found))
+    return found if apart else []
+
+
+def _begins(lane: Lane) -> list[int]:
+    return [span.begin for span in lane.spans[:1]] + (lane.levels.at[:1] if lane.levels is not None else [])
+
+
+def _add_rows(
+    lane: Lane, zero: int, columns: dict[str, list[int]], numbers: dict[str, int], words: Words
+) -> list[list[int]]:
+    """Append a lane's spans row by row; returns where each row begins and ends in the columns."""
+    rows: dict[int, list[Any]] = defaultdict(list)
+    for span in lane.spans:
+        rows[span.row].append(span)
+    found = []
+    for row in range(max(rows, default=-1) + 1):
+        begin = len(columns["begin"])
+        for span in rows[row]:
+            columns["begin"].append(span.begin - zero)
+            columns["length"].append(span.end - span.begin)
+            columns["name"].append(words.number(span.name))
+            columns["words"].append(words.number(span.words))
+            columns["colour"].append(numbers[key_of(span)])
+        found.append([begin, len(columns["begin"])])
+    return found
+
+
+def memory(boxes: list[Box], zero: int, end: float, words: Words) -> dict[str, Any]:
+    """What the memories held: a lane per bank, all to one scale; one for the whole of a memory that interleaves."""
+    lanes = _MemoryLanes(boxes)
+    ordered = sorted(boxes, key=lambda box: box.begin)
+    return {
+        "fullest": _since(history.fullest(boxes, end), zero),
+        "scale": max((box.offset + box.size for box in boxes), default=1),
+        "lanes": lanes.described(),
+        "begin": [_since(box.begin, zero) for box in ordered],
+        "end": [_since(box.end, zero) for box in ordered],
+        "lane": [lanes.number(box) for box in ordered],
+        "offset": [box.offset for box in ordered],
+        "size": [box.size for box in ordered],
+        "buffer": [box.buffer for box in ordered],
+        "colour": [box.buffer % BUFFER_COLOURS for box in ordered],
+        "colours": [buffer_css(number) for number in range(BUFFER_COLOURS)],
+        "words": [words.number(history.box_in_words(box)) for box in ordered],
+        "filling": _filling(boxes, zero, end),
+    }
+
+
+def _since(microseconds: float, zero: int) -> int:
+    return round(microseconds * 1000) - zero
+
+
+class _MemoryLanes:
+    """The banks, or parts of interleaved memories, that held something."""
+
+    def __init__(self, boxes: list[Box]) -> None:
+        banks = {(box.memory, box.bank) for box in boxes}
+        self._ordered = sorted(banks, key=lambda bank: (bank[0].device, bank[0].begin, bank[1]))
+        self._numbers = {bank: number for number, bank in enumerate(self._ordered)}
+
+    def number(self, box: Box) -> int:
+        return self._numbers[box.memory, box.bank]
+
+    def described(self) -> list[dict[str, Any]]:
+        return [self._describe(memory, bank) for memory, bank in self._ordered]
+
+    def _describe(self, memory: Memory, bank: int) -> dict[str, Any]:
+        """`stripes`: over how many banks addresses go round."""
+        interleaved = memory.interleaved and memory.banks > 1
+        name = str(memory)
+        if interleaved:
+            name += f", {memory.banks} banks interleaved"
+            if bank:
+                name += f", from {memory.begin + bank * memory.bank_size:#x}"
+        elif memory.banks > 1:
+            name += f", bank {bank + 1} of {memory.banks}"
+        size = memory.bank_size
+        return {
+            "name": name,
+            "memory": str(memory),
+            "stripes": memory.banks if interleaved else 1,
+            "size": in_words(size) if size else "",
+        }
+
+
+def _filling(boxes: list[Box], zero: int, end: float) -> list[dict[str, Any]]:
+    """For each memory, bytes in blocks and in holes over time."""
+    by_memory: dict[Memory, list[Box]] = defaultdict(list)
+    for box in boxes:
+        by_memory[box.memory].append(box)
+    found = []
+    for memory in sorted(by_memory, key=lambda memory: (memory.device, memory.begin)):
+        steps = history.occupancy(by_memory[memory], end)
+        at = [_since(each, zero) for each in steps.at]
+        found.append({"memory": str(memory), "at": at, "used": steps.used, "holes": steps.holes})
+    return found

@@ -3,44 +3,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+from html import escape
 
-from bokeh.models import ColumnDataSource, LabelSet
-
-from fpgart.watch.page.figures import BUFFER_COLOURS, figure_of
+from fpgart.watch.page.colours import buffer_css
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.words import in_words, times
 
+WIDTH, ROW, GAP = 1000, 34, 8
+TEXT_WIDTH = 7
+"""What a character takes, in units of the picture, more or less."""
 
-def last_mapping(events: list[Args]) -> tuple[str, Any] | None:
-    """A sentence and a figure about the last kernel that saw memory through regions; None for no such kernel."""
+
+def last_mapping(events: list[Args]) -> str:
+    """The picture of the last kernel that saw memory through regions; "" for no such kernel."""
     last = next((e["args"] for e in reversed(events) if e.get("cat") == "device" and e["args"].get("regions")), None)
     if last is None:
-        return None
-    rows: list[tuple[str, int, int, str]] = []
+        return ""
+    rows, total = _rows(last)
+    drawn = "".join(_drawn(number, row, total) for number, row in enumerate(rows))
+    caption = (
+        f"kernel '{last['kernel']}' on device {last['device']}, {times(len(last['regions']), 'region')} side by side"
+    )
+    return (
+        f'<figure><figcaption>{escape(caption)}: regions above, buffers below</figcaption><svg role="img" '
+        f'aria-label="{escape(caption)}" viewBox="0 0 {WIDTH} {2 * ROW + GAP}" width="100%">{drawn}</svg>'
+        f"<ul>{''.join(f'<li>{escape(words)}</li>' for *_, words in rows)}</ul></figure>"
+    )
+
+
+def _rows(last: Args) -> tuple[list[tuple[int, int, int, str]], int]:
+    """Row (0: regions), first byte, bytes and words of each; and the bytes of all regions."""
+    found: list[tuple[int, int, int, str]] = []
     at = 0
     for region in last["regions"]:
         begin, size = int(region["kernel"], 16), region["size"]
-        rows.append(("regions", at, size, f"{in_words(size)} of {region['physical']}, seen at {region['kernel']}"))
+        found.append((0, at, size, f"{in_words(size)} of {region['physical']}, seen at {region['kernel']}"))
         for shown in last["shown"]:
             inside = int(shown["at"], 16) - begin
             if 0 <= inside < size:
                 words = f"buffer {shown['buffer']}: {in_words(shown['size'])}, seen at {shown['at']}"
-                rows.append(("buffers", at + inside, shown["size"], words))
+                found.append((1, at + inside, shown["size"], words))
         at += size
-    source = ColumnDataSource(
-        {
-            "lane": [lane for lane, *_ in rows],
-            "left": [begin / 2**20 for _, begin, _, _ in rows],
-            "right": [(begin + size) / 2**20 for _, begin, size, _ in rows],
-            "words": [words for *_, words in rows],
-            "label": [words.partition(",")[0] if size > at / 10 else "" for _, _, size, words in rows],
-            "colour": [BUFFER_COLOURS[i % len(BUFFER_COLOURS)] for i in range(len(rows))],
-        }
+    return found, at
+
+
+def _drawn(number: int, row: tuple[int, int, int, str], total: int) -> str:
+    line, begin, size, words = row
+    x, width, y = begin / total * WIDTH, size / total * WIDTH, line * (ROW + GAP)
+    label = words.partition(",")[0]
+    text = f'<text x="{x + 4:.1f}" y="{y + ROW - 12}">{escape(label)}</text>' if width > len(label) * TEXT_WIDTH else ""
+    return (
+        f'<g><title>{escape(words)}</title><rect x="{x:.1f}" y="{y}" width="{max(width, 1):.1f}" height="{ROW}" '
+        f'style="fill: {buffer_css(number)}; fill-opacity: .35; stroke: {buffer_css(number)}"/>{text}</g>'
     )
-    made = figure_of(150, None, "@words", y_range=["buffers", "regions"], x_axis_label="regions side by side, MiB")
-    made.hbar(y="lane", left="left", right="right", height=0.7, source=source, color="colour", line_color="white")
-    made.add_layout(
-        LabelSet(x="left", y="lane", text="label", source=source, x_offset=4, y_offset=-6, text_font_size="10px")
-    )
-    return f"kernel '{last['kernel']}' on device {last['device']}, {times(len(last['regions']), 'region')}", made

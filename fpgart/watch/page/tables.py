@@ -6,9 +6,11 @@ from __future__ import annotations
 from html import escape
 
 from fpgart.watch import history
+from fpgart.watch.lanes import Lane
 from fpgart.watch.report.model import BufferLife, Report
 from fpgart.watch.report.text import saved
 from fpgart.watch.report.trace_events import Args
+from fpgart.watch.time_use import together
 from fpgart.watch.words import in_words, times
 
 MOST_ROWS = 1000
@@ -21,7 +23,7 @@ def _table(name: str, heads: list[str], rows: list[list[str]], numbers: set[int]
         return "<p>none</p>"
     side = [' class="n"' if index in numbers else "" for index in range(len(heads))]
     lines = [f'<div class="rows"><table id="{name}-table"><thead><tr>']
-    lines += [f"<th{s}>{head}</th>" for s, head in zip(side, heads, strict=True)]
+    lines += [f'<th{s} scope="col">{head}</th>' for s, head in zip(side, heads, strict=True)]
     lines.append("</tr></thead><tbody>")
     for row in rows[:MOST_ROWS]:
         lines.append("<tr>" + "".join(f"<td{s}>{cell}</td>" for s, cell in zip(side, row, strict=True)) + "</tr>")
@@ -29,11 +31,6 @@ def _table(name: str, heads: list[str], rows: list[list[str]], numbers: set[int]
     if len(rows) > MOST_ROWS:
         lines.append(f'<p class="note">and {len(rows) - MOST_ROWS} more: see `fpgart report --json`</p>')
     return "\n".join(lines)
-
-
-def navigation(has_memory: bool) -> str:
-    places = ["avoid", "timeline", *(["memory"] if has_memory else []), "buffers", "copies", "bandwidth"]
-    return "<nav>" + "".join(f'<a href="#{place}">{place}</a>' for place in places) + "</nav>"
 
 
 def head_of(report: Report) -> str:
@@ -109,3 +106,21 @@ def bandwidth_of(events: list[Args]) -> str:
         "</p>"
     )
     return note + _table("bandwidth", heads, rows, {1, 2, 3, 4, 5, 6})
+
+
+def lanes_of(real: list[Lane], simulated: list[Lane]) -> str:
+    """The timelines as a table: for readers without a picture, and for sums."""
+    rows = [
+        row
+        for time, lanes in (("real", real), ("simulated", simulated))
+        for lane in lanes
+        if (row := _lane_row(time, lane))
+    ]
+    return _table("lanes", ["time", "where", "lane", "times", "busy", "longest"], rows, {3, 4, 5})
+
+
+def _lane_row(time: str, lane: Lane) -> list[str]:
+    busy = together([(span.begin, span.end) for span in lane.spans])
+    longest = max((span.end - span.begin for span in lane.spans), default=0)
+    found = [time, escape(lane.group), escape(lane.name), str(len(lane.spans))]
+    return [*found, f"{busy / 1e6:.3f} ms", f"{longest / 1e6:.3f} ms"]

@@ -19,7 +19,7 @@ from fpgart.watch.report.model import (
     Traffic,
 )
 from fpgart.watch.report.text import as_json, as_text, heading, modelled_in_words, saved, skipped_in_words
-from fpgart.watch.report.trace_events import Args, TraceError, events, in_order, ordered
+from fpgart.watch.report.trace_events import Args, TraceError, events, in_order, of_fpgart, ordered
 
 __all__ = [
     "Advice",
@@ -42,6 +42,7 @@ __all__ = [
     "in_order",
     "modelled_in_words",
     "of",
+    "of_fpgart",
     "ordered",
     "read",
     "saved",

@@ -9,7 +9,7 @@ from pathlib import Path
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.heap_advice import HeapAdviser
 from fpgart.watch.report.model import BufferLife, Copy, HeldBlock, KernelRuns, Modelled, Report, Traffic
-from fpgart.watch.report.trace_events import Args, ordered
+from fpgart.watch.report.trace_events import Args, of_fpgart, ordered
 from fpgart.watch.words import banks_in_words
 
 Take = Callable[[Report, str, Args, float, float], None]
@@ -18,7 +18,8 @@ Take = Callable[[Report, str, Args, float, float], None]
 
 def read(path: Path) -> Report:
     """The report of a trace; raises TraceError, OSError."""
-    return of(ordered(path))
+    with of_fpgart(path):
+        return of(ordered(path))
 
 
 def of(found: list[Args]) -> Report:

@@ -18,6 +18,9 @@ under its device (process 2 + the device's number).
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its simulated time, in processes of
   its own (1000 + the device's number): args command, queued, submit, begin, end (nanoseconds), bound, busy (by
   resource), size.
+- cat "channel": counters, how many packets a channel holds (args packets, capacity), and stall, for as long as a kernel
+  waited for it (args device, channel, capacity, kernel, writing); a busy channel is only sampled.
+- cat "autorun": an autorun kernel, from when the board was programmed, args device, units.
 - cat "usm": allocate or free of unified shared memory, migrate of a shared range.
 - cat "mapping": set or default of the regions through which a kernel sees memory, args device, kernel, regions.
 - cat "fault": an injected fault, for as long as it delayed the call, args device, call.

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from fpgart.board.mmd import Mmd
+from fpgart.engine.network import watch_channels
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import Block
 from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.calls import HostCalls
+from fpgart.watch.trace.channels import ChannelEvents
 from fpgart.watch.trace.memory import BlockEvents, BufferEvents, UsmEvents
 from fpgart.watch.trace.mmd import TracedMmd
 from fpgart.watch.trace.operations import OperationEvents, SimulatedSteps
@@ -25,6 +27,7 @@ class Trace:
         self.timeline = Timeline(path)
         self._blocks = Blocks()
         self._calls = HostCalls(self.timeline)
+        self._channels = ChannelEvents(self.timeline)
         self._watchers: tuple[object, ...] = (
             self._calls,
             BufferEvents(self.timeline),
@@ -32,10 +35,12 @@ class Trace:
             UsmEvents(self.timeline),
             OperationEvents(self.timeline),
             SimulatedSteps(self.timeline),
+            self._channels,
         )
 
     def listen(self) -> None:
         """Write an event for each notice from now on."""
+        watch_channels(True)
         for watcher in self._watchers:
             NOTICES.listen(watcher)
 
@@ -43,9 +48,11 @@ class Trace:
         """Write no more events for notices."""
         for watcher in self._watchers:
             NOTICES.silence(watcher)
+        watch_channels(False)
 
     def close(self) -> None:
         """End the file."""
+        self._channels.tell_all()
         self.timeline.close()
 
     def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,6 +18,8 @@ from fpgart.watch.trace.file import TraceFile
 HOST = 1
 FIRST_DEVICE = 2
 FIRST_CLOCK = 1000
+FIRST_TRACK = 1_000_000
+"""Tracks of a device from here on are no queues."""
 OPERATIONS = count(1)
 NO_OPERATION = 0, 0
 
@@ -33,6 +35,7 @@ class Timeline:
         self._threads: set[int] = set()
         self._queues: set[tuple[int, int]] = set()
         self._lanes: dict[int, dict[str, int]] = {}
+        self._tracks: dict[int, dict[str, int]] = {}
         self._operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
         """Number and queue of the device operation that this thread runs, or works for."""
         self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, {"run": run, "process": os.getpid()}))
@@ -65,6 +68,23 @@ class Timeline:
         process = FIRST_CLOCK + device
         track = self._lane(process, f"device {device}: {board.name}, simulated time", lane)
         self._write(self._event("time", name, process, track, self._begin + begin, end - begin, args))
+
+    def emit_on(
+        self, category: str, name: str, device: int, track: str, begin: int, duration: int, args: dict[str, Any]
+    ) -> None:
+        """Write an event on a track of a device that is no queue's."""
+        process = FIRST_DEVICE + device
+        tracks = self._tracks.setdefault(process, {})
+        if track not in tracks:
+            tracks[track] = FIRST_TRACK + len(tracks)
+            self._name(process, tracks[track], "thread_name", track)
+        self._write(self._event(category, name, process, tracks[track], begin, duration, args))
+
+    def emit_level(self, category: str, name: str, device: int, at: int, args: dict[str, int]) -> None:
+        """Write values that last until the next event of this name."""
+        event = self._event(category, name, FIRST_DEVICE + device, 0, at, None, args)
+        del event["s"]
+        self._write(event | {"ph": "C"})
 
     def introduce(self, device: int, board: BoardDescription) -> None:
         """Name a device's tracks, and describe its board."""

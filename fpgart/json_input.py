@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON that somebody else may have made: how deep it may be, and that its values have the types that are wanted.
+
+The standard library's parser recurses by the depth of its input, so what is too deep is refused before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+DEEPEST = 32
+"""Objects and arrays within each other; what fpgart writes has at most 6."""
+NESTING = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+MOST_DIGITS = 20
+STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+T = TypeVar("T")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text. Raises ValueError for any other text, and for one that is deeper than DEEPEST."""
+    if isinstance(text, bytes):
+        text = text.decode()
+    if text.count("[") + text.count("{") > DEEPEST and _depth(text) > DEEPEST:
+        raise ValueError(f"objects and arrays are more than {DEEPEST} deep within each other")
+    return json.loads(text)
+
+
+def _depth(text: str) -> int:
+    """How deep objects and arrays are within each other, those in strings aside."""
+    depth = deepest = 0
+    for found in NESTING.finditer(text):
+        depth += STEP.get(found[0], 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def typed(value: Any, kind: type[T], place: str = "the value") -> T:
+    """A value of JSON as a number, a text, an enumeration's member, a dataclass, or a list, tuple or dict of these.
+
+    Raises ValueError, with the place, for a value of another type, and for fields that are missing or not known.
+    """
+    found: T = _typed(value, kind, place)
+    return found
+
+
+def _typed(value: Any, kind: Any, place: str) -> Any:
+    if is_dataclass(kind):
+        return _object(value, kind, place)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return None if value is None and NoneType in parts else _typed(value, parts[0], place)
+    if origin in (list, tuple):
+        return origin(_items(value, kind, parts, place))
+    if origin in (dict, Mapping):
+        keys = _keys(value, place)
+        return {_key(key, parts[0], place): _typed(value[key], parts[1], f"{place}, {key}") for key in keys}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        if value not in [member.value for member in kind]:
+            raise ValueError(f"{place}: {value!r:.60} is none of {', '.join(str(member.value) for member in kind)}")
+        return kind(value)
+    if type(value) is not kind:
+        raise ValueError(f"{place}: {value!r:.60} is no {kind.__name__}")
+    return value
+
+
+def _keys(value: Any, place: str) -> list[str]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{place}: {value!r:.60} is no object")
+    return list(value)
+
+
+def _key(text: str, kind: Any, place: str) -> Any:
+    """A key as what it stands for: a text, or a number from 0."""
+    if kind is str:
+        return text
+    if not text.isdecimal() or len(text) > MOST_DIGITS:
+        raise ValueError(f"{place}: {text!r:.60} is no number")
+    return int(text)
+
+
+def _items(value: Any, kind: Any, parts: tuple[Any, ...], place: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{place}: {value!r:.60} is no array")
+    if get_origin(kind) is list or parts[-1] is Ellipsis:
+        parts = (parts[0],) * len(value)
+    if len(value) != len(parts):
+        raise ValueError(f"{place}: {len(value)} values are there instead of {len(parts)}")
+    return [
+        _typed(each, part, f"{place}, {index}") for index, (each, part) in enumerate(zip(value, parts, strict=True))
+    ]
+
+
+def _object(value: Any, kind: Any, place: str) -> Any:
+    names = _keys(value, place)
+    types = _types(kind)
+    for name in names:
+        if name not in types:
+            raise ValueError(f"{place}: there is no field {name!r:.60}")
+    for each in fields(kind):
+        if each.name not in names and each.default is MISSING and each.default_factory is MISSING:
+            raise ValueError(f"{place}: field '{each.name}' is missing")
+    return kind(**{name: _typed(value[name], types[name], f"{place}, {name}") for name in names})
+
+
+@cache
+def _types(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A place in a program's code, as precisely as it is known."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from fpgart.watch.paths import shown
+
+
+class CodeLocation(NamedTuple):
+    """`file` is empty and `line` 0 where there is no debug information; `offset` counts in the file of the module."""
+
+    file: str
+    line: int
+    function: str
+    module: str = ""
+    offset: int = 0
+
+    def __str__(self) -> str:
+        """`main.c:33 in main`, `main of host`, `host+0x1139`, or `0x7f0012345678` where nothing is mapped."""
+        if self.line:
+            return f"{shown(self.file)}:{self.line} in {self.function or '?'}"
+        if self.function:
+            return f"{self.function} of {self.module}"
+        return f"{self.module}+{self.offset:#x}" if self.module else f"{self.offset:#x}"
+
+    def facts(self) -> dict[str, Any]:
+        """For JSON: what is known of it."""
+        return {name: value for name, value in self._asdict().items() if value}

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trace as lanes of spans: what ran when, in real time and in the simulated clock.
+
+A lane belongs to one thread, queue, kernel, direction or channel, so that it stays where it is
+however often that works.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from fpgart.watch.report.trace_events import Args
+from fpgart.watch.words import in_words
+
+DIRECTIONS = {
+    "aocl_mmd_write": ("write", "host to board"),
+    "aocl_mmd_read": ("read", "board to host"),
+    "aocl_mmd_copy": ("copy", "within the board"),
+    "aocl_mmd_program": ("program", "programming"),
+}
+OPERATIONS = {"transfer": "transfer", "migration": "migration", "program": "program"}
+STEPS = {"write": "write", "read": "read", "copy": "copy", "migration": "migration", "program": "program"}
+UNTOLD = frozenset(("image", "operation", "device", "skipped", "indirect", "allocations"))
+"""Facts of an event that its words leave out: the page shows them otherwise, or only replaying needs them."""
+
+
+@dataclass(slots=True)
+class Span:
+    """Something that took time, in nanoseconds since the trace began, or in the simulated clock."""
+
+    kind: str
+    """call, write, read, copy, program, transfer, migration, kernel; full or empty: a wait for a channel that is so."""
+    begin: int
+    end: int
+    name: str
+    """A kernel's name, a call's, an operation's."""
+    words: str
+    row: int = 0
+    """Below others of its lane that run at the same time."""
+
+
+@dataclass(slots=True)
+class Levels:
+    """How many packets a channel held: one entry per observation, in nanoseconds since the trace began."""
+
+    capacity: int
+    at: list[int] = field(default_factory=list)
+    packets: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Lane:
+    """Spans, in the order of their begins, and for a channel its levels."""
+
+    group: str
+    """The host, or a device."""
+    name: str
+    rank: int
+    """Its place among the lanes of its group; those of one rank stand by their names, which do not depend on timing."""
+    spans: list[Span] = field(default_factory=list)
+    levels: Levels | None = None
+
+    @property
+    def rows(self) -> int:
+        return max((span.row for span in self.spans), default=0) + 1
+
+
+HOST, QUEUE, KERNEL, AUTORUN, CHANNEL, LINK, SHARED = range(7)
+
+
+class _Lanes:
+    """Lanes by group and name."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[tuple[str, str], Lane] = {}
+
+    def of(self, group: str, name: str, rank: int) -> Lane:
+        found = self._lanes.get((group, name))
+        if found is None:
+            found = self._lanes[group, name] = Lane(group, name, rank)
+        return found
+
+    def arranged(self) -> list[Lane]:
+        """All, with rows for spans that overlap: the host first, then device by device."""
+        lanes = sorted(
+            self._lanes.values(), key=lambda lane: (lane.group != "host", lane.group, lane.rank, in_numbers(lane.name))
+        )
+        for lane in lanes:
+            if lane.rank == CHANNEL:
+                arrange_channel(lane.spans)
+            else:
+                arrange(lane.spans)
+        return lanes
+
+
+def first_command(events: Iterable[Args]) -> int:
+    """When the host enqueued its first command, in nanoseconds since the trace began; 0 if it enqueued none."""
+    begins = (event["ts"] for event in events if _is_work(event))
+    return nanoseconds(min(begins, default=0.0))
+
+
+def _is_work(event: Args) -> bool:
+    category = event.get("cat")
+    if category == "api":
+        return str(event["name"]).startswith("clEnqueue")
+    return category == "device" or (category == "mmd" and event["name"] in DIRECTIONS)
+
+
+def nanoseconds(microseconds: float) -> int:
+    return round(float(microseconds) * 1000)
+
+
+def real(events: Iterable[Args]) -> list[Lane]:
+    """Lanes of the host's threads, and of each device's queues, kernels, channels and directions."""
+    found = list(events)
+    tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in found if e.get("name") == "thread_name"}
+    lanes = _Lanes()
+    for event in found:
+        phase = event.get("ph")
+        if phase == "X":
+            _take(lanes, event, tracks.get((event["pid"], event["tid"]), ""))
+        elif phase == "C" and event.get("cat") == "channel":
+            _take_level(lanes, event)
+    return lanes.arranged()
+
+
+def _take(lanes: _Lanes, event: Args, track: str) -> None:
+    category, name, args = event["cat"], str(event["name"]), event["args"]
+    begin = nanoseconds(event["ts"])
+    end = begin + nanoseconds(event["dur"])
+    device = f"device {args.get('device')}"
+    if category == "api":
+        lane = track if track == "main thread" else f"{track} ({event['tid']})"
+        lanes.of("host", lane, HOST).spans.append(Span("call", begin, end, name, in_facts(args)))
+    elif category == "mmd" and name in DIRECTIONS:
+        kind, lane = DIRECTIONS[name]
+        lanes.of(device, lane, LINK).spans.append(Span(kind, begin, end, lane, in_facts(args)))
+    elif category == "device" and not args.get("skipped"):
+        queue = track or f"queue {event['tid']}"
+        _take_operation(lanes, device, queue, args, Span(OPERATIONS.get(name, "kernel"), begin, end, name, ""))
+    elif category == "usm":
+        span = Span("migration", begin, end, name, in_facts(args))
+        lanes.of(device, "shared memory", SHARED).spans.append(span)
+    elif category == "channel":
+        _take_stall(lanes, device, args, begin, end)
+    elif category == "autorun":
+        span = Span("kernel", begin, end, name, in_facts(args))
+        lanes.of(device, f"autorun {name}", AUTORUN).spans.append(span)
+
+
+def _take_operation(lanes: _Lanes, device: str, track: str, args: Args, span: Span) -> None:
+    """An operation of a queue; a kernel has a lane of its own besides."""
+    span.words = in_facts(args)
+    queue = lanes.of(device, track.replace("auto_queue", "the driver's own queue"), QUEUE)
+    if span.name != "kernel":
+        span.name = str(args.get("command", span.name)) if span.kind == "transfer" else span.name
+        queue.spans.append(span)
+        return
+    span.name = str(args["kernel"])
+    queue.spans.append(span)
+    again = Span(span.kind, span.begin, span.end, span.name, span.words)
+    lanes.of(device, f"kernel {span.name}", KERNEL).spans.append(again)
+
+
+def _take_stall(lanes: _Lanes, device: str, args: Args, begin: int, end: int) -> None:
+    """A kernel's wait for a channel: on the channel's lane, below its level, and nowhere else."""
+    kind, way = ("full", "write") if args["writing"] else ("empty", "read")
+    name = f"{args['kernel']} waits to {way}: {kind}"
+    span = Span(kind, begin, end, name, f"{args['channel']}, {args['capacity']} packets deep")
+    lanes.of(device, f"channel {args['channel']}", CHANNEL).spans.append(span)
+
+
+def _take_level(lanes: _Lanes, event: Args) -> None:
+    args = event["args"]
+    device = f"device {event['pid'] - 2}"
+    name = str(event["name"])
+    lane = lanes.of(device, name, CHANNEL)
+    if lane.levels is None:
+        lane.levels = Levels(args["capacity"])
+    lane.levels.at.append(nanoseconds(event["ts"]))
+    lane.levels.packets.append(args["packets"])
+
+
+def simulated(events: Iterable[Args]) -> list[Lane]:
+    """Lanes of the resources of the simulated clock; empty without it."""
+    lanes = _Lanes()
+    for event in events:
+        if event.get("cat") != "time":
+            continue
+        args, name = event["args"], str(event["name"])
+        kernel = str(args.get("kernel", ""))
+        lane, rank = (f"kernel {kernel}", KERNEL) if kernel else (next(iter(args["busy"]), name), LINK)
+        words = f"bound by {args['bound']}; {in_facts({'command': args['command'], 'size': args['size']})}"
+        span = Span(STEPS.get(name, "kernel"), args["begin"], args["end"], kernel or name, words)
+        lanes.of(f"device {args['device']}", lane, rank).spans.append(span)
+    return lanes.arranged()
+
+
+def first_simulated(events: Iterable[Args]) -> int:
+    """When the host enqueued its first command in the simulated clock, in nanoseconds."""
+    return min((event["args"]["queued"] for event in events if event.get("cat") == "time"), default=0)
+
+
+def in_facts(args: Args) -> str:
+    """The arguments of an event in words."""
+    return "; ".join(
+        in_words(value) if key == "size" else f"{key} {value}" for key, value in args.items() if key not in UNTOLD
+    )
+
+
+def in_numbers(name: str) -> list[tuple[int, str]]:
+    """A key that sorts `queue 10` behind `queue 9`."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def arrange_channel(spans: list[Span]) -> None:
+    """Those who wait to write in rows above those who wait to read."""
+    writers, readers = ([span for span in spans if span.kind == kind] for kind in ("full", "empty"))
+    arrange(writers)
+    arrange(readers)
+    first = max((span.row + 1 for span in writers), default=1)
+    for span in readers:
+        span.row += first
+    spans.sort(key=lambda span: span.begin)
+
+
+def arrange(spans: list[Span]) -> None:
+    """In the order of time, each span in the first row that is free."""
+    spans.sort(key=lambda span: span.begin)
+    busy: list[tuple[int, int]] = []  # until when, which row
+    free: list[int] = []
+    rows = 0
+    for span in spans:
+        while busy and busy[0][0] <= span.begin:
+            heappush(free, heappop(busy)[1])
+        if free:
+            span.row = heappop(free)
+        else:
+            span.row = rows
+            rows += 1
+        heappush(busy, (span.end, span.row))

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time went: each moment between the first command and the last end belongs to one thing.
+
+At a moment at which several things happen, the one that is furthest up in `PRECEDENCE` has it: a board that computes
+does what it is for, whatever the link does meanwhile. Kernels that run together share the time. How long each thing was
+busy, alone or not, stands beside that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fpgart.watch.lanes import AUTORUN, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
+from fpgart.watch.report.trace_events import Args
+
+PRECEDENCE = ("kernel", "program", "copy", "write", "read", "migration", "call")
+CALLS, OWN = "host, in OpenCL calls", "host, its own code"
+NAMES = {
+    "write": "link, host to board",
+    "read": "link, board to host",
+    "copy": "copies within a board",
+    "migration": "migrations of shared memory",
+    "program": "programming",
+    "call": CALLS,
+}
+SIMULATED_NAMES = {**NAMES, "migration": "link, migrations"}
+WAITING = "host, and latency of launches"
+
+
+@dataclass(slots=True)
+class Part:
+    """Something that took time."""
+
+    name: str
+    kind: str
+    """As a span's; "own" for the host's own code, "bank" for a bank."""
+    own: int = 0
+    """Nanoseconds that belong to it."""
+    busy: int = 0
+    """Nanoseconds in which it was busy, with others or not."""
+
+
+@dataclass(slots=True)
+class TimeUse:
+    """Of one timeline, `total` nanoseconds long."""
+
+    total: int = 0
+    before: int = 0
+    """Nanoseconds before its first command."""
+    parts: list[Part] = field(default_factory=list)
+    """What has time of its own, the longest first."""
+    banks: list[Part] = field(default_factory=list)
+    """Banks, which are busy while something else has the time."""
+
+    def without(self, kind: str) -> TimeUse:
+        """The same without the time that belongs to things of one kind."""
+        left = [part for part in self.parts if part.kind != kind]
+        return TimeUse(sum(part.own for part in left), self.before, left, self.banks)
+
+
+def of_real(events: list[Args], lanes: Iterable[Lane], end: int) -> TimeUse:
+    """From the first command until `end`, in nanoseconds since the trace began."""
+    begin = first_command(events)
+    spans = [span for lane in lanes if lane.rank not in (QUEUE, AUTORUN, CHANNEL) for span in lane.spans]
+    return _of(spans, begin, end, NAMES, OWN)
+
+
+def of_simulated(events: list[Args], lanes: Iterable[Lane]) -> TimeUse | None:
+    """In the simulated clock; None without it."""
+    spans = [span for lane in lanes for span in lane.spans]
+    if not spans:
+        return None
+    use = _of(spans, first_simulated(events), max(span.end for span in spans), SIMULATED_NAMES, WAITING)
+    use.before = 0
+    use.banks = _banks(events)
+    return use
+
+
+def _banks(events: Iterable[Args]) -> list[Part]:
+    found: dict[str, Part] = {}
+    for event in events:
+        if event.get("cat") != "time":
+            continue
+        for resource, busy in event["args"]["busy"].items():
+            if resource.startswith("memory '"):
+                name = f"device {event['args']['device']}, {resource}"
+                found.setdefault(name, Part(name, "bank")).busy += busy
+    return sorted(found.values(), key=lambda part: -part.busy)
+
+
+def _of(spans: Iterable[Span], begin: int, end: int, names: dict[str, str], rest: str) -> TimeUse:
+    end = max(begin, end)
+    use = TimeUse(end - begin, begin)
+    parts: dict[str, Part] = {}
+    intervals: list[tuple[int, int, int, str]] = []
+    by_part: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for span in spans:
+        since, until = max(span.begin, begin), min(span.end, end)
+        if since >= until or span.kind not in PRECEDENCE:
+            continue
+        name = f"kernel {span.name}" if span.kind == "kernel" else names[span.kind]
+        parts.setdefault(name, Part(name, span.kind))
+        intervals.append((since, until, PRECEDENCE.index(span.kind), name))
+        by_part[name].append((since, until))
+    for name, had in owned(intervals).items():
+        parts[name].own = round(had)
+    for name, held in by_part.items():
+        parts[name].busy = together(held)
+    alone = use.total - sum(part.own for part in parts.values())
+    parts[rest] = Part(rest, "own", alone, alone)
+    use.parts = sorted(parts.values(), key=lambda part: -part.own)
+    return use
+
+
+def owned(intervals: list[tuple[int, int, int, str]]) -> dict[str, float]:
+    """How long each name has the lowest rank of all that are under way; equals share the time.
+
+    Intervals are begin, end, rank, name.
+    """
+    found: dict[str, float] = defaultdict(float)
+    active: dict[int, Counter[str]] = defaultdict(Counter)  # by rank, how many of each name are under way
+    changes = [(begin, 1, rank, name) for begin, _, rank, name in intervals]
+    changes += [(end, -1, rank, name) for _, end, rank, name in intervals]
+    before = 0
+    for at, change, rank, name in sorted(changes):
+        if at > before and active:
+            first = active[min(active)]
+            for each in first:
+                found[each] += (at - before) / len(first)
+        before = at
+        active[rank][name] += change
+        if not active[rank][name]:
+            del active[rank][name]
+        if not active[rank]:
+            del active[rank]
+    return found
+
+
+def together(intervals: list[tuple[int, int]]) -> int:
+    """The nanoseconds in which at least one is under way."""
+    total, reached = 0, -1
+    for begin, end in sorted(intervals):
+        total += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total

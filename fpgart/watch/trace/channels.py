@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events of channels between kernels, and of the kernels that run by themselves."""
+
+from __future__ import annotations
+
+from time import monotonic_ns
+from weakref import WeakKeyDictionary
+
+from fpgart.engine.interface import History, KernelNetwork
+from fpgart.runtime.commands.operation import DeviceOperation
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.trace.timeline import Timeline
+
+
+class ChannelEvents:
+    """How full channels were and who waited for them, written whenever a kernel of theirs has ended."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._devices: WeakKeyDictionary[KernelNetwork, int] = WeakKeyDictionary()
+
+    def network_made(self, device: Device, network: KernelNetwork) -> None:
+        self._devices[network] = device.id
+
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
+        network = operation.device.network
+        if operation.name == "kernel" and network is not None:
+            self._devices.setdefault(network, operation.device.id)
+            self._tell_channels(network)
+
+    def network_stopped(self, network: KernelNetwork) -> None:
+        if network in self._devices:
+            self._tell_autorun(network)
+            self._tell_channels(network)
+            del self._devices[network]
+
+    def tell_all(self) -> None:
+        """The trace ends: what no kernel's end has told yet."""
+        for network in list(self._devices):
+            self.network_stopped(network)
+
+    def _tell_autorun(self, network: KernelNetwork) -> None:
+        device = self._devices[network]
+        for name, units in network.autorun.items():
+            facts = {"device": device, "units": units}
+            length = monotonic_ns() - network.began
+            self._timeline.emit_on("autorun", name, device, f"autorun {name}", network.began, length, facts)
+
+    def _tell_channels(self, network: KernelNetwork) -> None:
+        device = self._devices[network]
+        for channel in network.history():
+            self._tell(device, channel)
+
+    def _tell(self, device: int, channel: History) -> None:
+        track = f"channel {channel.name}"
+        for at, packets in channel.levels:
+            facts = {"packets": packets, "capacity": channel.capacity}
+            self._timeline.emit_level("channel", track, device, at, facts)
+        for stall in channel.stalls:
+            args = {"device": device, "channel": channel.name, "capacity": channel.capacity}
+            args |= {"kernel": stall.kernel, "writing": stall.writing}
+            self._timeline.emit_on("channel", "stall", device, track, stall.begin, stall.end - stall.begin, args)

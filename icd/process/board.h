@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FPGART_BOARD_H
+#define FPGART_BOARD_H
+
+/* The only door of libfpgart_board: serves the host at the other end of a socket until it closes
+ * that (fpgart/boardprocess). 0, or 1 where Python could not be had. */
+int fpgart_serve_session(int descriptor);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening the library behind the doors, once. */
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include "place.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+_Atomic(void *const *) fpgart_open_doors;
+
+int fpgart_file_behind(const char *series, char *path, size_t room)
+{
+    snprintf(path, room, "%s/%s.%s.so", fpgart_library_directory(), fpgart_behind, series);
+    return access(path, R_OK) == 0;
+}
+
+static void open_behind(void)
+{
+    char series[FPGART_SERIES_SIZE], path[PATH_MAX + 64];
+    if (!fpgart_may_use_folder(fpgart_library_directory())) {
+        fpgart_complain(
+            "this process runs with other rights than its user's, and %s can be changed "
+            "by others than root and its effective user",
+            fpgart_library_directory());
+        return;
+    }
+    if (!fpgart_bring_python(series))
+        return;
+    fpgart_file_behind(series, path, sizeof path);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *const *doors = library != NULL ? dlsym(library, "fpgart_doors") : NULL;
+    if (doors == NULL)
+        fpgart_complain("%s", dlerror());
+    atomic_store_explicit(&fpgart_open_doors, doors, memory_order_release);
+}
+
+void *const *fpgart_open_behind(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_behind);
+    return fpgart_doors_if_open();
+}

@@ -1,0 +1,110 @@
+"""Tries one reader in a process of its own, which may take so much memory and so long for an input."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import time
+import traceback
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from fuzzing.mutation import LARGEST, Mutator
+from fuzzing.readers import READERS
+
+MEMORY = 1 << 30
+"""Bytes that reading may take besides what the process has when it begins."""
+HANGS = 60
+"""Seconds after which an input is given up, on a machine that has other things to do."""
+
+
+@dataclass(slots=True)
+class Told:
+    """How far a trial is: the inputs and bytes that were read, how many were refused, and the longest time of one."""
+
+    inputs: int = 0
+    bytes: int = 0
+    refused: int = 0
+    longest: float = 0.0
+
+
+@dataclass(slots=True)
+class Fault:
+    """An input that was not read as it should be; `--input` makes it again."""
+
+    reader: str
+    seed: int
+    input: int
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.reader} --seed {self.seed} --input {self.input}: {self.words}"
+
+
+def trial(reader: str, seed: int, most_bytes: int, seconds: float, begin: int = 0) -> tuple[Told, Fault | None]:
+    """Read damaged inputs from number `begin` on until there were enough bytes, or the seconds are over, or a fault."""
+    here, there = multiprocessing.get_context("spawn").Pipe(duplex=False)
+    process = multiprocessing.get_context("spawn").Process(
+        target=_read_all, args=(there, reader, seed, most_bytes, seconds, begin), daemon=True
+    )
+    process.start()
+    there.close()
+    told, number = Told(), begin
+    try:
+        while here.poll(HANGS):
+            message = here.recv()
+            if isinstance(message, Fault):
+                return told, message
+            if message is None:
+                process.join()
+                return told, None
+            number, told = message
+        words = f"it takes more than {HANGS} seconds"
+        process.kill()
+    except EOFError:
+        process.join()
+        words = f"the process ended with {process.exitcode}"
+    return told, Fault(reader, seed, number, words)
+
+
+def _read_all(out: Connection, reader: str, seed: int, most_bytes: int, seconds: float, number: int) -> None:
+    mutator = Mutator(READERS[reader].corpus(), READERS[reader].words)
+    limit_memory()
+    told = Told()
+    end = time.monotonic() + seconds
+    while told.bytes < most_bytes and time.monotonic() < end:
+        data = mutator.input(seed, number)
+        out.send((number, told))
+        words = try_one(reader, data, told)
+        if words:
+            out.send((number, told))
+            out.send(Fault(reader, seed, number, words))
+            return
+        number += 1
+    out.send((number, told))
+    out.send(None)
+
+
+def limit_memory() -> None:
+    """More than MEMORY is a MemoryError from now on."""
+    with open("/proc/self/statm") as file:
+        taken = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.RLIM_INFINITY))
+
+
+def try_one(reader: str, data: bytes, told: Told) -> str:
+    """Read one input; returns what is wrong with how it was read, "" for nothing."""
+    begin = time.process_time()
+    words = ""
+    try:
+        READERS[reader].read(data)
+    except READERS[reader].refusals:
+        told.refused += 1
+    except BaseException:
+        words = traceback.format_exc()
+    took = time.process_time() - begin
+    told.inputs += 1
+    told.bytes += len(data)
+    told.longest = max(told.longest, took)
+    most = READERS[reader].longest * max(1.0, len(data) / LARGEST)
+    return words or (f"{len(data)} bytes took {took:.1f} s of a processor" if took > most else "")

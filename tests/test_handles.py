@@ -1,0 +1,81 @@
+"""From handles to objects (fpgart/api/handles.py), beside a double of C's table of handles."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from machine import Machine
+
+from fpgart import opencl as cl
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.event import Event
+
+HANDLE = 0x1000
+
+
+class Table:
+    """The functions of icd/handles.c, with the host's references to one handle."""
+
+    def __init__(self, references: int) -> None:
+        self.references = references
+        self.freed: list[int] = []
+
+    def fpgart_handle_references(self, handle: int) -> int:
+        return self.references
+
+    def fpgart_handle_free(self, handle: int) -> None:
+        self.freed.append(handle)
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table(references=1)
+
+
+@pytest.fixture
+def handles(monkeypatch: pytest.MonkeyPatch, table: Table) -> ModuleType:
+    monkeypatch.setitem(sys.modules, "_fpgart_icd", SimpleNamespace(lib=table))
+    monkeypatch.delitem(sys.modules, "fpgart.api.handles", raising=False)
+    module = importlib.import_module("fpgart.api.handles")
+    monkeypatch.delitem(sys.modules, "fpgart.api.handles")
+    return module
+
+
+@pytest.fixture
+def queue(boards: Callable[..., Machine]) -> CommandQueue:
+    return boards("hetero").queue
+
+
+def new_event(queue: CommandQueue) -> Event:
+    return queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL)
+
+
+def test_an_object_that_the_host_knows_already_is_found_by_its_handle(handles: ModuleType, queue: CommandQueue) -> None:
+    event = new_event(queue)
+    handles.publish_as(event, HANDLE)
+    assert handles.find(HANDLE, Event) is event
+    assert event.handle == HANDLE
+
+
+def test_an_event_that_was_released_while_it_was_made_lives_for_its_command_only(
+    handles: ModuleType, table: Table, queue: CommandQueue
+) -> None:
+    table.references = 0
+    event = new_event(queue)
+    handles.publish_as(event, HANDLE)
+    assert HANDLE not in handles.HELD
+    assert handles.find(HANDLE, Event) is event
+    del event
+    assert table.freed == [HANDLE]
+
+
+def test_an_event_that_was_released_while_it_was_made_goes_when_nobody_needs_it(
+    handles: ModuleType, table: Table, queue: CommandQueue
+) -> None:
+    table.references = 0
+    handles.publish_as(new_event(queue), HANDLE)
+    assert (handles.HELD, handles.KEPT, table.freed) == ({}, {}, [HANDLE])
