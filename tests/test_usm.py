@@ -21,6 +21,7 @@ from fpgart.board.device_address import DeviceAddress
 from fpgart.errors import InvalidOperation, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import FILL_CHUNK
 from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer
 from fpgart.runtime.memory import usm
 from fpgart.runtime.memory.device import Device
@@ -28,6 +29,7 @@ from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.runtime.memory.usm import Kind, UsmAllocation
 from fpgart.runtime.memory.usm_use import Indirect
 from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.scheduling.occupancy import Direction
 
 Boards = Callable[..., Machine]
 PAGE = 4096
@@ -324,6 +326,39 @@ def test_device_memory_is_copied_through_the_mmd_and_the_hosts_is_not(
     copy(machine, target.pointer, source.pointer, PAGE)
     moved = {name: made for name, made in machine.calls().items() if not name.endswith("alloc")}
     assert moved == calls
+
+
+WAYS = {
+    (False, False): Direction.NONE,
+    (False, True): Direction.OUT,
+    (True, False): Direction.IN,
+    (True, True): Direction.BOTH,
+}
+
+
+@pytest.mark.parametrize(("to_board", "from_board"), WAYS)
+def test_a_copy_keeps_busy_the_way_between_host_and_board_that_it_takes(
+    boards: Boards, to_board: bool, from_board: bool
+) -> None:
+    machine = boards("usm_s10")
+    kinds = (Kind.DEVICE if is_device else Kind.SHARED for is_device in (to_board, from_board))
+    places = [UsmPointer(machine.context, allocate(machine, kind).pointer, PAGE) for kind in kinds]
+    operation = UsmCopy(machine.device, places[0], places[1], PAGE)
+    assert operation.way == WAYS[to_board, from_board]
+    assert operation.devices() == ((machine.device,) if to_board or from_board else ())
+
+
+@pytest.mark.parametrize("size", [4 * PAGE, FILL_CHUNK + 4])
+def test_a_fill_repeats_its_pattern_over_its_range_of_device_memory_and_no_further(boards: Boards, size: int) -> None:
+    machine = boards("usm_s10")
+    allocation = allocate(machine, Kind.DEVICE, size + 8)
+    everything = (ctypes.c_char * (size + 8)).from_address(allocation.address)
+    everything.raw = bytes(size + 8)
+    operation = UsmFill(machine.device, UsmPointer(machine.context, allocation.pointer + 4, size), b"abcd", size)
+    assert operation.devices() == (machine.device,)
+    machine.queue.run(cl.CL_COMMAND_MEMFILL_INTEL, operation, blocking=True)
+    assert everything.raw == bytes(4) + b"abcd" * (size // 4) + bytes(4)
+    assert machine.calls()["write"] == (-(-size // FILL_CHUNK), size)
 
 
 def test_a_launch_with_pointers_makes_no_copy(boards: Boards) -> None:
