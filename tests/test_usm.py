@@ -27,8 +27,10 @@ from fpgart.runtime.memory import usm
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.runtime.memory.usm import Kind, UsmAllocation
-from fpgart.runtime.memory.usm_use import Indirect
+from fpgart.runtime.memory.usm_use import Indirect, UsmUse
+from fpgart.runtime.objects.blocking_free import blocking_free
 from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.occupancy import Direction
 
 Boards = Callable[..., Machine]
@@ -411,6 +413,79 @@ def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(boa
     assert sides(allocation) == [(0, 4 * PAGE, 0)]
     allocation.move(PAGE, 10, None, "hint")
     assert sides(allocation) == [(0, PAGE, 0), (PAGE, 2 * PAGE, None), (2 * PAGE, 4 * PAGE, 0)]
+
+
+REACHES = [Indirect.HOST, Indirect.DEVICE, Indirect.SHARED]
+
+
+@pytest.mark.parametrize("reach", REACHES)
+def test_a_kernel_brings_all_shared_memory_if_it_may_find_its_way_there(boards: Boards, reach: Indirect) -> None:
+    machine = boards("usm_s10", "usm_s10")
+    mine, others = (allocate(machine, Kind.SHARED, device=device) for device in (0, 1))
+    kernel = machine.kernel(increment)
+    kernel.indirect = reach
+    machine.run(kernel)
+    assert sides(mine) == [(0, PAGE, 0 if reach is Indirect.SHARED else None)]
+    assert sides(others) == [(0, PAGE, None)]
+
+
+@pytest.mark.parametrize("reach", REACHES)
+def test_a_launch_may_touch_the_kinds_that_it_may_find_its_way_to(boards: Boards, reach: Indirect) -> None:
+    machine = boards("usm_s10")
+    use = UsmUse([], reach)
+    assert {kind for kind in Kind if use.may_touch(allocate(machine, kind))} == {Kind[str(reach.name)]}
+    given = allocate(machine, Kind.DEVICE)
+    assert UsmUse([given], Indirect.NONE).may_touch(given)
+
+
+def test_a_launch_is_told_with_the_kinds_that_it_may_find_its_way_to(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    allocate(machine, Kind.HOST)
+    kernel = machine.kernel(increment)
+    kernel.indirect = Indirect.HOST | Indirect.SHARED
+    launch = new_launch(kernel, machine.device, 2, (5, 6, 0, 8, 4, 1, 2, 4, 1), True)
+    facts = launch.describe()
+    assert facts["indirect"] == ["host", "shared"]
+    assert (facts["offset"], facts["global"], facts["local"]) == ([5, 6], [8, 4], [2, 4])
+    launch.abandon()
+
+
+def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_alone(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("usm_s10")
+    allocation, other = allocate(machine, Kind.DEVICE), allocate(machine, Kind.DEVICE)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    launch = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    plain = new_launch(machine.kernel(increment), machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    into, beside = (
+        UsmFill(machine.device, UsmPointer(machine.context, each.pointer, 8), b"x", 8) for each in (allocation, other)
+    )
+    events = []
+    for operation in (None, launch, plain, into, beside):
+        events.append(machine.queue.new_event(cl.CL_COMMAND_MEMFILL_INTEL))
+        events[-1].operation = operation
+    waited: list[Event] = []
+    seen: list[Event] = []
+    monkeypatch.setattr(machine.scheduler, "unfinished", lambda queues: events)
+    monkeypatch.setattr(machine.scheduler, "wait", waited.append)
+
+    class Listener:
+        def end_observed(self, event: Event) -> None:
+            seen.append(event)
+
+    listener = Listener()
+    NOTICES.listen(listener)
+    try:
+        blocking_free(machine.context, allocation.pointer)
+    finally:
+        NOTICES.silence(listener)
+    assert waited == seen == [events[1], events[3]]
+    assert machine.context.usm.find(allocation.pointer) is None
+    assert machine.context.usm.find(other.pointer) is other
+    for made in (launch, plain):
+        made.abandon()
 
 
 def test_a_kernel_brings_shared_memory_without_a_device_to_its_own(boards: Boards) -> None:
