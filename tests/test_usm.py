@@ -415,10 +415,10 @@ def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(boa
     assert sides(allocation) == [(0, PAGE, 0), (PAGE, 2 * PAGE, None), (2 * PAGE, 4 * PAGE, 0)]
 
 
-REACHES = [Indirect.HOST, Indirect.DEVICE, Indirect.SHARED]
+KINDS = [Indirect.HOST, Indirect.DEVICE, Indirect.SHARED]
 
 
-@pytest.mark.parametrize("reach", REACHES)
+@pytest.mark.parametrize("reach", KINDS)
 def test_a_kernel_brings_all_shared_memory_if_it_may_find_its_way_there(boards: Boards, reach: Indirect) -> None:
     machine = boards("usm_s10", "usm_s10")
     mine, others = (allocate(machine, Kind.SHARED, device=device) for device in (0, 1))
@@ -429,7 +429,7 @@ def test_a_kernel_brings_all_shared_memory_if_it_may_find_its_way_there(boards: 
     assert sides(others) == [(0, PAGE, None)]
 
 
-@pytest.mark.parametrize("reach", REACHES)
+@pytest.mark.parametrize("reach", KINDS)
 def test_a_launch_may_touch_the_kinds_that_it_may_find_its_way_to(boards: Boards, reach: Indirect) -> None:
     machine = boards("usm_s10")
     use = UsmUse([], reach)
