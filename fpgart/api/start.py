@@ -16,7 +16,7 @@ from fpgart.api import chapters, handles, recorder
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
 from fpgart.api.options import settle_options
-from fpgart.api.watching import start_watchers
+from fpgart.api.watching import callers, start_watchers
 from fpgart.board.catalogue import chosen_boards, chosen_personality
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.notices import NOTICES
@@ -154,14 +154,16 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     path = config.TRACE.value
     if not path:
         return None
+    from fpgart.watch.origins import Origins
     from fpgart.watch.trace.recorder import Trace
 
     try:
         trace = Trace(path.replace("%p", str(os.getpid())))
     except OSError as error:
         raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
-    trace.listen()
     observe(trace.observe)
+    trace.name_places(Origins(callers()))  # around what observes for the trace
+    trace.listen()
     at_end.append(trace.close)
     return trace
 
