@@ -71,6 +71,7 @@ def register(functions: chapters.Functions) -> None:
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
+    start_live(platform, at_end)
     lib.fpgart_count_devices(len(platform.devices))
     for device in platform.devices:
         handles.publish(device)
@@ -200,6 +201,22 @@ def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
         summary = Summary()
         NOTICES.listen(summary)
         at_end.append(lambda: summary.write(platform, target))
+
+
+def start_live(platform: Platform, at_end: list[Callable[[], None]]) -> None:
+    """Answers for `fpgart top`, where FPGART_LIVE asks for them; never for strangers who start this program."""
+    if not config.LIVE.value or config.Option.distrusted:
+        return
+    from fpgart.api import live
+    from fpgart.watch.live import Live
+
+    try:
+        answers = Live(lambda: live.describe(platform))
+        answers.start()
+    except (OSError, RuntimeError) as error:
+        log.note(f"`fpgart top` cannot ask this process: {error}")
+        return
+    at_end.append(answers.stop)
 
 
 def start_profile() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,9 +67,10 @@ def _locations(frame: Args) -> list[CodeLocation]:
 def _is_as_it_was(path: str, changed: int) -> bool:
     """Whether a file is the one that the trace is about."""
     try:
-        return os.stat(path).st_mtime_ns == changed
-    except OSError:
+        facts = os.stat(path)
+    except (OSError, ValueError):
         return False
+    return stat.S_ISREG(facts.st_mode) and facts.st_mtime_ns == changed
 
 
 @lru_cache(maxsize=1)
