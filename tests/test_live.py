@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from fpgart.cli import following, top
-from fpgart.watch import live
+from fpgart.watch import asking, live
 from fpgart.watch.live import Live
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,12 +52,12 @@ def answering(runtime: Path) -> Iterator[Live]:
 
 
 def test_a_host_answers_also_with_more_than_a_pipe_holds(answering: Live) -> None:
-    answers = [live.ask(os.getpid()) for _ in range(3)]
+    answers = [asking.ask(os.getpid()) for _ in range(3)]
     assert [len(answer["text"]) for answer in answers if answer] == [200_000] * 3
 
 
 def test_nothing_is_left_behind(answering: Live, runtime: Path) -> None:
-    live.ask(os.getpid())
+    asking.ask(os.getpid())
     assert os.listdir(runtime / "fpgart") == [f"host-{os.getpid()}"]
     answering.stop()
     assert os.listdir(runtime / "fpgart") == []
@@ -72,7 +72,7 @@ def test_what_is_no_question_writes_no_file(answering: Live, runtime: Path) -> N
     pipe = os.open(runtime / "fpgart" / f"host-{os.getpid()}", os.O_WRONLY)
     os.write(pipe, b"../../stolen0000\n0123\n" + "ü\n".encode())
     os.close(pipe)
-    assert live.ask(os.getpid()) is not None
+    assert asking.ask(os.getpid()) is not None
     assert os.listdir(runtime / "fpgart") == [f"host-{os.getpid()}"]
     assert not (runtime.parent / "stolen0000").exists()
 
@@ -81,7 +81,7 @@ def test_an_answer_follows_no_link(answering: Live, runtime: Path, monkeypatch: 
     target = runtime / "target"
     monkeypatch.setattr("secrets.token_hex", lambda size: "0" * 16)
     (runtime / "fpgart" / f"{'0' * 16}.new").symlink_to(target)
-    assert live.ask(os.getpid(), patience_s=0.2) is None
+    assert asking.ask(os.getpid(), patience_s=0.2) is None
     assert not target.exists()
 
 
@@ -109,8 +109,8 @@ def test_pipes_of_hosts_that_were_killed_are_removed(runtime: Path) -> None:
     process = subprocess.Popen(["true"])
     process.wait()
     os.mkfifo(folder / f"host-{process.pid}")
-    assert live.ask(process.pid) is None
-    assert live.hosts() == []
+    assert asking.ask(process.pid) is None
+    assert asking.hosts() == []
     assert os.listdir(folder) == []
 
 
@@ -120,7 +120,20 @@ def test_the_child_of_a_fork_leaves_the_pipe_to_its_parent(answering: Live) -> N
         answering.stop()
         os._exit(0)
     os.waitpid(child, 0)
-    assert live.ask(os.getpid()) is not None
+    assert asking.ask(os.getpid()) is not None
+
+
+def test_a_host_that_closes_the_pipe_is_left_alone(answering: Live, runtime: Path) -> None:
+    """Its thread ends at the next question, and reads nothing of what the host opens under that number."""
+    number = answering._pipe
+    own = runtime / "own"
+    own.write_text("x" * 100)
+    file = os.open(own, os.O_RDWR)
+    os.dup2(file, number)
+    asking.ask(os.getpid(), patience_s=0.5)
+    answering._thread.join(10)
+    assert os.lseek(number, 0, os.SEEK_CUR) == 0
+    os.close(file)
 
 
 # The whole of it

@@ -207,11 +207,15 @@ def start_live(platform: Platform, at_end: list[Callable[[], None]]) -> None:
     """Answers for `fpgart top`, where FPGART_LIVE asks for them; never for strangers who start this program."""
     if not config.LIVE.value or config.Option.distrusted:
         return
-    from fpgart.api import live
-    from fpgart.watch.live import Live
+    from fpgart.watch.live import Live, Snapshot
+
+    def describe() -> Snapshot:
+        from fpgart.api import live  # when somebody asks
+
+        return live.describe(platform)
 
     try:
-        answers = Live(lambda: live.describe(platform))
+        answers = Live(describe)
         answers.start()
     except (OSError, RuntimeError) as error:
         log.note(f"`fpgart top` cannot ask this process: {error}")

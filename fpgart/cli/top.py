@@ -21,7 +21,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from fpgart.watch import live
+from fpgart.watch import asking
 from fpgart.watch.live import Snapshot
 from fpgart.watch.words import in_words
 
@@ -94,8 +94,8 @@ class Looks:
 
     def look(self) -> list[tuple[Snapshot | None, Snapshot]]:
         """For each host that answers, the snapshot before (None at first) and now. Raises OSError."""
-        wanted = [self._process] if self._process is not None else live.hosts()
-        found = [(self._before.get(each), live.ask(each)) for each in wanted]
+        wanted = [self._process] if self._process is not None else asking.hosts()
+        found = [(self._before.get(each), asking.ask(each)) for each in wanted]
         pairs = [(before, now) for before, now in found if now is not None]
         self._before = {now["process"]: now for _, now in pairs}
         return pairs

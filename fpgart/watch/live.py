@@ -7,24 +7,20 @@ its own choosing, and finds the answer in a file of that name there. Without a q
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import secrets
 import stat
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from fpgart.output_file import private_folder
 
-QUESTION = re.compile(r"[0-9a-f]{16}")
-PIPE = re.compile(r"host-(\d+)")
+DIGITS = frozenset("0123456789abcdef")
+QUESTION_LENGTH = 16
 END = b"end\n"
-PATIENCE_S = 2.0
-"""How long an answer may take: a host can be stopped, or its interpreter busy."""
+LONGEST = 4096
+"""Bytes that are read at once."""
 
 Snapshot = dict[str, Any]
 
@@ -57,6 +53,7 @@ class Live:
             os.unlink(self._path)  # of a process of that number that was killed
         os.mkfifo(self._path, 0o600)
         self._pipe = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        self._identity = _identity(self._pipe)
         self._thread = threading.Thread(target=self._answer_all, name="fpgart live", daemon=True)
 
     def start(self) -> None:
@@ -67,23 +64,28 @@ class Live:
         """Answer no more. The child of a fork leaves all to its parent."""
         if os.getpid() != self._process:
             return
+        if self._thread.is_alive() and put(self._path, END):
+            self._thread.join()
         with suppress(FileNotFoundError):
             os.unlink(self._path)
-        if self._thread.is_alive():
-            os.write(self._pipe, END)
-            self._thread.join()
 
     def _answer_all(self) -> None:
-        with open(self._pipe, "rb", closefd=False) as lines:
+        """Until it is to end, or the host has closed the pipe, as hosts do that close all that they do not know."""
+        rest = b""
+        while _identity(self._pipe) == self._identity:
+            *lines, rest = (rest + os.read(self._pipe, LONGEST)).split(b"\n")
             for line in lines:
-                if line == END:
+                if line + b"\n" == END:
                     return
-                word = line.decode("ascii", errors="replace").strip()
-                if QUESTION.fullmatch(word):
+                word = line.decode("ascii", errors="replace")
+                if len(word) == QUESTION_LENGTH and DIGITS.issuperset(word):
                     self._answer(os.path.join(self._folder, word))
+            rest = rest[-LONGEST:]
 
     def _answer(self, path: str) -> None:
         """All of it or nothing: the file gets its name when it is whole."""
+        import json  # where nobody asks, the host's start goes without
+
         data = json.dumps(self._describe()).encode()
         with suppress(OSError):  # who asked sees no answer, and says so
             file = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -92,66 +94,24 @@ class Live:
             os.rename(f"{path}.new", path)
 
 
-# The asking side
-
-
-def hosts() -> list[int]:
-    """The processes of this user that can be asked, oldest number first; pipes of those that are gone are removed."""
-    found = []
-    with suppress(OSError):
-        where = folder()
-        for name in os.listdir(where):
-            match = PIPE.fullmatch(name)
-            if match is None:
-                continue
-            if os.path.exists(f"/proc/{match[1]}"):
-                found.append(int(match[1]))
-            else:
-                with suppress(FileNotFoundError):
-                    os.unlink(os.path.join(where, name))
-    return sorted(found)
-
-
-def ask(process: int, patience_s: float = PATIENCE_S) -> Snapshot | None:
-    """What a host answers; None where it does not. Raises OSError where there is no folder to ask in."""
-    where, word = folder(), secrets.token_hex(8)
-    answer = os.path.join(where, word)
+def _identity(file: int) -> tuple[int, int]:
+    """What a descriptor stands for; nothing where it is closed."""
     try:
-        pipe = os.open(
-            os.path.join(where, f"host-{process}"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
-        )
+        facts = os.fstat(file)
     except OSError:
-        return None
+        return 0, 0
+    return facts.st_dev, facts.st_ino
+
+
+def put(path: str, words: bytes) -> bool:
+    """Write to a pipe that somebody reads; False where nobody does, or where it is no pipe, or full."""
     try:
-        if not stat.S_ISFIFO(os.fstat(pipe).st_mode):
-            return None
-        os.write(pipe, f"{word}\n".encode())
-    except OSError:  # full: it has not answered for long
-        return None
+        pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return stat.S_ISFIFO(os.fstat(pipe).st_mode) and os.write(pipe, words) == len(words)
+    except OSError:
+        return False
     finally:
         os.close(pipe)
-    return _answer_in(answer, process, patience_s)
-
-
-def _answer_in(answer: str, process: int, patience_s: float) -> Snapshot | None:
-    for pause in _pauses(patience_s):
-        try:
-            file = os.open(answer, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
-            if not os.path.exists(f"/proc/{process}"):
-                return None
-            time.sleep(pause)
-            continue
-        os.unlink(answer)
-        with open(file, "rb") as found:
-            snapshot: Snapshot = json.load(found)
-        return snapshot
-    return None
-
-
-def _pauses(patience_s: float) -> Iterator[float]:
-    """How long to sleep between looks, so that it stays cheap and quick answers are seen quickly."""
-    end, pause = time.monotonic() + patience_s, 0.001
-    while time.monotonic() < end:
-        yield pause
-        pause = min(2 * pause, 0.05)
