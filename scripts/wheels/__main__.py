@@ -11,8 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import build
 import environments
+
+import build
 
 
 def main() -> int:
