@@ -85,6 +85,8 @@ class SimulatedSteps:
             args |= {"bound": step.bound, "busy": step.busy, "size": step.size}
             if step.kernel:
                 args["kernel"] = step.kernel
+            if step.uncounted:
+                args["loops"] = "not counted"
             lane = f"kernel {step.kernel}" if step.kernel else next(iter(step.busy), step.name)
             self._timeline.emit_simulated(
                 step.name, step.device.id, step.device.board, lane, step.begin, step.end, args
