@@ -341,9 +341,14 @@ def aocx(words: tuple[str, ...]) -> None:
 
 
 @cli.command()
-def doctor() -> None:
-    """Check the installation end to end; say for each failure what to do."""
-    sys.exit(doctor_checks.run_checks())
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def doctor(as_json: bool) -> None:
+    """Check the installation end to end; say for each failure what to do.
+
+    Runs hosts in C and Python. The exit status is 0 where nothing failed, even if something is missing (--) that not
+    everybody needs.
+    """
+    sys.exit(doctor_checks.run_checks(as_json))
 
 
 def main() -> None:
