@@ -18,7 +18,7 @@ from pathlib import Path
 
 import click
 
-from fpgart import __version__, config
+from fpgart import config
 from fpgart.cli import registration, running
 from fpgart.cli.places import places
 from fpgart.cli.validation import wrong_options
@@ -26,6 +26,7 @@ from fpgart.engine.cache import cache_folder
 from fpgart.engine.choice import choose
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import NoEngine
+from fpgart.version import __version__
 from fpgart.watch import report
 
 SERIES = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -121,8 +122,10 @@ def run_host(*command: str | Path, **options: str) -> dict[str, str]:
     except OSError as error:
         raise Failure(f"{command[0]}: {error.strerror}") from None
     if result.returncode:
-        said = " ".join([*result.stdout.splitlines()[-1:], *result.stderr.split("\n")]).strip()
-        raise Failure(f"the host ended with status {result.returncode}: {said}")
+        *earlier, last = result.stderr.splitlines() or [""]
+        told = [line for line in earlier if line.startswith("fpgart: ")]
+        said = [line for line in (*result.stdout.splitlines()[-1:], *told, last) if line]
+        raise Failure(f"the host ended with status {result.returncode}: {'; '.join(said)}")
     return dict(line.split(": ", 1) for line in result.stdout.splitlines() if ": " in line)
 
 
@@ -165,7 +168,7 @@ def check_pyopencl() -> str:
     """Hosts in Python, on the loader that pyopencl brings or was built for."""
     if importlib.util.find_spec("pyopencl") is None:
         raise Missing("hosts written in Python need it: pip install 'fpgart[pocl]'")
-    said = run_host(sys.executable, PYOPENCL_PROBE)
+    said = run_host(sys.executable, PYOPENCL_PROBE, PYOPENCL_NO_CACHE="1")  # its cache needs a home
     return f"pyopencl {said['pyopencl']}: {said['ran']} on {said['device']}"
 
 
@@ -200,12 +203,6 @@ def check_compiler() -> str:
     return found
 
 
-def check_pages() -> str:
-    if importlib.util.find_spec("bokeh") is None:
-        raise Missing("`fpgart report --html` needs bokeh: pip install 'fpgart[report]'")
-    return "bokeh is there for `fpgart report --html`"
-
-
 CHECKS: dict[str, Callable[[], str]] = {
     "driver": check_libraries,
     "registered": check_registration,
@@ -221,7 +218,6 @@ CHECKS: dict[str, Callable[[], str]] = {
     "trace": check_trace,
     "checks": check_checks,
     "compiler": check_compiler,
-    "pages": check_pages,
 }
 COLOURS = {"ok": "green", "missing": "yellow", "failed": "red"}
 SHOWN = {"ok": "ok", "missing": "--", "failed": "FAIL"}

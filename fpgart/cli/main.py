@@ -10,13 +10,14 @@ from typing import NoReturn
 
 import click
 
-from fpgart import __version__, config
+from fpgart import config
 from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
 from fpgart.cli.sdk import SdkError
 from fpgart.cli.validation import refuse_wrong_options
 from fpgart.config import OptionError
+from fpgart.version import __version__
 from fpgart.watch import report as trace_report
 from fpgart.watch.captured import CaptureError
 
