@@ -12,13 +12,14 @@ from typing import NoReturn
 
 import click
 
-from fpgart import __version__, config
+from fpgart import config
 from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
 from fpgart.cli.sdk import SdkError
 from fpgart.cli.validation import refuse_wrong_options
 from fpgart.config import OptionError
+from fpgart.version import __version__
 from fpgart.watch import report as trace_report
 from fpgart.watch.captured import CaptureError
 
@@ -428,9 +429,14 @@ def aocx(words: tuple[str, ...]) -> None:
 
 
 @cli.command()
-def doctor() -> None:
-    """Check the installation end to end; say for each failure what to do."""
-    sys.exit(doctor_checks.run_checks())
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def doctor(as_json: bool) -> None:
+    """Check the installation end to end; say for each failure what to do.
+
+    Runs hosts in C and Python. The exit status is 0 where nothing failed, even if something is missing (--) that not
+    everybody needs.
+    """
+    sys.exit(doctor_checks.run_checks(as_json))
 
 
 def main() -> None:
