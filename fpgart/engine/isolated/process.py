@@ -24,7 +24,7 @@ from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.version import __version__
 
 T = TypeVar("T")
-PROGRAM = Path(fpgart.__file__).parent / "fpgart-board"
+PROGRAM = Path(__file__).parents[2] / "fpgart-board"
 STATUS = Struct("<i")
 LAUNCHES = count()
 LANE_DATA = 3 << 16
