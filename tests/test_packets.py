@@ -40,6 +40,20 @@ class Fifo:
         return self._move("read", address, patience_ms)
 
 
+class Variable:
+    """One that lies in `memory`."""
+
+    def __init__(self, memory: ctypes.Array[ctypes.c_char]) -> None:
+        self.memory = memory
+        self.size = len(memory)
+
+    def read(self, offset: int, address: int, size: int) -> None:
+        ctypes.memmove(address, ctypes.addressof(self.memory) + offset, size)
+
+    def write(self, offset: int, address: int, size: int) -> None:
+        ctypes.memmove(ctypes.addressof(self.memory) + offset, address, size)
+
+
 class Network:
     """The channel "c", and the variable "v" of eight bytes."""
 
@@ -51,8 +65,8 @@ class Network:
     def channel(self, name: str) -> Fifo | None:
         return self.fifo if name == "c" else None
 
-    def variable(self, name: str) -> tuple[int, int] | None:
-        return (ctypes.addressof(self.memory), len(self.memory)) if name == "v" else None
+    def variable(self, name: str) -> Variable | None:
+        return Variable(self.memory) if name == "v" else None
 
     def stop(self) -> None:
         self.stopped = True

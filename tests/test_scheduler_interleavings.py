@@ -49,6 +49,8 @@ class Board:
 class Batch:
     """Short kernels that run one behind the other, while somebody waits for the first that is left."""
 
+    failure = None
+
     def __init__(self, world: World) -> None:
         self._world = world
         self._added: list[Work] = []
