@@ -316,9 +316,10 @@ def test_a_region_whose_contents_could_not_be_read_is_not_written_back(
 ) -> None:
     setting = Setting.on(boards("usm_s10"))
     operation = map_buffer(setting)
-    with monkeypatch.context() as patch, pytest.raises(BoardError, match="on request"):
+    with monkeypatch.context() as patch:
         patch.setattr(setting.machine.device.mmd, "read", failing(BoardError))
-        operation.run()
+        with pytest.raises(BoardError, match="on request"):
+            operation.run()
     pointer = setting.written.host_address()
     ctypes.memset(pointer, 0x5A, SIZE)
     Completes(setting)(UnmapBuffer(setting.target, setting.written, pointer, setting.written.unmap(pointer)))
