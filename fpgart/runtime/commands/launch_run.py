@@ -372,13 +372,11 @@ class _Submitted:
         for begin, end in self._waiting:
             self._submit(begin, end)
         self._waiting.clear()
-        while self._settled < len(self._numbers):
-            statuses = self._batch.wait()
-            for number, status in zip(self._numbers[self._settled :], statuses, strict=False):
-                if status < COMPLETE:
-                    words = f"a launch of kernel '{name}' failed on the engine"
-                    self.failed[number] = self._batch.failure or error_of(status, words)
-            self._settled += len(statuses)
+        statuses = self._batch.wait_for_all()
+        for number, status in zip(self._numbers[self._settled :], statuses, strict=True):
+            if status < COMPLETE:
+                self.failed[number] = error_of(status, f"a launch of kernel '{name}' failed on the engine")
+        self._settled += len(statuses)
 
     def _submit(self, begin: int, end: int) -> None:
         """Also those behind one that the engine refuses."""
