@@ -274,6 +274,12 @@ class IsolatedBatch:
             return known
         return self._await()
 
+    def wait_for_all(self) -> list[int]:
+        statuses = self.wait() if self._known else []
+        while self._read < len(self._begun):
+            statuses += self._await()
+        return statuses
+
     def _await(self) -> list[int]:
         """Statuses of launches that have ended since."""
         process, lane = self._process, self._lane
