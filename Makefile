@@ -104,6 +104,7 @@ soak: build
 	$(CC) -O1 -Iinclude conformance/c/soak.c -o $(VENV)/soak -lOpenCL -lpthread
 	$(BIN)/fpgart run --board usm_s10 -- $(VENV)/soak $(SECONDS)
 	$(BIN)/fpgart run --board hetero -- $(VENV)/soak $(SECONDS) 2 8
+	$(BIN)/python tests/killing.py $(SECONDS)
 	$(BIN)/python conformance/repeat.py --runs $(RUNS) conformance/hosts.json
 	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --usm --after-release --threads 8 --seconds $(SECONDS)
 	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds $(SECONDS)

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import Any, TypeVar
 
 import fpgart
-from fpgart import config
+from fpgart import config, log
 from fpgart._native import ffi, lib
 from fpgart.engine.interface import BuildFailed, SharedMemory
 from fpgart.engine.isolated import messages as m
@@ -26,6 +26,8 @@ from fpgart.errors import CLError, OutOfResources, error_of
 T = TypeVar("T")
 PROGRAM = Path(fpgart.__file__).parent / "fpgart-board"
 STATUS = Struct("<i")
+MOST_STARTS = 5
+"""As often a process is started that dies at once: an engine that cannot be loaded does so each time."""
 LAUNCHES = count()
 LANE_DATA = 3 << 16
 """Bytes behind a lane for what launches need that are handed over together."""
@@ -37,6 +39,10 @@ NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, "FPGART_ONLY")
 
 class ProcessError(Exception):
     """The board process does not start; the sentence says why."""
+
+
+class DiedEarly(ProcessError):
+    """It died before it said hello, which another one may not."""
 
 
 class Lane:
@@ -92,11 +98,11 @@ class BoardProcess:
             m.send_with_descriptor(self._session, hello, memory.descriptor)
             answer = m.receive(self._session)
         except (OSError, ProtocolError) as error:
-            raise ProcessError(f"the board process does not answer: {error}") from None
+            raise DiedEarly(f"the board process {self.ended().ending} before it answered ({error})") from None
         if isinstance(answer, m.Failed):
             raise ProcessError(answer.words)
         if not isinstance(answer, m.Welcome):
-            raise ProcessError(f"the board process {self.ended().ending}")
+            raise DiedEarly(f"the board process {self.ended().ending} before it answered")
         return answer
 
     # Lanes
@@ -230,6 +236,16 @@ class BoardProcess:
             return None
         except OSError:
             return b""
+
+
+def start_process(memory: SharedMemory) -> BoardProcess:
+    """A board process that answers; raises ProcessError."""
+    for _ in range(MOST_STARTS - 1):
+        try:
+            return BoardProcess(memory)
+        except DiedEarly as error:
+            log.note(f"{error}; another one is started")
+    return BoardProcess(memory)
 
 
 def error_in(answer: object) -> CLError | None:
