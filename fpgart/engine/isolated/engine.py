@@ -11,8 +11,9 @@ from fpgart import log
 from fpgart.engine.interface import BuiltProgram, SharedMemory
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
-from fpgart.engine.isolated.process import BoardProcess, ProcessError, start_process
+from fpgart.engine.isolated.process import BoardProcess, start_process
 from fpgart.engine.isolated.program import IsolatedProgram, linked
+from fpgart.engine.isolated.spawning import ProcessError, Spawned
 from fpgart.errors import InvalidOperation, OutOfResources
 
 T = TypeVar("T")
@@ -23,11 +24,12 @@ class IsolatedEngine:
 
     works_on_own_buffers = False
 
-    def __init__(self, memory: SharedMemory) -> None:
+    def __init__(self, memory: SharedMemory, spawned: Spawned | None = None) -> None:
+        """`spawned`: a board process that has been started already."""
         self.memory: SharedMemory | None = memory
         self.shared = memory
         self._starting = threading.Lock()
-        self._process = start_process(memory)
+        self._process = start_process(memory, spawned)
         welcome = self._process.welcome
         if welcome.missing:
             raise ProcessError(welcome.missing)
