@@ -13,13 +13,14 @@ SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build demo fuzz test nightly intel-engine intel lint format picture bench clients cts original soak coverage mutants wheels clean help
+.PHONY: build site demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
 	@echo "make test     the tests, Python and conformance, but for the slow ones; WORKERS=8 for more at once"
 	@echo "make nightly  all tests, ten times the random examples and schedules, and those for Intel's engine"
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
+	@echo "make isolated the conformance tests with kernels in a process of their own, and what they may do wrong there"
 	@echo "make lint     format, types, layers"
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
 	@echo "              with FPGA_HOSTS=folder also public hosts for boards (clients/fpga_hosts.py)"
@@ -72,6 +73,7 @@ nightly: build
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver fpgart
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver pocl
 	$(MAKE) intel
+	FPGART_ISOLATE=1 $(PYTEST) -m "not slow" conformance --driver fpgart
 
 # An environment of its own: where it is installed beside PoCL, hosts find one platform more.
 INTEL = build/intel
@@ -81,6 +83,10 @@ intel-engine: build
 intel: intel-engine
 	if test -e $(INTEL)/.installed; then \
 		FPGART_ENGINE=$(abspath $(INTEL))/lib/libintelocl.so $(BIN)/pytest conformance/test_il.py --driver fpgart; fi
+
+isolated: build
+	FPGART_ISOLATE=1 $(PYTEST) -m "not slow" conformance --driver fpgart
+	$(PYTEST) tests/test_isolation.py tests/test_isolation_protocol.py
 
 lint: build
 	$(BIN)/ruff format --check .
@@ -106,6 +112,7 @@ soak: build
 	$(CC) -O1 -Iinclude conformance/c/soak.c -o $(VENV)/soak -lOpenCL -lpthread
 	$(BIN)/fpgart run --board usm_s10 -- $(VENV)/soak $(SECONDS)
 	$(BIN)/fpgart run --board hetero -- $(VENV)/soak $(SECONDS) 2 8
+	$(BIN)/python tests/killing.py $(SECONDS)
 	$(BIN)/python conformance/repeat.py --runs $(RUNS) conformance/hosts.json
 	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --usm --after-release --threads 8 --seconds $(SECONDS)
 	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds $(SECONDS)

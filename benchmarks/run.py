@@ -42,6 +42,9 @@ class Row:
     target: Target | None = None
 
 
+ISOLATED = "isolated"
+MOST_MORE_US = 15
+"""What a hand-over to another process may cost an empty kernel."""
 ROWS = [
     Row("first_platform", "a platform and its name, first of all", "ms", Target(25_000)),
     Row("exec_to_query", "exec to the first device", "ms", Target(100_000)),
@@ -84,6 +87,8 @@ BYTES = {"4k": 4096, "1m": 1 << 20, "64m": 64 << 20}
 class Driver:
     name: str
     library: Path
+    isolate: bool = False
+    """Whether its kernels run in a process of their own."""
 
     def environment(self, folder: Path, engine: Path) -> dict[str, str]:
         """Loaders find this driver and no other."""
@@ -91,11 +96,12 @@ class Driver:
         vendors.mkdir(exist_ok=True)
         (vendors / "only.icd").write_text(f"{self.library}\n")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART"))}
-        return {**kept, "OCL_ICD_VENDORS": f"{vendors}/", "FPGART_ENGINE": str(engine)}
+        isolate = {"FPGART_ISOLATE": "1"} if self.isolate else {}
+        return {**kept, "OCL_ICD_VENDORS": f"{vendors}/", "FPGART_ENGINE": str(engine), **isolate}
 
 
 def drivers() -> list[Driver]:
-    """fpgart first, then its engine, then the others."""
+    """fpgart first, then its engine, then fpgart with kernels in a process of their own, then the others."""
     engines = [Driver(name, path) for name, path in serving_engines()]
     if not engines:
         sys.exit("no engine works here: there is nothing to compare with")
@@ -105,7 +111,8 @@ def drivers() -> list[Driver]:
         names[engine.name] = names.get(engine.name, 0) + 1
         number = names[engine.name]
         unique.append(engine if number == 1 else Driver(f"{engine.name}-{number}", engine.library))
-    return [Driver(FPGART, ROOT / "fpgart" / "libfpgart.so"), *unique]
+    own = ROOT / "fpgart" / "libfpgart.so"
+    return [Driver(FPGART, own), unique[0], Driver(ISOLATED, own, isolate=True), *unique[1:]]
 
 
 def measurements(command: list[str], environment: dict[str, str]) -> dict[str, float]:
@@ -178,6 +185,10 @@ def table(samples: dict[str, dict[str, list[float]]], names: list[str]) -> str:
         lines.append(
             f"{row.words:<44} {row.unit:>4}{cells}{ratio}  {of_rounds:<9}  {judged(row, medians, engine)}{rate}"
         )
+    if ISOLATED in medians:
+        more = medians[ISOLATED]["round_trip"] - medians[FPGART]["round_trip"]
+        met = "met" if more <= MOST_MORE_US else "missed"
+        lines.append(f"{ISOLATED}: an empty kernel takes {more:.1f} us more  <= {MOST_MORE_US} us: {met}")
     return "\n".join(lines) + "\n"
 
 

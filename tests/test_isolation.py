@@ -7,11 +7,13 @@ import platform
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from c_hosts import build, plain_environment
+from killing import board_processes, kill_all_the_time
 from misbehaviours import HOSTS, MISBEHAVIOURS, Misbehaviour, run
 
 from fpgart.engine.choice import choose_engine
@@ -73,19 +75,6 @@ def started(tmp_path: Path, name: str, *arguments: str, **options: str) -> subpr
     )
 
 
-def board_processes(host: int) -> list[int]:
-    """Keepers and board processes of a host."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"/fpgart-board") and words[1] == b"%d" % host:
-            found.append(int(folder.name))
-    return found
-
-
 def runs(process: int) -> bool:
     """Whether it is there, and not only its number until somebody asks how it ended."""
     try:
@@ -144,3 +133,73 @@ def test_a_board_process_that_is_killed_while_nothing_runs_is_started_anew(tmp_p
     output, errors = host.communicate(b"\n", timeout=60)
     assert host.returncode == 0, errors
     assert b"kernel 2" in output
+
+
+HOSTS_OWN_MEMORY = """
+import numpy as np, pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queue = cl.CommandQueue(context)
+program = cl.Program(context, "kernel void add(global int *a, global const int *b, int n) { a[get_global_id(0)] = "
+                              "b[get_global_id(0)] + n; }").build()
+data, flags = np.arange(4096, dtype=np.int32), cl.mem_flags
+whole = cl.Buffer(context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=data)
+part = whole.get_sub_region(8192, 4096)
+for _ in range(3):
+    program.add(queue, (1024,), None, whole, part, np.int32(5))
+    program.add(queue, (1024,), None, part, part, np.int32(1))
+mapped, _ = cl.enqueue_map_buffer(queue, whole, cl.map_flags.READ, 0, data.shape, data.dtype)
+expected = np.arange(4096)
+for _ in range(3):
+    expected[:1024] = expected[2048:3072] + 5
+    expected[2048:3072] += 1
+print("right" if (mapped == expected).all() and mapped.ctypes.data == data.ctypes.data else "wrong")
+mapped.base.release(queue)
+queue.finish()
+"""
+
+
+def test_a_board_with_the_hosts_memory_works_on_it_in_another_process(tmp_path: Path) -> None:
+    program = tmp_path / "host.py"
+    program.write_text(HOSTS_OWN_MEMORY)
+    command = [Path(sys.executable).with_name("fpgart"), "run", "--isolate", "--board", "soc_a10", "--"]
+    done = subprocess.run([*command, sys.executable, program], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
+
+
+CHANNELS = """
+import numpy as np, pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queues = [cl.CommandQueue(context) for _ in range(2)]
+program = cl.Program(context, '''
+#pragma OPENCL EXTENSION cl_intel_channels : enable
+channel int between __attribute__((depth(4)));
+kernel void give(int n) { for (int i = 0; i < n; i++) write_channel_intel(between, i); }
+kernel void take(global int *sum, int n) { for (int i = 0; i < n; i++) *sum += read_channel_intel(between); }
+''').build()
+sum = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros(1, np.int32))
+program.take(queues[0], (1,), (1,), sum, np.int32(1000))
+program.give(queues[1], (1,), (1,), np.int32(1000))
+found = np.zeros(1, np.int32)
+cl.enqueue_copy(queues[0], found, sum)
+print(found[0])
+"""
+
+
+def test_a_trace_has_the_channels_of_another_process(tmp_path: Path) -> None:
+    program, trace = tmp_path / "host.py", tmp_path / "trace.json"
+    program.write_text(CHANNELS)
+    command = [Path(sys.executable).with_name("fpgart"), "run", "--isolate", "--trace", trace, "--"]
+    environment = os.environ | {"CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "strict"}
+    done = subprocess.run(
+        [*command, sys.executable, program], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert (done.stdout, done.returncode) == ("499500\n", 0), done.stderr
+    assert re.search(r'"channel between".*"packets": 4, "capacity": 4', trace.read_text())
+
+
+@pytest.mark.slow
+def test_a_host_whose_board_process_is_killed_all_the_time_is_told_no_wrong_byte(tmp_path: Path) -> None:
+    status, said, killed = kill_all_the_time(20, tmp_path)
+    assert killed > 5
+    assert status == 0, said
+    assert said.endswith(" wrong 0\n")

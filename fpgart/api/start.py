@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fpgart.board.faults import Faults
     from fpgart.board.stretch import Stretch
     from fpgart.check.kernels import KernelCheck
+    from fpgart.engine.isolated.spawning import Isolation
     from fpgart.watch.trace.recorder import Trace
 
 COLLECT_AFTER = 20_000
@@ -40,16 +41,28 @@ def shared_memory() -> Stretch | None:
         return None
     from fpgart.board.mmd import BoardError
     from fpgart.board.stretch import Stretch
+    from fpgart.engine.isolated import layout
 
     try:
         stretch = Stretch()
     except BoardError as error:
         raise config.OptionError(f"{config.ISOLATE.name}=1: {error}") from None
-    from fpgart.engine.isolated import layout
-
     native.network_share_host_waits(stretch.begin + layout.HOST_WAITS)
     native.fifo_share_watch(stretch.begin + layout.CHANNELS_WATCHED)
     return stretch
+
+
+def isolation(stretch: Stretch | None) -> Isolation | None:
+    """For the engine; the process starts now, so that hosts that need it do not wait for all of that."""
+    if stretch is None:
+        return None
+    from fpgart.engine.choice import is_isolated
+    from fpgart.engine.isolated.spawning import Isolation, ProcessError, spawn
+
+    try:
+        return Isolation(stretch, spawn() if is_isolated() else None)
+    except ProcessError as error:
+        raise config.OptionError(f"{config.ISOLATE.name}=1: {error}") from None
 
 
 def boards(trace: Trace | None, kernels: KernelCheck | None = None, stretch: Stretch | None = None) -> list[Board]:
@@ -91,7 +104,7 @@ def register(functions: chapters.Functions) -> None:
     contents = kernels.contents if kernels is not None else None
     made = boards(trace, kernels, stretch)
     personality = chosen_personality([board.mmd.description for board in made])
-    platform = Platform(personality, made, None, scheduler, contents, stretch)
+    platform = Platform(personality, made, None, scheduler, contents, isolation(stretch))
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)

@@ -59,7 +59,7 @@ class Served:
             m.MakeKernel: self._make_kernel,
             m.OnOwnThread: self._on_own_thread,
             m.Interface: lambda ask: m.Interfaces((self._kernel(ask.kernel).interface,)),
-            m.Accepts: lambda ask: m.Truth(self._kernel(ask.kernel).accepts(ask.index, ask.size)),
+            m.Accepts: lambda ask: m.Truth(self._kernel(ask.kernel).accepts(ask.argument, ask.size)),
             m.WorkGroupInfo: lambda ask: m.Data(self._kernel(ask.kernel).work_group_info(ask.query)),
             m.SubGroupInfo: self._sub_group_info,
             m.SuggestedLocalSize: self._suggested_local_size,

@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 
-from fpgart import log
+from fpgart import config, log
 from fpgart._native import ffi, lib
 from fpgart.boardprocess.served import Served, out_of_memory
 from fpgart.engine.choice import choose_engine
@@ -25,8 +25,13 @@ TOP = 1 << 47
 """End of the addresses that a process may have."""
 
 
-def serve(descriptor: int) -> None:
-    """Serve the host at the other end of a socket until it closes that."""
+def serve(descriptor: int, secure: int) -> None:
+    """Serve the host at the other end of a socket until it closes that.
+
+    `secure`: the process runs with other rights than its user's, as the host does.
+    """
+    if secure:
+        config.distrust_environment()
     connection = socket.socket(fileno=descriptor)
     try:
         Session(connection).run()

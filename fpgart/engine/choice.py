@@ -8,15 +8,19 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fpgart import config, log
 from fpgart._native import lib
 from fpgart.engine.cache import cache_folder
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import DriverError, say
-from fpgart.engine.interface import Engine, NoEngine, SharedMemory
+from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.errors import CLError
+
+if TYPE_CHECKING:
+    from fpgart.engine.isolated.spawning import Isolation
 
 OCLGRIND = "liboclgrind-rt-icd.so"
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
@@ -189,15 +193,15 @@ def why_none(passed_over: list[PassedOver]) -> str:
     return "\n".join(["no engine to build and run kernels with works; tried:", *map(str, passed_over), advice])
 
 
-def choose(contents: Contents | None = None, memory: SharedMemory | None = None) -> Choice:
+def choose(contents: Contents | None = None, isolation: Isolation | None = None) -> Choice:
     """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
 
-    `contents` is for engines that check which bytes somebody has written. With `memory` the engine runs in a board
+    `contents` is for engines that check which bytes somebody has written. With `isolation` the engine runs in a board
     process, unless it checks kernels: then it sees each access beforehand, and belongs to this process.
     """
     wanted = wanted_engine()
-    if memory is not None and wanted != "none" and not missing() and not checks_kernels(wanted):
-        return Choice(isolated(memory))
+    if isolation is not None and is_isolated():
+        return Choice(isolated(isolation))
     if wanted == "none":
         return Choice(NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with"))
     words = missing()
@@ -212,18 +216,26 @@ def choose(contents: Contents | None = None, memory: SharedMemory | None = None)
     return Choice(NoEngine(words), tuple(passed_over))
 
 
-def isolated(memory: SharedMemory) -> Engine:
+def is_isolated() -> bool:
+    """Whether the engine that is wanted can run in a process of its own."""
+    wanted = wanted_engine()
+    return wanted != "none" and not checks_kernels(wanted) and not missing()
+
+
+def isolated(isolation: Isolation) -> Engine:
     """The engine of a board process; a `NoEngine` if it does not start, or has none."""
-    from fpgart.engine.isolated.engine import IsolatedEngine  # only who isolates pays for it
-    from fpgart.engine.isolated.process import ProcessError
+    from fpgart.engine.isolated.spawning import ProcessError  # only who isolates pays for it
 
     try:
-        return IsolatedEngine(memory)
+        spawned = isolation.take_spawned()
+        from fpgart.engine.isolated.engine import IsolatedEngine  # while the process starts
+
+        return IsolatedEngine(isolation.memory, spawned)
     except ProcessError as error:
         log.note(str(error))
         return NoEngine(str(error))
 
 
-def choose_engine(contents: Contents | None = None, memory: SharedMemory | None = None) -> Engine:
+def choose_engine(contents: Contents | None = None, isolation: Isolation | None = None) -> Engine:
     """The engine that is chosen, or a `NoEngine`."""
-    return choose(contents, memory).engine
+    return choose(contents, isolation).engine

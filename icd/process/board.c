@@ -42,7 +42,9 @@ int fpgart_serve_session(int descriptor)
         return 1;
     PyGILState_STATE gil = PyGILState_Ensure();
     PyObject *module = PyImport_ImportModule("fpgart.boardprocess.session");
-    PyObject *done = module != NULL ? PyObject_CallMethod(module, "serve", "i", descriptor) : NULL;
+    PyObject *done =
+        module != NULL ? PyObject_CallMethod(module, "serve", "ii", descriptor, fpgart_is_secure())
+                       : NULL;
     if (done == NULL)
         PyErr_Print();
     int failed = done == NULL;

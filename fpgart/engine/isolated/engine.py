@@ -11,8 +11,9 @@ from fpgart import log
 from fpgart.engine.interface import BuiltProgram, SharedMemory
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
-from fpgart.engine.isolated.process import BoardProcess, ProcessError
+from fpgart.engine.isolated.process import BoardProcess, start_process
 from fpgart.engine.isolated.program import IsolatedProgram, linked
+from fpgart.engine.isolated.spawning import ProcessError, Spawned
 from fpgart.errors import InvalidOperation, OutOfResources
 
 T = TypeVar("T")
@@ -23,11 +24,12 @@ class IsolatedEngine:
 
     works_on_own_buffers = False
 
-    def __init__(self, memory: SharedMemory) -> None:
+    def __init__(self, memory: SharedMemory, spawned: Spawned | None = None) -> None:
+        """`spawned`: a board process that has been started already."""
         self.memory: SharedMemory | None = memory
-        self._shared = memory
+        self.shared = memory
         self._starting = threading.Lock()
-        self._process = BoardProcess(memory)
+        self._process = start_process(memory, spawned)
         welcome = self._process.welcome
         if welcome.missing:
             raise ProcessError(welcome.missing)
@@ -44,7 +46,7 @@ class IsolatedEngine:
             if not self._process.alive:
                 log.note(f"the board process {self._process.ended().ending}; another one is started")
                 try:
-                    self._process = BoardProcess(self._shared)
+                    self._process = start_process(self.shared)
                 except ProcessError as error:
                     raise OutOfResources(f"the board process cannot be started anew: {error}") from None
             return self._process

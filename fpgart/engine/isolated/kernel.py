@@ -19,6 +19,7 @@ from fpgart.engine.interface import (
     KernelInterface,
     KernelNetwork,
     Reach,
+    SharedMemory,
     lay_out,
 )
 from fpgart.engine.isolated import messages as m
@@ -26,6 +27,7 @@ from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.loss import ENTRY, BoardLost
 from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.process import BoardProcess, Lane, error_in
+from fpgart.engine.isolated.staging import Staged
 from fpgart.errors import CLError, OutOfResources, error_of
 
 T = TypeVar("T")
@@ -34,6 +36,8 @@ U32 = Struct("<I")
 
 class Processes(Protocol):
     """The engine, for those who need the process that serves it now."""
+
+    shared: SharedMemory
 
     @property
     def process(self) -> BoardProcess:
@@ -116,6 +120,19 @@ class IsolatedKernel:
         has_local: bool,
         reaches: tuple[Reach, ...] = (),
         network: KernelNetwork | None = None,
+    ) -> None:
+        if not reaches:
+            self._launch(image, dimensions, sizes, has_local, network)
+            return
+        staged = Staged(self._engine.shared, image, reaches)
+        try:
+            self._launch(staged.image, dimensions, sizes, has_local, network)
+            staged.copy_back()
+        finally:
+            staged.give_back()
+
+    def _launch(
+        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, network: KernelNetwork | None
     ) -> None:
         process = self._engine.process
         made = self.on(process)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host and its board process say to each other: one data class per message.
+"""What a host and its board process say to each other: one named tuple per message.
 
 A message on a socket is its length and the number of its kind, 4 bytes each, and its content (codec.py). Each request
 is answered by one message: the one that is named behind it here, or `Failed` or `NotBuilt`. Programs, kernels and
@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from fpgart.engine.interface import History, KernelInterface
 from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, encoded
@@ -24,8 +23,7 @@ HEADER = Struct("<II")
 # The session
 
 
-@dataclass(frozen=True, slots=True)
-class Hello:
+class Hello(NamedTuple):
     """First of all, with the stretch's file: -> Welcome. `modules`: where the host finds packages."""
 
     version: int
@@ -35,8 +33,7 @@ class Hello:
     modules: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Welcome:
+class Welcome(NamedTuple):
     """The engine of the board process; `missing` says why there is none."""
 
     name: str
@@ -46,8 +43,7 @@ class Welcome:
     missing: str
 
 
-@dataclass(frozen=True, slots=True)
-class OpenLane:
+class OpenLane(NamedTuple):
     """Another lane, with the socket beside it: -> Done."""
 
     address: int
@@ -56,49 +52,40 @@ class OpenLane:
 # Answers
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """It is done, and there is nothing to say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(NamedTuple):
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(NamedTuple):
     truth: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(NamedTuple):
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Interfaces:
+class Interfaces(NamedTuple):
     kernels: tuple[KernelInterface, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
+class Linked(NamedTuple):
     program: int
     log: str
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """A kernel. `offered`: its number on lanes, 0 where each launch of it is a message."""
 
     number: int
@@ -106,29 +93,25 @@ class Made:
     waits_for_others: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkMade:
+class NetworkMade(NamedTuple):
     """A network, and its autorun kernels with how many there are of each."""
 
     number: int
     autorun: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Histories:
+class Histories(NamedTuple):
     channels: tuple[History, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(NamedTuple):
     """An error of OpenCL."""
 
     status: int
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotBuilt:
+class NotBuilt(NamedTuple):
     """A build step failed."""
 
     status: int
@@ -138,36 +121,31 @@ class NotBuilt:
 # Programs
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceInfo:
+class DeviceInfo(NamedTuple):
     """-> Data"""
 
     query: int
 
 
-@dataclass(frozen=True, slots=True)
-class FromSource:
+class FromSource(NamedTuple):
     """-> Number"""
 
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class FromIL:
+class FromIL(NamedTuple):
     """-> Number"""
 
     il: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FromBinary:
+class FromBinary(NamedTuple):
     """-> Number"""
 
     binary: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Specialize:
+class Specialize(NamedTuple):
     """-> Done"""
 
     program: int
@@ -175,16 +153,14 @@ class Specialize:
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(NamedTuple):
     """-> Text, the log"""
 
     program: int
     options: str
 
 
-@dataclass(frozen=True, slots=True)
-class Compile:
+class Compile(NamedTuple):
     """-> Text, the log. `headers`: names, and programs that have their text."""
 
     program: int
@@ -192,31 +168,27 @@ class Compile:
     headers: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """-> Linked"""
 
     options: str
     programs: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Kernels:
+class Kernels(NamedTuple):
     """-> Interfaces"""
 
     program: int
     known: tuple[KernelInterface, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GetBinary:
+class GetBinary(NamedTuple):
     """-> Data"""
 
     program: int
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """-> Done. Numbers that are none are passed over."""
 
     programs: tuple[int, ...]
@@ -226,47 +198,41 @@ class Release:
 # Kernels
 
 
-@dataclass(frozen=True, slots=True)
-class MakeKernel:
+class MakeKernel(NamedTuple):
     """-> Made"""
 
     program: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class OnOwnThread:
+class OnOwnThread(NamedTuple):
     """-> Made"""
 
     kernel: int
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(NamedTuple):
     """-> Interfaces, one"""
 
     kernel: int
 
 
-@dataclass(frozen=True, slots=True)
-class Accepts:
+class Accepts(NamedTuple):
     """-> Truth"""
 
     kernel: int
-    index: int
+    argument: int
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class WorkGroupInfo:
+class WorkGroupInfo(NamedTuple):
     """-> Data"""
 
     kernel: int
     query: int
 
 
-@dataclass(frozen=True, slots=True)
-class SubGroupInfo:
+class SubGroupInfo(NamedTuple):
     """-> Data"""
 
     kernel: int
@@ -275,8 +241,7 @@ class SubGroupInfo:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class SuggestedLocalSize:
+class SuggestedLocalSize(NamedTuple):
     """-> Numbers"""
 
     kernel: int
@@ -285,8 +250,7 @@ class SuggestedLocalSize:
     sizes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """-> Done, when the kernel has ended. For what does not go through a lane."""
 
     kernel: int
@@ -300,37 +264,32 @@ class Launch:
 # Networks
 
 
-@dataclass(frozen=True, slots=True)
-class MakeNetwork:
+class MakeNetwork(NamedTuple):
     """-> NetworkMade"""
 
     program: int
 
 
-@dataclass(frozen=True, slots=True)
-class StopNetwork:
+class StopNetwork(NamedTuple):
     """-> Done"""
 
     network: int
 
 
-@dataclass(frozen=True, slots=True)
-class GetHistory:
+class GetHistory(NamedTuple):
     """-> Histories"""
 
     network: int
 
 
-@dataclass(frozen=True, slots=True)
-class FindChannel:
+class FindChannel(NamedTuple):
     """-> Number, of bytes in a packet"""
 
     network: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadChannel:
+class ReadChannel(NamedTuple):
     """-> Data, a packet or nothing"""
 
     network: int
@@ -338,8 +297,7 @@ class ReadChannel:
     wait_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class WriteChannel:
+class WriteChannel(NamedTuple):
     """-> Truth, whether there was room"""
 
     network: int
@@ -348,16 +306,14 @@ class WriteChannel:
     packet: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FindVariable:
+class FindVariable(NamedTuple):
     """-> Number, of bytes; -1 where there is none"""
 
     network: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadVariable:
+class ReadVariable(NamedTuple):
     """-> Data"""
 
     network: int
@@ -366,8 +322,7 @@ class ReadVariable:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class WriteVariable:
+class WriteVariable(NamedTuple):
     """-> Done"""
 
     network: int

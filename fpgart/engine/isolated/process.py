@@ -7,36 +7,34 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Mapping
 from itertools import count
-from pathlib import Path
 from struct import Struct
 from typing import Any, TypeVar
 
-from fpgart import config
+from fpgart import log
 from fpgart._native import ffi, lib
 from fpgart.engine.interface import BuildFailed, SharedMemory
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.layout import CRASH
 from fpgart.engine.isolated.loss import BoardLost, Loss
+from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
 from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.version import __version__
 
 T = TypeVar("T")
-PROGRAM = Path(__file__).parents[2] / "fpgart-board"
 STATUS = Struct("<i")
+MOST_STARTS = 5
+"""As often a process is started that dies at once: an engine that cannot be loaded does so each time."""
 LAUNCHES = count()
 LANE_DATA = 3 << 16
 """Bytes behind a lane for what launches need that are handed over together."""
 PATIENCE_S = 2.0
 """How long a board process that has closed a socket may take to end, until it is told to."""
-NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, "FPGART_ONLY")
-"""Variables that are for the host's process alone."""
 
 
-class ProcessError(Exception):
-    """The board process does not start; the sentence says why."""
+class DiedEarly(ProcessError):
+    """It died before it said hello, which another one may not."""
 
 
 class Lane:
@@ -54,7 +52,8 @@ class Lane:
 class BoardProcess:
     """One board process, from its start to its end. Raises ProcessError."""
 
-    def __init__(self, memory: SharedMemory) -> None:
+    def __init__(self, memory: SharedMemory, spawned: Spawned | None = None) -> None:
+        """`spawned`: it has been started already."""
         self.memory = memory
         self._lanes: list[Lane] = []
         self._opening = threading.Lock()
@@ -66,19 +65,10 @@ class BoardProcess:
         self.kernels: dict[int, str] = {}
         """Names of kernels that run, by launch."""
         self._released: list[tuple[int, int]] = []
-        session, theirs = socket.socketpair()
-        life, keepers = socket.socketpair()
-        output, error = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
-        try:
-            _start(theirs.fileno(), keepers.fileno(), output[1], error[1])
-        finally:
-            theirs.close()
-            keepers.close()
-            os.close(output[1])
-            os.close(error[1])
-        self._session, self._life = session, life
-        self.life = life.fileno()
-        outlet = lib.outlet_open(output[0], error[0])
+        spawned = spawned or spawn()
+        self._session, self._life = spawned.session, spawned.life
+        self.life = self._life.fileno()
+        outlet = lib.outlet_open(spawned.output, spawned.error)
         if outlet == ffi.NULL:
             raise ProcessError("the system has no thread for the output of kernels")
         self._outlet = ffi.gc(outlet, lib.outlet_free)
@@ -92,11 +82,11 @@ class BoardProcess:
             m.send_with_descriptor(self._session, hello, memory.descriptor)
             answer = m.receive(self._session)
         except (OSError, ProtocolError) as error:
-            raise ProcessError(f"the board process does not answer: {error}") from None
+            raise DiedEarly(f"the board process {self.ended().ending} before it answered ({error})") from None
         if isinstance(answer, m.Failed):
             raise ProcessError(answer.words)
         if not isinstance(answer, m.Welcome):
-            raise ProcessError(f"the board process {self.ended().ending}")
+            raise DiedEarly(f"the board process {self.ended().ending} before it answered")
         return answer
 
     # Lanes
@@ -232,6 +222,17 @@ class BoardProcess:
             return b""
 
 
+def start_process(memory: SharedMemory, spawned: Spawned | None = None) -> BoardProcess:
+    """A board process that answers, the one that is `spawned` if that does; raises ProcessError."""
+    for _ in range(MOST_STARTS - 1):
+        try:
+            return BoardProcess(memory, spawned)
+        except DiedEarly as error:
+            log.note(f"{error}; another one is started")
+            spawned = None
+    return BoardProcess(memory)
+
+
 def error_in(answer: object) -> CLError | None:
     """The error of OpenCL that an answer is."""
     return error_of(answer.status, answer.words) if isinstance(answer, m.Failed) else None
@@ -252,36 +253,3 @@ def answered(answer: object, kind: type[T]) -> T:
     if not isinstance(answer, kind):
         raise OutOfResources(f"the board process answers with a {type(answer).__name__}, not a {kind.__name__}")
     return answer
-
-
-def _start(session: int, keeper: int, output: int, error: int) -> None:
-    """Start fpgart-board with its descriptors; raises ProcessError."""
-    if not PROGRAM.exists():
-        raise ProcessError(f"{PROGRAM} is missing: it is built with the driver")
-    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        arguments = [ffi.new("char[]", os.fsencode(text)) for text in (str(PROGRAM), str(os.getpid()))]
-        variables = [
-            ffi.new("char[]", os.fsencode(f"{name}={value}")) for name, value in _environment(os.environ).items()
-        ]
-        descriptors = ffi.new("int[]", [nothing, output, error, session, keeper])
-        failed = lib.spawn_apart(
-            os.fsencode(PROGRAM),
-            ffi.new("char *[]", [*arguments, ffi.NULL]),
-            ffi.new("char *[]", [*variables, ffi.NULL]),
-            descriptors,
-            len(descriptors),
-        )
-    finally:
-        os.close(nothing)
-    if failed:
-        raise ProcessError(f"{PROGRAM} does not start: {os.strerror(failed)}")
-
-
-def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    passed = {name: value for name, value in variables.items() if name not in NOT_PASSED_ON}
-    folder = config.Option.folder or config.working_folder()
-    for name, option in config.OPTIONS.items():
-        if passed.get(name):
-            passed[name] = config.absolute(passed[name], option.holds, folder)
-    return passed

@@ -107,7 +107,14 @@ class LaunchKernel(Invocation):
         kernel = self._engine_kernel()
         if kernel.new_batch is None or not kernel.launched or kernel.last_ns > SHORT_NS:
             return None
-        return self if self.stage is RUN and not self.cores and self.device.before_kernel is None else None
+        if self.stage is not RUN or self.cores or self.device.before_kernel is not None or self._is_copied:
+            return None
+        return self
+
+    @property
+    def _is_copied(self) -> bool:
+        """Whether it works on the host's own memory, and its engine sees none of that."""
+        return bool(self.on_host) and self.device.platform.engine.memory is not None
 
     @property
     def recurs(self) -> bool:
@@ -345,7 +352,7 @@ class LaunchKernel(Invocation):
         engine_kernel = self._engine_kernel()
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
-        reaches = self.reaches() if engine_kernel.wants_reaches else ()
+        reaches = self.reaches() if engine_kernel.wants_reaches or self._is_copied else ()
         shown = self.showing if self.showing is not None and self.showing.regions else None
         if shown is not None:
             for listener in NOTICES.regions_set:

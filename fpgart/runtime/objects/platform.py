@@ -8,15 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic_ns
+from typing import TYPE_CHECKING
 
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd
 from fpgart.engine.contents import Contents
-from fpgart.engine.interface import Engine, NoEngine, SharedMemory
+from fpgart.engine.interface import Engine, NoEngine
 from fpgart.personality import Personality
 from fpgart.runtime.memory.board_malloc import BoardMalloc
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from fpgart.engine.isolated.spawning import Isolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +42,11 @@ class Platform:
         engine: Engine | None,
         scheduler: Scheduler,
         contents: Contents | None = None,
-        memory: SharedMemory | None = None,
+        isolation: Isolation | None = None,
     ) -> None:
         """`engine` None: it is looked for when it is first needed, and may want to know the boards' `contents`.
 
-        With `memory`, in which the boards' is, too, it runs in another process.
+        With `isolation` it runs in another process.
         """
         self.handle = 0
         self.started_ns = monotonic_ns()
@@ -54,7 +58,7 @@ class Platform:
         ]
         self._engine = engine
         self._contents = contents
-        self._memory = memory
+        self._isolation = isolation
         self.engine_grew: Callable[[], None] = lambda: None
         """Called whenever the engine has loaded or compiled something for the first time."""
         self._choosing = threading.Lock()
@@ -69,7 +73,7 @@ class Platform:
 
             with self._choosing:
                 if self._engine is None:
-                    self._engine = choose_engine(self._contents, self._memory)
+                    self._engine = choose_engine(self._contents, self._isolation)
                     self.engine_grew()
         return self._engine
 

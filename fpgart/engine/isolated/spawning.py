@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting a board process. Apart from the rest, so that the process starts while the host still imports that."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fpgart import config
+from fpgart._native import ffi, lib
+from fpgart.engine.interface import SharedMemory
+
+PROGRAM = Path(__file__).parents[2] / "fpgart-board"
+NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, "FPGART_ONLY")
+"""Variables that are for the host's process alone."""
+
+
+class ProcessError(Exception):
+    """The board process does not start; the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """The host's ends of what it talks through with a new board process."""
+
+    session: socket.socket
+    life: socket.socket
+    """The keeper's."""
+    output: int
+    error: int
+
+
+@dataclass(slots=True)
+class Isolation:
+    """What an engine in a process of its own needs: the memory of both, and maybe a process that has been started."""
+
+    memory: SharedMemory
+    spawned: Spawned | None = None
+
+    def take_spawned(self) -> Spawned:
+        """A board process that nobody has talked to; raises ProcessError."""
+        found, self.spawned = self.spawned or spawn(), None
+        return found
+
+
+def spawn() -> Spawned:
+    """Start a board process; raises ProcessError."""
+    session, theirs = socket.socketpair()
+    life, keepers = socket.socketpair()
+    output, error = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
+    try:
+        _start(theirs.fileno(), keepers.fileno(), output[1], error[1])
+    finally:
+        theirs.close()
+        keepers.close()
+        os.close(output[1])
+        os.close(error[1])
+    return Spawned(session, life, output[0], error[0])
+
+
+def _start(session: int, keeper: int, output: int, error: int) -> None:
+    """Start fpgart-board with its descriptors; raises ProcessError."""
+    if not PROGRAM.exists():
+        raise ProcessError(f"{PROGRAM} is missing: it is built with the driver")
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        arguments = [ffi.new("char[]", os.fsencode(text)) for text in (str(PROGRAM), str(os.getpid()))]
+        variables = [
+            ffi.new("char[]", os.fsencode(f"{name}={value}")) for name, value in _environment(os.environ).items()
+        ]
+        descriptors = ffi.new("int[]", [nothing, output, error, session, keeper])
+        failed = lib.spawn_apart(
+            os.fsencode(PROGRAM),
+            ffi.new("char *[]", [*arguments, ffi.NULL]),
+            ffi.new("char *[]", [*variables, ffi.NULL]),
+            descriptors,
+            len(descriptors),
+        )
+    finally:
+        os.close(nothing)
+    if failed:
+        raise ProcessError(f"{PROGRAM} does not start: {os.strerror(failed)}")
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    passed = {name: value for name, value in variables.items() if name not in NOT_PASSED_ON}
+    folder = config.Option.folder or config.working_folder()
+    for name, option in config.OPTIONS.items():
+        if passed.get(name):
+            passed[name] = config.absolute(passed[name], option.holds, folder)
+    return passed

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of the host that a kernel is to work on, and its board process does not see: copied there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fpgart import opencl as cl
+from fpgart._native import lib
+from fpgart.engine.interface import Reach, SharedMemory
+from fpgart.engine.isolated.loss import ENTRY
+from fpgart.errors import OutOfHostMemory
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Host memory that arguments reach, those that overlap as one; `copy`: where it is for the kernel."""
+
+    begin: int
+    end: int
+    written: bool
+    arguments: list[int] = field(default_factory=list)
+    copy: int = 0
+
+
+class Staged:
+    """Copies for one launch, whose arguments become `image`. Raises OutOfHostMemory."""
+
+    def __init__(self, memory: SharedMemory, image: bytes, reaches: Sequence[Reach]) -> None:
+        self._memory = memory
+        self._pieces = _pieces(memory, reaches)
+        self.image = image
+        if not self._pieces:
+            return
+        changed = bytearray(image)
+        for piece in self._pieces:
+            size = piece.end - piece.begin
+            piece.copy = memory.allocate(size)
+            if not piece.copy:
+                self.give_back()
+                raise OutOfHostMemory(f"no {size} bytes for the host's memory on its way to the board process")
+            lib.copy_bytes(piece.copy, piece.begin, size)
+            for index in piece.arguments:
+                kind, width, value = ENTRY.unpack_from(changed, ENTRY.size * index)
+                ENTRY.pack_into(changed, ENTRY.size * index, kind, width, value - piece.begin + piece.copy)
+        self.image = bytes(changed)
+
+    def copy_back(self) -> None:
+        """What the kernel may have written is the host's now."""
+        for piece in self._pieces:
+            if piece.written:
+                lib.copy_bytes(piece.begin, piece.copy, piece.end - piece.begin)
+
+    def give_back(self) -> None:
+        """The kernel has ended, well or not."""
+        for piece in self._pieces:
+            if piece.copy:
+                self._memory.free(piece.copy)
+                piece.copy = 0
+
+
+def _pieces(memory: SharedMemory, reaches: Sequence[Reach]) -> list[_Piece]:
+    found: list[_Piece] = []
+    for index, reach in sorted(enumerate(reaches), key=lambda pair: pair[1].address):
+        if not reach.size or memory.begin <= reach.address < memory.begin + memory.size:
+            continue
+        written = reach.flags != cl.CL_MEM_READ_ONLY
+        if found and reach.address < found[-1].end:
+            found[-1].end = max(found[-1].end, reach.end)
+            found[-1].written |= written
+        else:
+            found.append(_Piece(reach.address, reach.end, written))
+        found[-1].arguments.append(index)
+    return found
