@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the recipes of this folder as far as this machine can, with a wheel: python examples/recipes/run.py WHEEL
 
-What a service would do in a container is done in a virtual environment: the steps of the files themselves, but for those
+What a service does in a container is done in a virtual environment: the steps of the files themselves, but for those
 that install packages of the system. A Dockerfile is built where there is a Docker daemon; else its steps for pip
 and fpgart run alone.
 """
