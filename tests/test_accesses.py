@@ -170,6 +170,17 @@ def test_usm_commands_touch_allocations_from_where_the_pointer_is(boards: Boards
     assert not uses(copy, allocate_device(context, device, SIZE))
 
 
+def test_a_usm_command_is_told_with_the_allocations_that_its_pointers_are_in(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    context, device = machine.context, machine.device
+    allocation = allocate_device(context, device, SIZE)
+    inside, outside = UsmPointer(context, allocation.pointer + 8, 8), UsmPointer(context, HOST, 8)
+    number = allocation.number
+    assert UsmCopy(device, inside, outside, 8).describe() == {"size": 8, "allocation": number, "offset": 8}
+    assert UsmCopy(device, outside, inside, 8).describe() == {"size": 8, "source": number, "source_offset": 8}
+    assert UsmFill(device, inside, b"x", 8).describe() == {"size": 8, "allocation": number, "offset": 8}
+
+
 def test_what_the_host_does_for_a_usm_command_touches_the_same_as_the_board_would(boards: Boards) -> None:
     machine = boards("usm_s10")
     context, device = machine.context, machine.device
