@@ -166,3 +166,13 @@ def test_a_program_that_a_board_does_not_take_leaves_its_memory_free(
     with pytest.raises(BoardError, match="no"):
         load_onto(machine.device, machine.kernel(nothing).program)
     assert (machine.device.blocks(), machine.device.loaded) == ([], {})
+
+
+def test_a_program_that_is_loaded_once_more_lies_in_memory_once(boards: Boards) -> None:
+    machine = boards("k2h")
+    machine.device.open()
+    program = machine.kernel(nothing).program
+    for _ in range(2):
+        load_onto(machine.device, program)
+    assert list(machine.device.loaded.values()) == machine.device.blocks()
+    assert len(machine.device.blocks()) == 1
