@@ -100,8 +100,8 @@ def _are_watched() -> bool:
 def enqueue_recorded(*, by_keeper: bool = False) -> None:
     """Other threads that come here wait until all of it is in its queue.
 
-    The keeper takes the oldest record only, and has it begin: hosts fill the next one meanwhile, and need no interpreter
-    for that, with which the engine's threads would interfere.
+    The keeper takes the oldest record only, and has it begin: hosts fill the next one meanwhile, for which they need no
+    interpreter.
     """
     with _TAKING:
         queue, serial = ffi.new("uintptr_t *"), ffi.new("uint64_t *")
