@@ -13,7 +13,7 @@ SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants clean help
+.PHONY: build demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -32,6 +32,8 @@ help:
 	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
+	@echo "make wheels   the source distribution and a wheel for any Linux in dist/, tried in all kinds of Pythons;"
+	@echo "              WHEEL_OPTIONS=\"--machine x86_64 --machine aarch64\" for both processors"
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
 	@echo "make help     this"
 
@@ -142,5 +144,10 @@ mutants: build
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[mutants]"
 	$(BIN)/python scripts/mutants --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES)
 
+WHEEL_OPTIONS ?=
+wheels: build
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[wheels]"
+	$(BIN)/python scripts/wheels $(WHEEL_OPTIONS)
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info fpgart/*.so fpgart/*.a fpgart/include
+	rm -rf $(VENV) build dist *.egg-info fpgart/*.so fpgart/*.a fpgart/c-host fpgart/interpreter.cfg fpgart/include

@@ -391,6 +391,14 @@ def build_host_library(into: Path, work: Path) -> Path:
     return made
 
 
+def build_c_host(into: Path) -> Path:
+    """Compile the C host that `fpgart doctor` runs, so that it needs no compiler."""
+    made = into / "c-host"
+    options = [f"-I{INCLUDE}", *defined(OPENCL_3)]
+    run([*compiler(), *FLAGS, *options, "-o", made, ICD / "host" / "probe.c", "-ldl"])
+    return made
+
+
 def copy_headers(into: Path) -> None:
     """Put include/ into the package, for hosts that are compiled with it."""
     shutil.copytree(INCLUDE, into / "include", dirs_exist_ok=True)
@@ -431,7 +439,7 @@ def build(into: Path) -> list[Path]:
             ]
             made.append(build_native(into, work, series[0]))
             made += [build_preload(into, name) for name in ("only", "yield")]
-            made.append(build_host_library(into, work))
+            made += [build_host_library(into, work), build_c_host(into)]
         except subprocess.CalledProcessError as error:
             raise BuildError(f"the compiler failed: {error.stderr or error}") from error
     (into / "fpgart.icd").write_text("libfpgart.so\n")

@@ -30,7 +30,15 @@ class BuildDriver(build_ext):
         made = Path(self.build_lib) / "fpgart"
         return [
             str(path)
-            for pattern in ("*.so", "*.a", "fpgart-board", "include/*.h", "include/CL/*.h", "include/CL/*.hpp")
+            for pattern in (
+                "*.so",
+                "*.a",
+                "c-host",
+                "fpgart-board",
+                "include/*.h",
+                "include/CL/*.h",
+                "include/CL/*.hpp",
+            )
             for path in made.glob(pattern)
         ]
 

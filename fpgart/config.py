@@ -371,6 +371,12 @@ WRAPPERS: Option[tuple[str, ...]] = Option(
 WATCHDOG = Option(
     "FPGART_WATCHDOG", seconds, 0.0, "Seconds without any movement after which it is told who waits for whom; 0: never."
 )
+LIVE = Option(
+    "FPGART_LIVE",
+    switch,
+    False,
+    "Whether `fpgart top` can ask this host what its boards do: 0 or 1; `fpgart run` has it on.",
+)
 CAPTURE = Option(
     "FPGART_CAPTURE", str, "", "Folder for captured launches, which `fpgart replay` runs again.", holds=Holds.FOLDER
 )

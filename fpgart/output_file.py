@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
@@ -31,3 +32,13 @@ def open_output(path: str | os.PathLike[str], flags: int = APPEND) -> int:
 
 def _is_shared(folder: str) -> bool:
     return bool(os.stat(folder).st_mode & stat.S_IWOTH)
+
+
+def private_folder(path: str) -> str:
+    """A folder that only this user can enter, made if need be; not those above it. Raises OSError for any other."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    facts = os.lstat(path)
+    if facts.st_uid != os.geteuid() or facts.st_mode & 0o170077 != 0o040000:
+        raise OSError(errno.EPERM, "a link, another user's, or open to others", path)
+    return path

@@ -179,7 +179,15 @@ void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
 void fpgart_launches_taken(struct fpgart_launches *launches);
-uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers);
+uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers);
+uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, uint32_t to, uintptr_t parent,
+                              uintptr_t *events);
+int fpgart_handle_is_held(uintptr_t handle);
+int fpgart_event_born(uintptr_t event);
+uintptr_t fpgart_event_parent(uintptr_t event);
+uintptr_t fpgart_next_late(uintptr_t event);
+int fpgart_event_bear(uintptr_t event);
+int fpgart_event_loses_child(uintptr_t parent);
 void fpgart_address_images(struct fpgart_launches *launches);
 uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);

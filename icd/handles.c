@@ -14,16 +14,23 @@
 struct handle {
     const struct _cl_icd_dispatch *dispatch; /* first, as cl_khr_icd asks */
     atomic_int kind;
-    atomic_uint references; /* the host's; the driver's own are Python references */
+    /* The host's below CHILD, and the events that end with this one, CHILD each; the driver's own
+     * are Python references. */
+    _Atomic uint64_t references;
     uint64_t serial;
     size_t next_free;
-    atomic_int unborn; /* enum unborn; of an event */
+    atomic_int birth; /* enum birth; of an event */
+    uintptr_t parent; /* of a LATE one: the event that it ends with */
     fpgart_answers answers;
     fpgart_arguments_slot arguments; /* of a kernel */
     fpgart_recorder_slot recorder;   /* of a queue, or of one that was here before */
 };
 
-enum unborn { BORN, UNBORN, NEVER_BORN };
+/* Whether Python has the event: it does; its launch is recorded, and Python knows nothing of it; it
+ * has its parent, and makes this one when it is asked for; the host has released it before. */
+enum birth { BORN, UNBORN, LATE, NEVER_BORN };
+
+#define CHILD (UINT64_C(1) << 32)
 
 #define ARENA_SLOTS ((size_t)1 << 23)
 #define QUARANTINE ((size_t)1 << 12) /* freed slots that wait before the oldest is used again */
@@ -78,7 +85,7 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
         fpgart_forget(&slot->answers);
         fpgart_arguments_free(&slot->arguments);
         atomic_store(&slot->references, references);
-        atomic_store(&slot->unborn, BORN);
+        atomic_store(&slot->birth, BORN);
         atomic_store(&slot->kind, kind);
     }
     pthread_mutex_unlock(&lock);
@@ -116,7 +123,7 @@ int fpgart_handle_kind(uintptr_t handle)
 uint32_t fpgart_handle_references(uintptr_t handle)
 {
     struct handle *slot = find(handle);
-    return slot == NULL ? 0 : atomic_load(&slot->references);
+    return slot == NULL ? 0 : (uint32_t)atomic_load(&slot->references);
 }
 
 fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind)
@@ -137,27 +144,86 @@ fpgart_recorder_slot *fpgart_recorder_of(uintptr_t queue)
     return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->recorder : NULL;
 }
 
+/* Whether the host holds it, or an event that ends with it. */
+int fpgart_handle_is_held(uintptr_t handle)
+{
+    struct handle *slot = find(handle);
+    return slot != NULL && atomic_load(&slot->references) != 0;
+}
+
 uintptr_t fpgart_event_unborn(void)
 {
     uintptr_t event = fpgart_handle_new(FPGART_EVENT, 1);
     if (event != 0)
-        atomic_store(&find(event)->unborn, UNBORN);
+        atomic_store(&find(event)->birth, UNBORN);
     return event;
 }
 
+int fpgart_event_is_unborn(uintptr_t event)
+{
+    return atomic_load(&find(event)->birth) == UNBORN;
+}
+
+/* Python has the event from now on; or the host has released it, and its handle is free. */
 int fpgart_event_born(uintptr_t event)
 {
     int expected = UNBORN;
-    if (atomic_compare_exchange_strong(&find(event)->unborn, &expected, BORN))
+    if (atomic_compare_exchange_strong(&find(event)->birth, &expected, BORN))
         return 1;
     fpgart_handle_free(event);
     return 0;
 }
 
+int fpgart_event_late(uintptr_t event, uintptr_t parent)
+{
+    struct handle *slot = find(event);
+    int expected = UNBORN;
+    slot->parent = parent;
+    atomic_fetch_add(&find(parent)->references, CHILD);
+    if (atomic_compare_exchange_strong(&slot->birth, &expected, LATE))
+        return 1;
+    atomic_fetch_sub(&find(parent)->references, CHILD);
+    fpgart_handle_free(event);
+    return 0;
+}
+
+uintptr_t fpgart_event_parent(uintptr_t event)
+{
+    struct handle *slot = find(event);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_EVENT &&
+                   atomic_load(&slot->birth) == LATE
+               ? slot->parent
+               : 0;
+}
+
+/* The first late event behind that handle, or behind none; 0 if there are no more. */
+uintptr_t fpgart_next_late(uintptr_t event)
+{
+    pthread_mutex_lock(&lock);
+    size_t slots = used_slots;
+    pthread_mutex_unlock(&lock);
+    for (size_t i = event != 0 ? (size_t)(find(event) - arena) + 1 : 0; i < slots; i++)
+        if (fpgart_event_parent((uintptr_t)&arena[i]) != 0)
+            return (uintptr_t)&arena[i];
+    return 0;
+}
+
+int fpgart_event_bear(uintptr_t event)
+{
+    int expected = LATE;
+    return atomic_compare_exchange_strong(&find(event)->birth, &expected, BORN);
+}
+
+/* Whether that was the last one who held it. */
+int fpgart_event_loses_child(uintptr_t parent)
+{
+    return atomic_fetch_sub(&find(parent)->references, CHILD) == CHILD;
+}
+
 static int dies_unborn(struct handle *slot)
 {
     int expected = UNBORN;
-    return atomic_compare_exchange_strong(&slot->unborn, &expected, NEVER_BORN);
+    return atomic_compare_exchange_strong(&slot->birth, &expected, NEVER_BORN);
 }
 
 uint64_t fpgart_handle_serial(uintptr_t handle)
@@ -281,6 +347,40 @@ cl_int fpgart_retain(const void *handle, int kind, cl_int invalid)
     return CL_SUCCESS;
 }
 
+/* The last one who held it has let go: Python lets go, too. */
+static void let_go(uintptr_t handle, int kind)
+{
+    struct fpgart_visit visit;
+    if (!fpgart_running())
+        return;
+    if (nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter() &&
+        release_later(handle, 1))
+        return;
+    /* Launches that recur stay a row; whoever takes them in sees to the event. */
+    if (kind == FPGART_EVENT && fpgart_any_launches() && !fpgart_watched() &&
+        release_later(handle, 0))
+        return;
+    if (fpgart_enter(&visit)) {
+        if (kind == FPGART_EVENT)
+            fpgart_uncount_call();
+        fpgart_host_released(handle);
+        fpgart_leave(&visit);
+    }
+}
+
+/* Python has never heard of it, only of its parent. */
+static int dies_late(struct handle *slot)
+{
+    int expected = LATE;
+    uintptr_t parent = slot->parent;
+    if (!atomic_compare_exchange_strong(&slot->birth, &expected, NEVER_BORN))
+        return 0;
+    fpgart_handle_free((uintptr_t)slot);
+    if (fpgart_event_loses_child(parent))
+        let_go(parent, FPGART_EVENT);
+    return 1;
+}
+
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
 {
     if (fpgart_state == FPGART_FORKED)
@@ -288,29 +388,13 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
     struct handle *slot = find((uintptr_t)handle);
     if (slot == NULL || atomic_load(&slot->kind) != kind)
         return invalid;
-    unsigned references = atomic_load(&slot->references);
+    uint64_t references = atomic_load(&slot->references);
     do {
-        if (references == 0)
+        if (references % CHILD == 0)
             return invalid;
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
-    if (references == 1 && dies_unborn(slot))
-        return CL_SUCCESS;
-    if (references == 1 && fpgart_running()) {
-        struct fpgart_visit visit;
-        if (nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter() &&
-            release_later((uintptr_t)handle, 1))
-            return CL_SUCCESS;
-        /* Launches that recur stay a row; whoever takes them in sees to the event. */
-        if (kind == FPGART_EVENT && fpgart_any_launches() && !fpgart_watched() &&
-            release_later((uintptr_t)handle, 0))
-            return CL_SUCCESS;
-        if (fpgart_enter(&visit)) {
-            if (kind == FPGART_EVENT)
-                fpgart_uncount_call();
-            fpgart_host_released((uintptr_t)handle);
-            fpgart_leave(&visit);
-        }
-    }
+    if (references == 1 && !dies_unborn(slot) && !dies_late(slot))
+        let_go((uintptr_t)handle, kind);
     return CL_SUCCESS;
 }
 

@@ -60,10 +60,20 @@ int fpgart_handle_kind(uintptr_t handle);
 uint32_t fpgart_handle_references(uintptr_t handle);
 uint64_t fpgart_handle_serial(uintptr_t handle);
 
+int fpgart_handle_is_held(uintptr_t handle);
+
 /* The handle of an event that Python knows nothing of yet. It is born if the host still holds it
- * then; what the host has released by then is free. */
+ * then, at once or late: Python makes its parent, and this one if somebody asks for it. What the
+ * host has released by then is free. fpgart_event_parent() gives 0 for all but late ones,
+ * fpgart_event_bear() whether it was late and is born now. */
 uintptr_t fpgart_event_unborn(void);
+int fpgart_event_is_unborn(uintptr_t event);
 int fpgart_event_born(uintptr_t event);
+int fpgart_event_late(uintptr_t event, uintptr_t parent);
+uintptr_t fpgart_event_parent(uintptr_t event);
+uintptr_t fpgart_next_late(uintptr_t event);
+int fpgart_event_bear(uintptr_t event);
+int fpgart_event_loses_child(uintptr_t parent);
 
 int fpgart_is_handle(uintptr_t address); /* or was one */
 
@@ -201,7 +211,9 @@ struct fpgart_launched *fpgart_launched_kernel(struct fpgart_launches *launches,
                                                uint64_t serial);
 int fpgart_record_image(struct fpgart_launches *launches, struct fpgart_launched *kernel,
                         const char *image, const uint64_t *serials, const uint32_t *locations);
-uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers);
+uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers);
+uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, uint32_t to,
+                              uintptr_t parent, uintptr_t *events);
 void fpgart_address_images(struct fpgart_launches *launches);
 uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
 

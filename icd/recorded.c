@@ -74,14 +74,34 @@ int fpgart_record_image(struct fpgart_launches *launches, struct fpgart_launched
     return 1;
 }
 
-/* The host holds some of the events by their handles already: gives the numbers of their launches.
- */
-uint32_t fpgart_launch_events(const struct fpgart_launches *launches, uint32_t *numbers)
+/* The numbers of the launches whose events the host holds; those that it has released are free. */
+uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < launches->count; i++)
-        if (launches->launches[i].event != 0 && fpgart_event_born(launches->launches[i].event))
+    for (uint32_t i = 0; i < launches->count; i++) {
+        uintptr_t *event = &launches->launches[i].event;
+        if (*event != 0 && fpgart_event_is_unborn(*event))
             numbers[count++] = i;
+        else if (*event != 0) {
+            fpgart_handle_free(*event);
+            *event = 0;
+        }
+    }
+    return count;
+}
+
+/* Those of some launches are late, and end with `parent`: how many. `events` gets their handles by
+ * the numbers of the launches, 0 where the host holds none. */
+uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, uint32_t to,
+                              uintptr_t parent, uintptr_t *events)
+{
+    uint32_t count = 0;
+    for (uint32_t i = from; i < to; i++) {
+        uintptr_t event = launches->launches[i].event;
+        int is_late = event != 0 && fpgart_event_late(event, parent);
+        events[i - from] = is_late ? event : 0;
+        count += is_late != 0;
+    }
     return count;
 }
 

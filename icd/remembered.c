@@ -23,7 +23,7 @@ struct fpgart_answer {
 
 static atomic_int is_off;
 
-static const struct fpgart_answer *recall(uintptr_t handle, int kind, cl_uint query)
+static const struct fpgart_answer *recall_own(uintptr_t handle, int kind, cl_uint query)
 {
     fpgart_answers *answers = fpgart_answers_of(handle, kind);
     if (answers == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
@@ -34,12 +34,30 @@ static const struct fpgart_answer *recall(uintptr_t handle, int kind, cl_uint qu
     return found;
 }
 
+static int ended_well(const struct fpgart_answer *status)
+{
+    cl_int value = CL_QUEUED;
+    if (status != NULL)
+        memcpy(&value, status->bytes, sizeof value);
+    return value == CL_COMPLETE;
+}
+
+/* A late event has ended well when its parent has: one that fails is born before. */
+static const struct fpgart_answer *recall(uintptr_t handle, int kind, cl_uint query)
+{
+    const struct fpgart_answer *found = recall_own(handle, kind, query);
+    uintptr_t parent = found == NULL && kind == FPGART_EVENT ? fpgart_event_parent(handle) : 0;
+    if (parent == 0 || !ended_well(recall_own(parent, kind, CL_EVENT_COMMAND_EXECUTION_STATUS)))
+        return found;
+    return recall_own(parent, kind, query);
+}
+
 void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length)
 {
     int kind = fpgart_handle_kind(handle);
     fpgart_answers *answers = fpgart_answers_of(handle, kind);
     if (answers == NULL || length > LARGEST || fpgart_watched() ||
-        recall(handle, kind, query) != NULL)
+        recall_own(handle, kind, query) != NULL)
         return;
     struct fpgart_answer *answer = malloc(sizeof *answer + length);
     if (answer == NULL)

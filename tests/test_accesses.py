@@ -16,12 +16,14 @@ from fpgart.runtime.commands.launch import LaunchKernel, MigrateForLaunch
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.operation import operation_of, running_kernel
 from fpgart.runtime.commands.packets import MovePacket, MoveVariable
 from fpgart.runtime.commands.programming import ProgramDevice
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, ReadRect, WriteBuffer, WriteRect
 from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer, by_host
 from fpgart.runtime.memory.usm import allocate_device, allocate_host
 from fpgart.runtime.objects.blocking_free import uses
+from fpgart.runtime.scheduling.occupancy import Claim
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
 Boards = Callable[..., Machine]
@@ -100,6 +102,24 @@ def test_mappings_touch_what_they_move(
     assert not any(access.is_given for access in (*mapped.accesses(), *unmapped.accesses()))
 
 
+MAP_WORDS = {
+    cl.CL_MAP_READ: "READ",
+    cl.CL_MAP_WRITE: "WRITE",
+    cl.CL_MAP_READ | cl.CL_MAP_WRITE: "READ|WRITE",
+    cl.CL_MAP_WRITE_INVALIDATE_REGION: "INVALIDATE",
+}
+
+
+@pytest.mark.parametrize("flags", MAP_WORDS)
+def test_a_mapping_is_told_with_its_buffer_and_its_flags(boards: Boards, flags: int) -> None:
+    machine = boards("a10_ref")
+    buffer = machine.buffer(SIZE)
+    for kind in (MapBuffer, UnmapBuffer):
+        facts = kind(machine.device, buffer, HOST, (8, 16, flags)).describe()
+        assert (facts["flags"], facts["size"], facts["offset"]) == (MAP_WORDS[flags], 16, 8)
+        assert facts["buffer"] == buffer.number
+
+
 def test_migrations_change_no_contents(boards: Boards) -> None:
     machine = boards("a10_ref")
     buffers = [machine.buffer(SIZE), machine.buffer(SIZE)]
@@ -160,6 +180,57 @@ def test_what_the_host_does_for_a_usm_command_touches_the_same_as_the_board_woul
     assert isinstance(work, HostWork)
     assert work.accesses() == copy.accesses()
     assert uses(work, allocation)
+
+
+@pytest.mark.parametrize("kind", AccessMode)
+def test_what_is_done_with_memory_is_told_in_bits_of_their_own(kind: AccessMode) -> None:
+    assert not any(kind & other for other in AccessMode if other is not kind)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_memory_of_the_host_is_given_with_the_command_unless_a_buffer_is_mapped_there(
+    boards: Boards, mapped: bool
+) -> None:
+    buffer = boards("a10_ref").buffer(SIZE)
+    assert Access(READ, ((HOST, HOST + 8),), mapped=mapped).is_given is not mapped
+    assert not Access(READ, ((0, 8),), buffer).is_given
+
+
+def test_an_access_is_of_no_argument_unless_it_says_so() -> None:
+    assert to_host(READ).argument == -1
+
+
+def test_the_kernel_that_runs_is_that_of_a_launch_in_its_last_stage_alone(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    kernel = machine.kernel(nothing)
+    launch = new_launch(kernel, machine.device, 1, ONE, True)
+    assert launch.claim() is Claim.TAKEN
+    assert launch.name == "program"
+    assert running_kernel(launch) is None
+    machine.device.loaded = {kernel.program.identity: None}
+    again = new_launch(kernel, machine.device, 1, ONE, True)
+    assert again.name == "kernel"
+    assert running_kernel(again) is again
+    assert running_kernel(ReadBuffer(machine.device, machine.buffer(SIZE), 0, 8, HOST)) is None
+
+
+def test_the_work_behind_a_command_is_its_operation(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    event = machine.queue.new_event(cl.CL_COMMAND_NATIVE_KERNEL)
+    assert operation_of(event) is None
+    event.operation = work = HostWork(machine.device, nothing)
+    assert operation_of(event) is work
+
+
+def test_work_of_the_host_runs_on_any_thread_and_keeps_nothing_busy(boards: Boards) -> None:
+    device = boards("a10_ref").device
+    work = HostWork(device, nothing)
+    for operation in (work, Unclaimable(work, ValueError("words"))):
+        assert not operation.needs_thread
+        assert operation.claim() is Claim.TAKEN
+        assert (operation.accesses(), operation.describe()) == ((), {})
+        assert operation.device is device
+        assert operation.ready_list is device.scheduler.host_ready
 
 
 def test_ranges_that_touch_are_one() -> None:

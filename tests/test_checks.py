@@ -41,7 +41,7 @@ def head(name: str) -> dict[str, str]:
 def build(name: str) -> Path:
     """Compile a program of checks/, or a host of the conformance tests."""
     source = PROGRAMS / f"{name}.c"
-    return compiled([source if source.exists() else CONFORMANCE / "c" / source.name], "-g")
+    return compiled([source if source.exists() else CONFORMANCE / "c" / source.name])
 
 
 @pytest.fixture(scope="session")

@@ -127,7 +127,9 @@ def test_where_no_other_is_installed_the_words_name_what_was_tried_and_what_to_i
 def test_doctor_names_the_engine_and_what_was_passed_over(driver_of: MakeDriver, install: Callable[..., None]) -> None:
     unable, able = driver_of(UNABLE), driver_of(ABLE)
     install(unable, able)
-    assert doctor.check_engine().startswith(f"pocl: {able}; passed over: {unable}: its compiler does not know")
+    named, passed_over = doctor.check_engine().split("; passed over: ")
+    assert named.startswith(f"pocl: {able} (OpenCL ")
+    assert passed_over.startswith(f"{unable}: its compiler does not know")
 
 
 def test_an_engine_given_by_its_path_is_used_as_it_is(driver_of: MakeDriver, install: Callable[..., None]) -> None:

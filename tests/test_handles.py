@@ -27,6 +27,9 @@ class Table:
     def fpgart_handle_references(self, handle: int) -> int:
         return self.references
 
+    def fpgart_handle_is_held(self, handle: int) -> bool:
+        return self.references > 0
+
     def fpgart_handle_free(self, handle: int) -> None:
         self.freed.append(handle)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
@@ -34,11 +33,36 @@ from fpgart.runtime.commands.programming import load_onto
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.runtime.programs.program import Program
-from fpgart.runtime.scheduling.event import COMPLETE, Event
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 from fpgart.runtime.scheduling.occupancy import Direction
 
 Boards = Callable[..., Machine]
 ONE = SIZES.pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
+
+
+class Held(dict[int, Event]):
+    """The events that a host holds of launches of a run, made when somebody asks for them."""
+
+    def __init__(self, machine: Machine, parent: Event, numbers: Sequence[int]) -> None:
+        super().__init__()
+        self._machine, self._parent, self._numbers = machine, parent, numbers
+
+    def __missing__(self, number: int) -> Event:
+        self[number] = made = self._machine.scheduler.end_with(self._parent)
+        return made
+
+    def fail(self, number: int, error: CLError) -> None:
+        if number in self._numbers:
+            self[number].fate = error.status
+
+    def end(self, number: int) -> None:
+        for each in self._numbers:
+            if each < number:
+                self._machine.scheduler.end_before(self[each], self._parent)
+
+    @property
+    def statuses(self) -> list[int]:
+        return [self[number].status for number in self._numbers]
 
 
 class Host:
@@ -49,7 +73,7 @@ class Host:
         self.seen: list[int] = []
         self.batch = PythonBatch(at_once=100)
         self.told: list[CLError] = []
-        self.held: dict[int, Event] = {}
+        self.held: Held
         machine.context._notify = self.told.append
         self.buffer = machine.buffer(64)
         self.kernel: Kernel = machine.kernel(self.seen.append, None)
@@ -59,8 +83,14 @@ class Host:
         engine_kernel: Any = self.kernel.engine_kernel
         engine_kernel.new_batch = lambda most: self.batch
 
-    def run(self, launches: int, held: Sequence[int] = ()) -> Event:
+    def enqueue_run(self, run: LaunchRun, held: Sequence[int] = ()) -> Event:
         """`held`: the launches whose events are held besides that of the last one."""
+        event = self.machine.queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL, run)
+        run.followers = self.held = Held(self.machine, event, held)
+        self.machine.queue.enqueue_made(event)
+        return event
+
+    def run(self, launches: int, held: Sequence[int] = ()) -> Event:
         run = LaunchRun(self.machine.device, [self.kernel], [Use(self.kernel, 0, ref(self.buffer))])
         entries, images = b"", b""
         for _ in range(launches):
@@ -69,13 +99,8 @@ class Host:
             entries += SUBMISSION.pack(0, SUBMISSION.size * launches + len(images), ONE, 1, 1, 1)
             images += image
         run.lay_out(entries + images, launches)
-        queue = self.machine.queue
-        self.held = run.followers = {number: queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL) for number in held}
-        event = queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, run)
-        for follower in self.held.values():
-            queue.enqueue_made(follower)
-        for one in (event, *self.held.values()):
-            self.machine.scheduler.wait(one)
+        event = self.enqueue_run(run, held)
+        self.machine.scheduler.wait(event)
         return event
 
 
@@ -155,15 +180,29 @@ def test_the_event_of_a_run_has_the_status_of_its_last_launch(host: Host, how: s
 
 def test_events_that_are_held_among_a_run_end_behind_it(host: Host) -> None:
     assert host.run(5, held=(0, 2)).status == COMPLETE
-    assert [event.status for event in host.held.values()] == [COMPLETE] * 2
+    assert host.held.statuses == [COMPLETE] * 2
 
 
 @pytest.mark.parametrize("how", ["refuse", "fail"])
 def test_an_event_that_is_held_among_a_run_has_the_status_of_its_launch(host: Host, how: str) -> None:
     setattr(host.batch, how, {2})
     assert host.run(4, held=(0, 1)).status == COMPLETE
-    assert [event.status for event in host.held.values()] == [COMPLETE, OutOfResources.status]
+    assert host.held.statuses == [COMPLETE, OutOfResources.status]
     assert [error.status for error in host.told] == [OutOfResources.status]
+
+
+def test_an_event_that_is_asked_for_while_its_run_waits_ends_with_it(host: Host) -> None:
+    gate = Event(host.machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+    queue = host.machine.queue
+    parent = queue.enqueue(cl.CL_COMMAND_MARKER, None, (gate,))
+    early = host.machine.scheduler.end_with(parent)
+    called: list[int] = []
+    early.when(COMPLETE, lambda event, status: called.append(status))
+    assert (early.status > COMPLETE, early.queue, early.command_type) == (True, queue, parent.command_type)
+    gate.set_status(COMPLETE)
+    host.machine.scheduler.wait(early)
+    late = host.machine.scheduler.end_with(parent)
+    assert (early.status, late.status, late.end_ns, called) == (COMPLETE, COMPLETE, parent.end_ns, [COMPLETE])
 
 
 def test_a_run_migrates_its_buffer_to_where_it_is_needed_first(boards: Boards) -> None:
@@ -198,7 +237,7 @@ def test_held_events_fail_where_the_run_fails_as_a_whole(host: Host, monkeypatch
 
     monkeypatch.setattr(LaunchRun, "_hand_over", refuse)
     assert host.run(3, held=[0, 1]).status == OutOfResources.status
-    assert [event.status for event in host.held.values()] == [OutOfResources.status] * 2
+    assert host.held.statuses == [OutOfResources.status] * 2
 
 
 def test_a_run_of_long_kernels_is_short(host: Host) -> None:
@@ -228,7 +267,7 @@ class TwoPrograms(Host):
         machine.run(self.kernels[0])
         self.order.clear()
 
-    def enqueue(self, names: str) -> Event:
+    def enqueue(self, names: str, held: Sequence[int] = ()) -> Event:
         uses = [Use(kernel, 0, ref(self.buffer)) for kernel in self.kernels]
         run = LaunchRun(self.machine.device, self.kernels, uses)
         entries, images = b"", b""
@@ -238,7 +277,7 @@ class TwoPrograms(Host):
             entries += SUBMISSION.pack("ab".index(name), SUBMISSION.size * len(names) + len(images), ONE, 1, 1, 1)
             images += image
         run.lay_out(entries + images, len(names))
-        return self.machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, run)
+        return self.enqueue_run(run, held)
 
     def run_mixed(self, names: str) -> Event:
         event = self.enqueue(names)
@@ -277,11 +316,9 @@ def test_beside_a_kernel_of_its_first_program_a_run_begins_before_it_programs_th
     machine = two.machine
     occupancy = machine.device.occupancy
     occupancy.begin_launch(0)  # a kernel that waits for what the first launches do
-    event = two.enqueue("aab")
+    event = two.enqueue("aab", held=[0])
     machine.queue.flush()
-    until = time.monotonic() + 60
-    while len(two.order) < 2 and time.monotonic() < until:
-        time.sleep(0.001)
+    machine.scheduler.wait(two.held[0])  # for which the host may wait before it ends that kernel
     assert (two.order, event.status > COMPLETE) == (["a", "a"], True)
     machine.scheduler.while_none_begins(lambda: occupancy.end_launch(0))
     machine.scheduler.wait(event)

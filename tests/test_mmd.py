@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
-from fpgart.board.mmd import Traffic
+import re
+from pathlib import Path
+
+import pytest
+
+from fpgart.board.mmd import PHYSICAL_MEMORY, SHARED_VIRTUAL_MEMORY, Capability, Info, OfflineInfo, Traffic
+
+HEADER = (Path(__file__).resolve().parent.parent / "include" / "aocl_mmd.h").read_text()
+NUMBERS = {name: int(number) for name, number in re.findall(r"AOCL_MMD_(\w+) = (\d+)", HEADER)}
+BITS = {name: 1 << int(bit) for name, bit in re.findall(r"#define AOCL_MMD_(\w+) \(1 << (\d+)\)", HEADER)}
+
+
+@pytest.mark.parametrize("query", [*OfflineInfo, *Info], ids=lambda query: query.name)
+def test_what_can_be_asked_has_the_numbers_of_the_header(query: OfflineInfo | Info) -> None:
+    assert query == NUMBERS[query.name]
+
+
+def test_what_boards_can_do_has_the_bits_of_the_header() -> None:
+    for able in filter(None, Capability):
+        assert able == BITS[f"MEM_CAPABILITY_{able.name}"]
+    assert (BITS["PHYSICAL_MEMORY"], BITS["SVM_COARSE_GRAIN_BUFFER"]) == (PHYSICAL_MEMORY, SHARED_VIRTUAL_MEMORY)
 
 
 def test_traffic_is_the_number_of_calls_and_the_sum_of_their_bytes() -> None:

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from machine import Machine
 
+from fpgart.board.mmd import BoardError
+from fpgart.errors import OutOfResources
 from fpgart.runtime.commands.programming import load_onto
 
 Boards = Callable[..., Machine]
@@ -44,3 +47,80 @@ def test_a_board_has_the_channels_of_the_program_that_was_loaded_last(boards: Bo
     load_onto(machine.device, programs[2])
     assert machine.device.network is None
     assert (first.stops, second.stops) == (1, 1)
+
+
+def nothing(*addresses: int) -> None:
+    """A kernel."""
+
+
+class ForgetfulBoard:
+    """A board that can be programmed only if its memory may be lost; it is then."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.device = machine.device
+        self.images: list[bytes] = []
+
+    def program(self, image: bytes, *, preserve: bool = True) -> None:
+        if preserve:
+            raise BoardError("not with its memory")
+        self.images.append(image)
+        for block in self.device.blocks():
+            ctypes.memset(block.pointer, 0xEE, block.range.size)
+
+
+def test_the_contents_of_a_board_outlive_a_programming_that_loses_its_memory(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("hetero")
+    contents = {machine.keep(machine.buffer(64)): bytes([number]) * 64 for number in (1, 2)}
+    for buffer, data in contents.items():
+        machine.write(buffer, data)
+    program = machine.kernel(nothing).program
+    board = ForgetfulBoard(machine)
+    monkeypatch.setattr(machine.device.mmd, "program", board.program)
+    load_onto(machine.device, program)
+    assert board.images == [program.image()]
+    assert machine.device.loaded == {program.identity: None}
+    assert [machine.read(buffer) for buffer in contents] == list(contents.values())
+
+
+def test_a_board_that_cannot_be_programmed_at_all_holds_no_program(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("hetero")
+    program = machine.kernel(nothing).program
+
+    def refuse(image: bytes, *, preserve: bool = True) -> None:
+        raise BoardError("not at all")
+
+    machine.device.loaded = {"before": None}
+    monkeypatch.setattr(machine.device.mmd, "program", refuse)
+    with pytest.raises(BoardError, match="not at all"):
+        load_onto(machine.device, program)
+    assert machine.device.loaded == {}
+
+
+def test_a_program_for_which_a_board_has_no_room_is_refused_with_its_size(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("k2h")
+    device, program = machine.device, machine.kernel(nothing, source="x" * 1000).program
+    monkeypatch.setattr(device.memories, "allocate_program", lambda size: None)
+    with pytest.raises(OutOfResources, match=r"no 1000 bytes free for a program on device 0 \('k2h'\)"):
+        load_onto(device, program)
+    assert device.loaded == {}
+    assert device.mmd.traffic["program"].calls == 0
+
+
+def test_a_program_that_a_board_does_not_take_leaves_its_memory_free(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("k2h")
+
+    def refuse(image: bytes) -> None:
+        raise BoardError("no")
+
+    monkeypatch.setattr(machine.device.mmd, "program", refuse)
+    with pytest.raises(BoardError, match="no"):
+        load_onto(machine.device, machine.kernel(nothing).program)
+    assert (machine.device.blocks(), machine.device.loaded) == ([], {})

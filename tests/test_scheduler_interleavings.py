@@ -49,6 +49,8 @@ class Board:
 class Batch:
     """Short kernels that run one behind the other, while somebody waits for the first that is left."""
 
+    failure = None
+
     def __init__(self, world: World) -> None:
         self._world = world
         self._added: list[Work] = []
@@ -98,6 +100,7 @@ class Work:
     short: bool = False
     refused: bool = False
     rest: str = ""
+    between: Callable[[], None] = lambda: None
     alone: bool = False
     began: bool = False
     ran: bool = False
@@ -190,6 +193,7 @@ class Work:
         if self.rest and not self.alone:
             assert self.world.board.loaded == self.kind
             self.began = True
+            self.between()
             self.kind, self.rest = self.rest, ""
             return self
         if self.alone:
@@ -333,6 +337,46 @@ def run_of_two_programs_whose_first_kernel_ends_another(world: World) -> None:
         first.finish()
 
     world.threads.host(host)
+
+
+def event_of_a_run_for_which_the_host_waits_before_it_ends_another_kernel(world: World) -> None:
+    flag = world.work()
+    run = world.work("a", rest="b")
+    first, second, third = world.queue(), world.queue(), world.queue()
+
+    def host() -> None:
+        world.enqueue(first, world.work("a", until=lambda: flag.ran))
+        first.flush()
+        parent = second.new_event(cl.CL_COMMAND_MARKER, run)
+        early = world.scheduler.end_with(parent)
+        world.events += [early, parent]
+        run.between = lambda: world.scheduler.end_before(early, parent)
+        second.enqueue_made(parent)
+        world.enqueue(third, flag, [early])
+        third.finish()
+        second.flush()
+
+    world.threads.host(host)
+
+
+def events_that_end_with_a_command_that_another_thread_enqueues(world: World) -> None:
+    first, second = world.queue(), world.queue()
+    parents: list[Event] = []
+
+    def enqueues() -> None:
+        parents.append(world.enqueue(first, world.work("a")))
+        first.flush()
+
+    def asks() -> None:
+        world.threads.block(lambda: bool(parents))
+        late = world.scheduler.end_with(parents[0])
+        world.events.append(late)
+        world.enqueue(second, world.work(), [late])
+        world.scheduler.wait(world.scheduler.end_with(parents[0]))
+        second.finish()
+
+    world.threads.host(enqueues)
+    world.threads.host(asks)
 
 
 def runs_of_two_programs_beside_transfers_and_kernels(world: World) -> None:
@@ -578,6 +622,8 @@ HOSTS = [
     persistent_kernel_whose_flag_waits_for_its_programming,
     run_of_two_programs_whose_first_kernel_ends_another,
     runs_of_two_programs_beside_transfers_and_kernels,
+    event_of_a_run_for_which_the_host_waits_before_it_ends_another_kernel,
+    events_that_end_with_a_command_that_another_thread_enqueues,
     what_follows_a_command_with_a_thread_of_its_own,
     finish_behind_another_queues_persistent_kernel,
     two_programs_in_turn_beside_transfers,

@@ -227,6 +227,47 @@ def test_simd_and_compute_units_take_more_work_items_per_cycle(boards: Boards) -
     assert duration(launch(machine.queue, kernel, MIB)) == 240 + 218_454
 
 
+LOOP = """
+__kernel void k(__global int *x, int a1)
+{
+    #pragma unroll 4
+    for (int i = 0; i < a1; i++) x[i] = 0;
+}
+"""
+
+
+def looping(machine: Machine, source: str, count: int) -> Kernel:
+    """A kernel with a buffer and an integer as arguments."""
+    buffer = machine.buffer(1024)
+
+    def work(address: int, value: int, kept: Buffer = buffer) -> None:
+        nothing(address)
+
+    kernel = machine.kernel(work, "", None, source=source)
+    kernel.set_buffer(0, buffer)
+    kernel.set_value(1, count.to_bytes(4, "little"))
+    return kernel
+
+
+def test_a_task_takes_a_cycle_per_iteration_of_its_loops(boards: Boards) -> None:
+    """A million by fours are 262,144 cycles of 1/300 us."""
+    machine = boards("a10_ref", modelled=True)
+    assert duration(launch(machine.queue, looping(machine, LOOP, MIB), 1)) == 240 + 873_814
+
+
+def test_work_items_of_an_ndrange_enter_its_loops_one_after_the_other(boards: Boards) -> None:
+    machine = boards("a10_ref", modelled=True)
+    assert duration(launch(machine.queue, looping(machine, LOOP, 1000), 3000)) == 240 + 2_500_000
+
+
+def test_a_kernel_whose_loops_cannot_be_counted_says_so(boards: Boards) -> None:
+    machine = boards("a10_ref", modelled=True)
+    with listening() as told:
+        launch(machine.queue, looping(machine, LOOP.replace("i < a1", "i < x[0]"), 1000), 1)
+        launch(machine.queue, looping(machine, LOOP, 1000), 1)
+    assert [step.uncounted for step in told.steps if step.kernel] == [True, False]
+
+
 def test_a_kernel_does_not_end_before_its_buffers_went_through_memory_once(boards: Boards) -> None:
     machine = boards("a10_ref", modelled=True)
     kernel = kernel_on(machine, machine.buffer(16 * MIB))

@@ -28,7 +28,11 @@ import numpy as np, pyopencl as cl
 context = cl.Context(cl.get_platforms()[0].get_devices())
 queue = cl.CommandQueue(context)
 program = cl.Program(context, {HETERO_KERNEL!r}).build(cache_dir=False)
-data = np.arange(1 << 20, dtype=np.int32)
+def aligned(count):
+    whole = np.zeros(count + 16, np.int32)
+    return whole[-(whole.ctypes.data // 4) % 16:][:count]
+data = aligned(1 << 20)
+data[:] = np.arange(1 << 20, dtype=np.int32)
 """
 WRITE_FIRST = """
 buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)
@@ -57,6 +61,11 @@ def traced(tmp_path: Path, body: str, board: str = "hetero") -> Path:
     result = fpgart("run", "--board", board, "--trace", file, "--", sys.executable, "-c", HOST + body)
     assert result.returncode == 0, result.stderr
     return file
+
+
+def certain(found: report.Report) -> list[report.Advice]:
+    """The advice without what depends on how fast the run was."""
+    return [advice for advice in found.advice if advice.noun in report.CERTAIN]
 
 
 def of(file: Path, category: str, *names: str) -> list[dict[str, Any]]:
@@ -316,9 +325,9 @@ def test_the_report_says_how_to_avoid_the_copy(tmp_path: Path) -> None:
 
 
 def test_the_report_of_the_preferred_order_has_nothing_to_avoid(tmp_path: Path) -> None:
-    text = fpgart("report", traced(tmp_path, SET_FIRST)).stdout
-    assert "to avoid\n  nothing\n" in text
-    assert "1 migration was skipped" in text
+    found = report.read(traced(tmp_path, SET_FIRST))
+    assert certain(found) == []
+    assert "1 migration was skipped" in report.as_text(found)
 
 
 AVOIDABLE_SETUP = "buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)\n"
@@ -375,7 +384,7 @@ def test_the_report_does_not_advise_what_decides_nothing(tmp_path: Path) -> None
     board = tmp_path / "lowest_first.xml"
     board.write_text(LOWEST_FIRST)
     found = report.read(traced(tmp_path, AVOIDABLE_SETUP + LAUNCH_ONCE, str(board)))
-    (advice,) = found.advice
+    (advice,) = certain(found)
     assert advice.words == (
         "create buffer 1 with CL_MEM_ALLOC_BUFFER_LOCATION_INTEL 0 (fast), "
         "where argument 0 ('x') of kernel 'once' needs it"
@@ -384,7 +393,7 @@ def test_the_report_does_not_advise_what_decides_nothing(tmp_path: Path) -> None
 
 def test_the_report_does_not_advise_what_the_host_has_done(tmp_path: Path) -> None:
     found = report.read(traced(tmp_path, AVOIDABLE_SETUP + TWO_PLACES))
-    (advice,) = found.advice
+    (advice,) = certain(found)
     assert advice.words == (
         "set argument 0 ('x') of kernel 'twice' to buffer 1 before its other arguments, and then write the buffer"
     )

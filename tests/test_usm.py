@@ -21,13 +21,17 @@ from fpgart.board.device_address import DeviceAddress
 from fpgart.errors import InvalidOperation, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.transfers import FILL_CHUNK
 from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer
 from fpgart.runtime.memory import usm
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.runtime.memory.usm import Kind, UsmAllocation
-from fpgart.runtime.memory.usm_use import Indirect
+from fpgart.runtime.memory.usm_use import Indirect, UsmUse
+from fpgart.runtime.objects.blocking_free import blocking_free
 from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.scheduling.event import Event
+from fpgart.runtime.scheduling.occupancy import Direction
 
 Boards = Callable[..., Machine]
 PAGE = 4096
@@ -326,6 +330,39 @@ def test_device_memory_is_copied_through_the_mmd_and_the_hosts_is_not(
     assert moved == calls
 
 
+WAYS = {
+    (False, False): Direction.NONE,
+    (False, True): Direction.OUT,
+    (True, False): Direction.IN,
+    (True, True): Direction.BOTH,
+}
+
+
+@pytest.mark.parametrize(("to_board", "from_board"), WAYS)
+def test_a_copy_keeps_busy_the_way_between_host_and_board_that_it_takes(
+    boards: Boards, to_board: bool, from_board: bool
+) -> None:
+    machine = boards("usm_s10")
+    kinds = (Kind.DEVICE if is_device else Kind.SHARED for is_device in (to_board, from_board))
+    places = [UsmPointer(machine.context, allocate(machine, kind).pointer, PAGE) for kind in kinds]
+    operation = UsmCopy(machine.device, places[0], places[1], PAGE)
+    assert operation.way == WAYS[to_board, from_board]
+    assert operation.devices() == ((machine.device,) if to_board or from_board else ())
+
+
+@pytest.mark.parametrize("size", [4 * PAGE, FILL_CHUNK + 4])
+def test_a_fill_repeats_its_pattern_over_its_range_of_device_memory_and_no_further(boards: Boards, size: int) -> None:
+    machine = boards("usm_s10")
+    allocation = allocate(machine, Kind.DEVICE, size + 8)
+    everything = (ctypes.c_char * (size + 8)).from_address(allocation.address)
+    everything.raw = bytes(size + 8)
+    operation = UsmFill(machine.device, UsmPointer(machine.context, allocation.pointer + 4, size), b"abcd", size)
+    assert operation.devices() == (machine.device,)
+    machine.queue.run(cl.CL_COMMAND_MEMFILL_INTEL, operation, blocking=True)
+    assert everything.raw == bytes(4) + b"abcd" * (size // 4) + bytes(4)
+    assert machine.calls()["write"] == (-(-size // FILL_CHUNK), size)
+
+
 def test_a_launch_with_pointers_makes_no_copy(boards: Boards) -> None:
     machine = boards("usm_s10")
     kernel = machine.kernel(increment, "", "", "")
@@ -376,6 +413,79 @@ def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(boa
     assert sides(allocation) == [(0, 4 * PAGE, 0)]
     allocation.move(PAGE, 10, None, "hint")
     assert sides(allocation) == [(0, PAGE, 0), (PAGE, 2 * PAGE, None), (2 * PAGE, 4 * PAGE, 0)]
+
+
+KINDS = [Indirect.HOST, Indirect.DEVICE, Indirect.SHARED]
+
+
+@pytest.mark.parametrize("reach", KINDS)
+def test_a_kernel_brings_all_shared_memory_if_it_may_find_its_way_there(boards: Boards, reach: Indirect) -> None:
+    machine = boards("usm_s10", "usm_s10")
+    mine, others = (allocate(machine, Kind.SHARED, device=device) for device in (0, 1))
+    kernel = machine.kernel(increment)
+    kernel.indirect = reach
+    machine.run(kernel)
+    assert sides(mine) == [(0, PAGE, 0 if reach is Indirect.SHARED else None)]
+    assert sides(others) == [(0, PAGE, None)]
+
+
+@pytest.mark.parametrize("reach", KINDS)
+def test_a_launch_may_touch_the_kinds_that_it_may_find_its_way_to(boards: Boards, reach: Indirect) -> None:
+    machine = boards("usm_s10")
+    use = UsmUse([], reach)
+    assert {kind for kind in Kind if use.may_touch(allocate(machine, kind))} == {Kind[str(reach.name)]}
+    given = allocate(machine, Kind.DEVICE)
+    assert UsmUse([given], Indirect.NONE).may_touch(given)
+
+
+def test_a_launch_is_told_with_the_kinds_that_it_may_find_its_way_to(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    allocate(machine, Kind.HOST)
+    kernel = machine.kernel(increment)
+    kernel.indirect = Indirect.HOST | Indirect.SHARED
+    launch = new_launch(kernel, machine.device, 2, (5, 6, 0, 8, 4, 1, 2, 4, 1), True)
+    facts = launch.describe()
+    assert facts["indirect"] == ["host", "shared"]
+    assert (facts["offset"], facts["global"], facts["local"]) == ([5, 6], [8, 4], [2, 4])
+    launch.abandon()
+
+
+def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_alone(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("usm_s10")
+    allocation, other = allocate(machine, Kind.DEVICE), allocate(machine, Kind.DEVICE)
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    launch = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    plain = new_launch(machine.kernel(increment), machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    into, beside = (
+        UsmFill(machine.device, UsmPointer(machine.context, each.pointer, 8), b"x", 8) for each in (allocation, other)
+    )
+    events = []
+    for operation in (None, launch, plain, into, beside):
+        events.append(machine.queue.new_event(cl.CL_COMMAND_MEMFILL_INTEL))
+        events[-1].operation = operation
+    waited: list[Event] = []
+    seen: list[Event] = []
+    monkeypatch.setattr(machine.scheduler, "unfinished", lambda queues: events)
+    monkeypatch.setattr(machine.scheduler, "wait", waited.append)
+
+    class Listener:
+        def end_observed(self, event: Event) -> None:
+            seen.append(event)
+
+    listener = Listener()
+    NOTICES.listen(listener)
+    try:
+        blocking_free(machine.context, allocation.pointer)
+    finally:
+        NOTICES.silence(listener)
+    assert waited == seen == [events[1], events[3]]
+    assert machine.context.usm.find(allocation.pointer) is None
+    assert machine.context.usm.find(other.pointer) is other
+    for made in (launch, plain):
+        made.abandon()
 
 
 def test_a_kernel_brings_shared_memory_without_a_device_to_its_own(boards: Boards) -> None:

@@ -12,7 +12,7 @@ static const char *const source =
     "kernel void twice(global __attribute__((buffer_location(\"HBM\"))) int *x)\n"
     "{ x[get_global_id(0)] *= 2; }\n";
 
-static cl_int data[COUNT];
+_Alignas(64) static cl_int data[COUNT]; /* where a board's DMA engine reaches it */
 
 static void write_it(cl_mem buffer)
 {

@@ -3,7 +3,7 @@
  * A running sum of weighted lines, with three mistakes that docs/tutorial.md finds: a needless
  * copy, a race, and a host that reaches into the device's memory.
  *
- * cc sums.c -o sums -lOpenCL */
+ * cc -g sums.c -o sums -lOpenCL */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <CL/cl_ext.h>

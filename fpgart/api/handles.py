@@ -16,8 +16,10 @@ from typing import Any, TypeVar
 from _fpgart_icd import lib
 
 from fpgart import errors
+from fpgart import opencl as cl
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.context import Context
+from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 T = TypeVar("T")
 
@@ -37,9 +39,12 @@ KINDS: dict[str, tuple[int, type[errors.CLError]]] = {
 MEMORY = 4096  # how many dead handles are remembered at most, to name what they were
 
 HELD: dict[int, Any] = {}
+"""Also events that the host does not hold while others, which it holds, end with them."""
 KEPT: dict[int, weakref.ref[Any]] = {}
 _DEAD: dict[int, type] = {}
 _REAPING = threading.RLock()  # callbacks of the host may come back
+_BEARING = threading.Lock()
+"""Held while a late event is made."""
 
 
 def publish(item: Any) -> int:
@@ -64,9 +69,50 @@ def _hold(item: Any, handle: int) -> None:
 def publish_as(item: Any, handle: int) -> None:
     """The host knows `item` by `handle` already, and holds a reference unless it has just released the last one."""
     _hold(item, handle)
-    if not lib.fpgart_handle_references(handle):
+    if not lib.fpgart_handle_is_held(handle):
         item = None
         host_released(handle)
+
+
+def publish_parent(event: Event) -> int:
+    """The handle of an event that the host does not hold; late events that it holds are to end with it."""
+    handle = int(lib.fpgart_handle_new(KINDS["Event"][0], 0))
+    if not handle:
+        raise errors.OutOfHostMemory("no room for another handle: eight million objects are alive")
+    _hold(event, handle)
+    return handle
+
+
+def bear(handle: int) -> Event | None:
+    """Make the late event behind a handle (icd/handles.c); None if there is none, or it is there already."""
+    parent_handle = int(lib.fpgart_event_parent(handle))
+    if not parent_handle:
+        return None
+    with _BEARING:
+        parent: Event | None = HELD.get(parent_handle)
+        if parent is None or not lib.fpgart_event_parent(handle):
+            return HELD.get(handle)  # another thread was first
+        event = parent.context.scheduler.end_with(parent)
+        if not lib.fpgart_event_bear(handle):
+            return None  # the host has just released it
+        _hold(event, handle)
+    if parent.status == COMPLETE and not (NOTICES.end_observed or parent.context.scheduler.ends_are_news):
+        lib.fpgart_remember(parent_handle, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, bytes(4), 4)  # of all others, too
+        lib.fpgart_remember(parent_handle, cl.CL_EVENT_CONTEXT, parent.context.handle.to_bytes(8, "little"), 8)
+    was_last = lib.fpgart_event_loses_child(parent_handle)
+    parent = None
+    if was_last:
+        host_released(parent_handle)
+    if not lib.fpgart_handle_is_held(handle):
+        host_released(handle)
+    return event
+
+
+def bear_all() -> None:
+    """Make all late events."""
+    handle = 0
+    while handle := int(lib.fpgart_next_late(handle)):
+        bear(handle)
 
 
 def find(handle: int, kind: type[T]) -> T:
@@ -74,6 +120,8 @@ def find(handle: int, kind: type[T]) -> T:
     item = HELD.get(handle)
     if item is None and (kept := KEPT.get(handle)) is not None:
         item = kept()
+    if item is None:
+        item = bear(handle)
     if item.__class__ is kind:
         return item
     _, error = KINDS[kind.__name__]
@@ -115,7 +163,7 @@ def reap() -> None:
     """See to the last references that were put off (icd/handles.c); returns when none is left."""
     with _REAPING:
         while handle := int(lib.fpgart_next_released()):
-            if not lib.fpgart_handle_references(handle):  # it may have been retained since
+            if not lib.fpgart_handle_is_held(handle):  # it may have been retained since
                 host_released(handle)
             lib.fpgart_released_done()
 

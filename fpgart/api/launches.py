@@ -11,13 +11,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
+from weakref import ref
 
 from _fpgart_icd import ffi, lib
 
 from fpgart import log
 from fpgart import opencl as cl
 from fpgart.api.arguments import buffer_of, is_kept
-from fpgart.api.handles import HELD, KEPT, publish_as
+from fpgart.api.handles import HELD, KEPT, bear, publish_as, publish_parent
 from fpgart.engine.interface import ARGUMENT, BYTES, POINTER, SUBMISSION, pack_arguments
 from fpgart.errors import CLError, InvalidKernel
 from fpgart.notices import NOTICES
@@ -35,11 +36,11 @@ from fpgart.runtime.commands.launch_run import (
 from fpgart.runtime.commands.new_launch import new_launch_with
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import BUFFER, SIZES, Argument, Kernel
-from fpgart.runtime.scheduling.event import Operation
+from fpgart.runtime.scheduling.event import Event, Operation
 
 FEW = 2
 """So many launches, at least, cost less together."""
-MANY = 12
+MANY = 4
 """So many within HELD_RUN_NS, at least, end together although the host holds events of several."""
 _NUMBERS = ffi.new("uint32_t[]", dict(ffi.typeof("struct fpgart_launches").fields)["launches"].type.length)
 _TAKING = threading.RLock()
@@ -119,6 +120,33 @@ def _object(handle: int, serial: int, kind: type[Any]) -> Any:
     return found if found.__class__ is kind else None
 
 
+class _Late:
+    """The events that the host holds of launches that are one command: made when somebody asks for one."""
+
+    def __init__(self, parent: Event, handles: Any) -> None:
+        """`handles`: by number of the launch, 0 for none."""
+        self._parent = ref(parent)
+        self._handles = handles
+
+    def fail(self, number: int, error: CLError) -> None:
+        event = self._event(number)
+        if event is not None:
+            event.fate = error.status
+
+    def end(self, number: int) -> None:
+        parent = self._parent()
+        assert parent is not None, "it is running"
+        for event in map(self._event, range(number)):
+            if event is not None:
+                parent.context.scheduler.end_before(event, parent)
+
+    def _event(self, number: int) -> Event | None:
+        handle, parent = int(self._handles[number]), self._parent()
+        event = (HELD.get(handle) or bear(handle)) if handle else None
+        is_ours = event.__class__ is Event and parent in event.predecessors  # the handle may stand for another by now
+        return event if is_ours else None
+
+
 class _Recorded:
     """Launches of one queue, in their order."""
 
@@ -128,7 +156,7 @@ class _Recorded:
         self._kernels: list[Kernel] = [
             _object(entry.handle, entry.serial, Kernel) for entry in launches.kernels[0 : launches.kernel_count]
         ]
-        self._events = list(_NUMBERS[0 : lib.fpgart_launch_events(launches, _NUMBERS)])
+        self._events: list[int] = list(_NUMBERS[0 : lib.fpgart_launch_events(launches, _NUMBERS)])
         """The launches whose events the host holds."""
         self._buffers = [buffer_of(use.buffer, use.serial) for use in launches.uses[0 : launches.use_count]]
         """By number of the use."""
@@ -184,14 +212,20 @@ class _Recorded:
             self._enqueue_run(run, begin, end)
 
     def _enqueue_run(self, run: LaunchRun, begin: int, end: int) -> None:
-        """Enqueue some of the launches as one command; the events among them end behind it."""
-        held = [number for number in self._events if begin <= number < end - 1]
-        run.followers = {number - begin: self._queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL) for number in held}
-        followers = list(run.followers.values())
-        self._enqueue(run, end - 1)
-        for number, event in zip(held, followers, strict=True):
-            self._queue.enqueue_made(event)
-            publish_as(event, self._launches.launches[number].event)
+        """Enqueue some of the launches as one command; the events among them end with it."""
+        event = self._queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL, run)
+        handle = self._handle_of(end - 1)
+        if any(begin <= number < end - 1 for number in self._events):
+            handle, is_hosts = handle or publish_parent(event), bool(handle)
+            events = ffi.new("uintptr_t[]", end - begin)
+            lib.fpgart_launches_late(self._launches, begin, end - 1, handle, events)
+            run.followers = _Late(event, events)
+            if not is_hosts:
+                publish_as(event, handle)
+                handle = 0
+        self._queue.enqueue_made(event)
+        if handle:
+            publish_as(event, handle)
 
     def _parts(self) -> Iterator[tuple[int, int]]:
         """Begin and end of what is one command each: none takes long, those with several held events least."""
@@ -206,17 +240,20 @@ class _Recorded:
     def _end_together(self) -> bool:
         """Whether the kernels are so short that the host's events of several may end at once.
 
-        Longer ones go to the engine one by one without a wait between them, which costs less than it hides. Those of
-        several programs wait for kernels of others, which may wait for what the host does behind one of the events.
+        Longer ones go to the engine one by one without a wait between them, which costs less than it hides.
         """
-        programs = {kernel.program for kernel in self._kernels}
-        return len(programs) == 1 and longest(self._kernels, self._queue.device, HELD_RUN_NS) >= MANY
+        return longest(self._kernels, self._queue.device, HELD_RUN_NS) >= MANY
+
+    def _handle_of(self, number: int) -> int:
+        """The handle of the event of a launch, which is to be published; 0 if the host holds none."""
+        handle = int(self._launches.launches[number].event)
+        return handle if handle and lib.fpgart_event_born(handle) else 0
 
     def _enqueue(self, operation: Operation, number: int) -> None:
-        """Enqueue what ends with a launch, under the handle of its event if the host has one."""
+        """Enqueue a launch, under the handle of its event if the host has one."""
         event = self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
-        if number in self._events:
-            publish_as(event, self._launches.launches[number].event)
+        if handle := self._handle_of(number):
+            publish_as(event, handle)
 
     def _laid_out(self, begin: int, count: int) -> bytes:
         """Some of the launches as the engine is given them."""

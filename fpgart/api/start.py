@@ -17,7 +17,7 @@ from fpgart.api import chapters, handles, recorder
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
 from fpgart.api.options import settle_options
-from fpgart.api.watching import start_watchers
+from fpgart.api.watching import callers, start_watchers
 from fpgart.board.catalogue import chosen_boards, chosen_personality
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.notices import NOTICES
@@ -108,6 +108,7 @@ def register(functions: chapters.Functions) -> None:
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
+    start_live(platform, at_end)
     lib.fpgart_count_devices(len(platform.devices))
     for device in platform.devices:
         handles.publish(device)
@@ -191,14 +192,16 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     path = config.TRACE.value
     if not path:
         return None
+    from fpgart.watch.origins import Origins
     from fpgart.watch.trace.recorder import Trace
 
     try:
         trace = Trace(path.replace("%p", str(os.getpid())))
     except OSError as error:
         raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
-    trace.listen()
     observe(trace.observe)
+    trace.name_places(Origins(callers()))  # around what observes for the trace
+    trace.listen()
     at_end.append(trace.close)
     return trace
 
@@ -235,6 +238,26 @@ def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
         summary = Summary()
         NOTICES.listen(summary)
         at_end.append(lambda: summary.write(platform, target))
+
+
+def start_live(platform: Platform, at_end: list[Callable[[], None]]) -> None:
+    """Answers for `fpgart top`, where FPGART_LIVE asks for them; never for strangers who start this program."""
+    if not config.LIVE.value or config.Option.distrusted:
+        return
+    from fpgart.watch.live import Live, Snapshot
+
+    def describe() -> Snapshot:
+        from fpgart.api import live  # when somebody asks
+
+        return live.describe(platform)
+
+    try:
+        answers = Live(describe)
+        answers.start()
+    except (OSError, RuntimeError) as error:
+        log.note(f"`fpgart top` cannot ask this process: {error}")
+        return
+    at_end.append(answers.stop)
 
 
 def start_profile() -> None:

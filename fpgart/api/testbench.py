@@ -11,10 +11,12 @@ from fpgart.api.chapters import load_all
 from fpgart.api.entry import observe_bound
 from fpgart.api.handles import HELD, KEPT, find, reap
 from fpgart.api.platform import the_platform
+from fpgart.api.watching import new_callers
 from fpgart.board.faults import FAULTS
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
+from fpgart.watch.origins import Origins
 from fpgart.watch.trace.recorder import Trace
 from fpgart.watch.words import in_words
 
@@ -111,11 +113,15 @@ def begin_trace(path: str) -> None:
             device.mmd = trace.around(device.mmd, device.id)
             for block in device.blocks():
                 trace.know(block)
+    calls = new_callers()
+    trace.name_places(Origins(calls))
     trace.listen()
     load_all()
     restore = observe_bound(trace.observe)
+    restore_all = observe_bound(calls.observe)  # around what observes for the trace
 
     def end() -> None:
+        restore_all()
         restore()
         trace.silence()
         with without_faults() as devices:

@@ -39,6 +39,13 @@ def start_watchers(at_end: AtEnd) -> None:
 @lru_cache(maxsize=1)
 def callers() -> Callers:
     """Which call is under way and where it came from, for those who ask for that; made at the first call."""
+    made = new_callers()
+    observe(made.observe)
+    return made
+
+
+def new_callers() -> Callers:
+    """As callers(), where somebody else wraps them around the entry points."""
     from fpgart.watch.callers import MOST_FRAMES, Callers, python_frames
 
     array, is_guest = "uintptr_t[]", bool(lib.fpgart_is_guest())
@@ -52,9 +59,7 @@ def callers() -> Callers:
         frames = ffi.new(array, MOST_FRAMES)
         return tuple(ffi.unpack(frames, lib.fpgart_host_frames(frames, MOST_FRAMES)))
 
-    made = Callers(host_frames)
-    observe(made.observe)
-    return made
+    return Callers(host_frames)
 
 
 @lru_cache(maxsize=1)

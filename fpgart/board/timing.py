@@ -121,10 +121,9 @@ class Pace:
         """Nanoseconds that `size` bytes are on the PCIe link; 0 where there is none."""
         return nanoseconds(size, self.link_rate) if self.link_rate else 0
 
-    def pipeline_time(self, work_items: int, width: int) -> int:
-        """Nanoseconds until `work_items` have entered a pipeline that takes `width` of them per cycle."""
-        cycles = -(-work_items // width)
-        return -(-cycles * 1000 // self.board.timing.kernel_clock)
+    def pipeline_time(self, work_items: int, width: int, cycles: int = 1) -> int:
+        """Nanoseconds until `work_items` have entered a pipeline, `width` of them at once, each for `cycles`."""
+        return -(-(-(-work_items // width) * cycles * 1000) // self.board.timing.kernel_clock)
 
     def memory_latency(self, accesses: Iterable[Access]) -> int:
         """Nanoseconds until the slowest of the memories answers for the first time."""

@@ -8,7 +8,6 @@ import socket
 import sys
 import threading
 
-import fpgart
 from fpgart import config, log
 from fpgart._native import ffi, lib
 from fpgart.boardprocess.served import Served, out_of_memory
@@ -19,6 +18,7 @@ from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.layout import CHANNELS_WATCHED, CRASH, HOST_WAITS, LANE_ALIGNMENT
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.errors import CLError, InvalidValue, OutOfResources
+from fpgart.version import __version__
 
 PAGE = 4096
 TOP = 1 << 47
@@ -74,10 +74,10 @@ class Session:
         raise InvalidValue(f"a {type(message).__name__} is nothing for a session")
 
     def _greet(self, hello: m.Hello, descriptor: int) -> m.Welcome:
-        if (hello.version, hello.release) != (m.VERSION, fpgart.__version__):
+        if (hello.version, hello.release) != (m.VERSION, __version__):
             raise InvalidValue(
                 f"the host speaks version {hello.version} of fpgart {hello.release}, "
-                f"the board process version {m.VERSION} of fpgart {fpgart.__version__}"
+                f"the board process version {m.VERSION} of fpgart {__version__}"
             )
         self._map(hello.begin, hello.size, descriptor)
         os.close(descriptor)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from fpgart import __version__, config
+from fpgart import config
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import parse
 from fpgart.aocx.checks import check
@@ -42,6 +42,7 @@ from fpgart.config import OptionError
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine
 from fpgart.engine.lowering import depth_pragma
+from fpgart.version import __version__
 from fpgart.watch.words import in_words, times
 
 HELP = """\

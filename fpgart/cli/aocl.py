@@ -13,7 +13,6 @@ from pathlib import Path
 
 import click
 
-from fpgart import __version__
 from fpgart._native import ffi
 from fpgart.aocx import container as sections
 from fpgart.aocx import libraries
@@ -29,6 +28,7 @@ from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.cli import sdk
 from fpgart.config import OptionError
 from fpgart.input_file import LARGEST_CONTAINER, read_input
+from fpgart.version import __version__
 from fpgart.watch.words import in_words, times
 
 LIBRARIES = "-lalteracl -lOpenCL"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from fpgart import __version__, config
+from fpgart import config
 from fpgart.aocx.compiler import Options
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
@@ -21,6 +21,7 @@ from fpgart.board.keystone import partition
 from fpgart.cli.aoc import tell_warnings
 from fpgart.cli.ending import status_of
 from fpgart.engine.choice import choose_engine
+from fpgart.version import __version__
 
 DEFAULT_BOARD = "k2h"
 BYTES_PER_LINE = 16

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
-import ctypes.util
+import importlib.util
+import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
-import sysconfig
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 import click
@@ -22,40 +26,54 @@ from fpgart.engine.cache import cache_folder
 from fpgart.engine.choice import choose
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import NoEngine
+from fpgart.version import __version__
+from fpgart.watch import report
 
 SERIES = f"{sys.version_info.major}.{sys.version_info.minor}"
 PROBE = Path(__file__).with_name("probe.py")
+PYOPENCL_PROBE = Path(__file__).with_name("pyopencl_probe.py")
+C_HOST = registration.PACKAGE / "c-host"
+LOADER = "libOpenCL.so.1"
+SECONDS = 120
+"""How long a host may take; PoCL compiles its first kernel in a few."""
+COMPILED = "compiled while the host runs"
+"""The one thing to be found in the host PROBE."""
+FOREIGN = ("OCL_ICD_", "OPENCL_", "POCL_", "PYOPENCL_", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME")
+"""Beginnings of the names of others' variables that change which driver, loader or Python is used."""
 
 
 class Failure(Exception):
     """A check did not pass; the sentence says what to do."""
 
 
-def check_compiler() -> str:
-    found = shutil.which("gcc") or shutil.which("cc")
-    if not found:
-        raise Failure("no C compiler; only building the driver needs one: apt install gcc")
-    return found
+class Missing(Exception):
+    """Something is not there that not everybody needs; the sentence says who does, and what to do."""
 
 
-def check_libpython() -> str:
-    if not sysconfig.get_config_var("Py_ENABLE_SHARED"):
-        raise Failure(f"this Python has no shared library: apt install python3 libpython{SERIES}, and use that one")
-    return str(sysconfig.get_config_var("LDLIBRARY"))
+@dataclass(frozen=True)
+class Outcome:
+    """What a check found. `state`: ok, missing (not needed by all) or failed."""
+
+    name: str
+    state: str
+    words: str
 
 
-def check_library() -> str:
+def check_libraries() -> str:
+    """The driver is there for this Python."""
+    behind = sorted(registration.PACKAGE.glob("libfpgart.3.*.so"), key=lambda path: int(path.suffixes[-2][1:]))
+    series = [path.name.removeprefix("libfpgart.").removesuffix(".so") for path in behind]
+    if SERIES not in series:
+        served = f"serves Python {', '.join(series)}" if series else f"is not in {registration.PACKAGE}"
+        raise Failure(f"the driver {served}, and this is Python {SERIES}: install fpgart with this Python")
+    return f"{registration.LIBRARY}, for Python {', '.join(series)}"
+
+
+def check_registration() -> str:
     try:
         return str(registration.vendor_folder() / "fpgart.icd")
     except registration.RegistrationError as error:
         raise Failure(str(error)) from None
-
-
-def check_loader() -> str:
-    found = ctypes.util.find_library("OpenCL")
-    if not found:
-        raise Failure("no OpenCL loader on this system: apt install ocl-icd-libopencl1 (pyopencl brings its own)")
-    return found
 
 
 def check_options() -> str:
@@ -70,10 +88,10 @@ def check_options() -> str:
 def check_cache() -> str:
     """Where PoCL keeps compiled kernels, and why there."""
     try:
-        cache = cache_folder()
+        kept = cache_folder()
     except DriverError as error:
         raise Failure(str(error)) from None
-    return f"{cache.folder} (private, because {cache.words})" if cache.words else cache.folder
+    return f"{kept.folder} (private, because {kept.words})" if kept.words else kept.folder
 
 
 def check_folders() -> str:
@@ -90,46 +108,166 @@ def check_engine() -> str:
     engine = choice.engine
     if isinstance(engine, NoEngine):
         raise Failure(engine.reason)
-    return "; passed over: ".join([f"{engine.name}: {engine.path}", *map(str, choice.passed_over)])
+    named = f"{engine.name}: {engine.path} ({engine.version})"
+    return "; passed over: ".join([named, *map(str, choice.passed_over)])
+
+
+def run_host(*command: str | Path, **options: str) -> dict[str, str]:
+    """Run a host as `fpgart run` would; returns its lines `word: what`, or raises Failure with what it said."""
+    given = running.environment({"FPGART_LOG": config.STDERR, **options})
+    try:
+        result = subprocess.run(command, env=given, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{Path(command[-1]).name} has not ended after {SECONDS} s") from None
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}") from None
+    if result.returncode:
+        *earlier, last = result.stderr.splitlines() or [""]
+        told = [line for line in earlier if line.startswith("fpgart: ")]
+        said = [line for line in (*result.stdout.splitlines()[-1:], *told, last) if line]
+        raise Failure(f"the host ended with status {result.returncode}: {'; '.join(said)}")
+    return dict(line.split(": ", 1) for line in result.stdout.splitlines() if ": " in line)
 
 
 def check_kernel() -> str:
-    """Builds and runs a kernel through the driver, in a process of its own."""
-    result = subprocess.run(
-        [sys.executable, str(PROBE), str(registration.LIBRARY)],
-        env=running.environment({"FPGART_LOG": "stderr"}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    if result.returncode:
-        raise Failure(f"the driver did not run a kernel (status {result.returncode}): {result.stderr.strip()}")
-    return result.stdout.strip()
+    """Builds and runs a kernel straight on the driver, in a Python process."""
+    said = run_host(sys.executable, PROBE, registration.LIBRARY)
+    return f"{said['ran']} ran and gave the right result"
+
+
+@cache
+def run_c_host() -> dict[str, str]:
+    """The C host on the system's loader; Missing where there is no loader."""
+    if not C_HOST.exists():
+        raise Failure(f"{C_HOST} is missing: install fpgart again")
+    probed = subprocess.run([C_HOST, LOADER], env={}, capture_output=True, text=True, timeout=SECONDS, check=False)
+    if f"failed: {LOADER}" in probed.stdout:
+        raise Missing("no OpenCL loader on this system; C hosts need one: apt install ocl-icd-libopencl1")
+    return run_host(C_HOST, LOADER)
+
+
+def check_libpython() -> str:
+    """Hosts that are not written in Python get an interpreter."""
+    try:
+        return run_c_host()["libpython"]
+    except Missing:
+        return run_host(C_HOST, registration.LIBRARY)["libpython"]
+
+
+def check_loader() -> str:
+    said = run_c_host()
+    return ", ".join(said[word] for word in ("library", "loader") if word in said)
+
+
+def check_c_host() -> str:
+    said = run_c_host()
+    return f"{said['ran']} on {said['device']}"
+
+
+def check_pyopencl() -> str:
+    """Hosts in Python, on the loader that pyopencl brings or was built for."""
+    if importlib.util.find_spec("pyopencl") is None:
+        raise Missing("hosts written in Python need it: pip install 'fpgart[pocl]'")
+    said = run_host(sys.executable, PYOPENCL_PROBE, PYOPENCL_NO_CACHE="1")  # its cache needs a home
+    return f"pyopencl {said['pyopencl']}: {said['ran']} on {said['device']}"
+
+
+def check_trace() -> str:
+    """A trace is written, and can be read."""
+    with tempfile.TemporaryDirectory(prefix="fpgart-doctor-") as folder:
+        file = Path(folder) / "trace.json"
+        run_host(sys.executable, PROBE, registration.LIBRARY, FPGART_TRACE=str(file))
+        try:
+            found = report.read(file)
+        except (OSError, report.TraceError) as error:
+            raise Failure(f"no trace of a host: {error}") from None
+    return f"a kernel and {len(found.buffers)} buffer in the trace of a host"
+
+
+def check_checks() -> str:
+    """Checks find what boards refuse, and nothing else, in a host without a mistake that compiles while it runs."""
+    with tempfile.TemporaryDirectory(prefix="fpgart-doctor-") as folder:
+        file = Path(folder) / "findings"
+        run_host(sys.executable, PROBE, registration.LIBRARY, FPGART_CHECK="all", FPGART_FINDINGS=str(file))
+        lines = file.read_text().splitlines() if file.exists() else []
+    rules = [json.loads(line)["rule"] for line in lines]
+    if rules != [COMPILED]:
+        raise Failure(f"in a host that is known the findings are {rules}, and not '{COMPILED}' alone")
+    return f"{', '.join(config.HOST_CHECKS)} find what is to be found in a host that is known"
+
+
+def check_compiler() -> str:
+    found = shutil.which("gcc") or shutil.which("cc")
+    if not found:
+        raise Missing("no C compiler; only building C hosts, or fpgart itself, needs one: apt install gcc")
+    return found
 
 
 CHECKS: dict[str, Callable[[], str]] = {
-    "compiler": check_compiler,
-    "libpython": check_libpython,
+    "driver": check_libraries,
+    "registered": check_registration,
     "options": check_options,
-    "driver": check_library,
-    "loader": check_loader,
     "cache": check_cache,
     "folders": check_folders,
     "engine": check_engine,
     "kernel": check_kernel,
+    "libpython": check_libpython,
+    "loader": check_loader,
+    "C host": check_c_host,
+    "pyopencl": check_pyopencl,
+    "trace": check_trace,
+    "checks": check_checks,
+    "compiler": check_compiler,
 }
+COLOURS = {"ok": "green", "missing": "yellow", "failed": "red"}
+SHOWN = {"ok": "ok", "missing": "--", "failed": "FAIL"}
 
 
-def run_checks() -> int:
-    """Run all checks, print a line for each; 0 when all passed."""
-    failed = 0
+def outcomes() -> Iterator[Outcome]:
     for name, check in CHECKS.items():
         try:
-            found = check()
+            yield Outcome(name, "ok", check())
+        except Missing as missing:
+            yield Outcome(name, "missing", str(missing))
         except Failure as failure:
-            failed += 1
-            click.echo(f"{click.style('FAIL', fg='red')}  {name:<10} {failure}")
-        else:
-            click.echo(f"{click.style('ok', fg='green')}    {name:<10} {found}")
-    return 1 if failed else 0
+            yield Outcome(name, "failed", str(failure))
+
+
+def versions() -> dict[str, str]:
+    """What a report of a mistake has to name."""
+    libc = " ".join(platform.libc_ver()).strip()
+    return {
+        "fpgart": __version__,
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}, {libc}",
+    }
+
+
+def variables() -> dict[str, str]:
+    """Every variable in force that the driver, the engine, a loader or Python obeys."""
+    known = {*config.OPTIONS, *config.OWN_NAMES}
+    named = {name: text for name, text in os.environ.items() if name in known or name.startswith(config.PREFIX)}
+    return named | {name: text for name, text in os.environ.items() if name.startswith(FOREIGN)}
+
+
+def run_checks(as_json: bool = False) -> int:
+    """Run all checks and tell of each; 1 when one failed."""
+    found: list[Outcome] = []
+    if not as_json:
+        click.echo(", ".join(f"{name} {text}" for name, text in versions().items()))
+    for outcome in outcomes():
+        found.append(outcome)
+        if not as_json:
+            state = click.style(f"{SHOWN[outcome.state]:<4}", fg=COLOURS[outcome.state])
+            click.echo(f"{state}  {outcome.name:<10} {outcome.words}")
+    failed = any(outcome.state == "failed" for outcome in found)
+    if as_json:
+        checks = [asdict(outcome) for outcome in found]
+        whole = {**versions(), "whole": not failed, "checks": checks, "environment": variables()}
+        click.echo(json.dumps(whole, indent=2))
+        return int(failed)
+    in_force = variables()
+    click.echo("variables in force:" if in_force else "variables in force: none")
+    for name, text in sorted(in_force.items()):
+        click.echo(f"      {name}={text}")
+    return int(failed)

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fpgart import __version__, config
+from fpgart import config
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, chosen_personality, describe, shipped
 from fpgart.board.description import BoardDescription
@@ -21,6 +21,7 @@ from fpgart.cli.places import places, temporary
 from fpgart.cli.registration import LIBRARY
 from fpgart.engine.choice import candidates, choose
 from fpgart.personality import PERSONALITIES
+from fpgart.version import __version__
 from fpgart.watch.words import in_words
 
 KINDS = (AllocationType.HOST, AllocationType.SHARED, AllocationType.DEVICE)

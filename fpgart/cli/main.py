@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from fpgart import __version__, config
+from fpgart import config
 from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
 from fpgart.cli.sdk import SdkError
 from fpgart.cli.validation import refuse_wrong_options
 from fpgart.config import OptionError
+from fpgart.version import __version__
 from fpgart.watch import report as trace_report
 from fpgart.watch.captured import CaptureError
 
@@ -120,6 +123,7 @@ def run(
         "FPGART_LEAKS": "1" if leaks else None,
         "FPGART_WRAPPERS": wrappers,
         "FPGART_WATCHDOG": watchdog,
+        "FPGART_LIVE": None if config.LIVE.is_set else "1",
         "FPGART_CAPTURE": capture,
         "FPGART_CAPTURE_KERNELS": capture_kernels,
         "FPGART_ISOLATE": "1" if isolate else None,
@@ -200,17 +204,18 @@ def info(as_json: bool) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a page with timeline, memory map and tables instead.",
 )
-def report(trace: Path, as_json: bool, page: Path | None) -> None:
+@click.option("--follow", is_flag=True, help="Tell it again as the trace grows, until its process has ended.")
+def report(trace: Path, as_json: bool, page: Path | None, follow: bool) -> None:
     """Say in words what a trace shows: traffic, buffers, copies and their causes, copies to avoid.
 
     fpgart run --trace t.json -- ./my_host; fpgart report t.json
     """
     with trace_report.of_fpgart(trace):
-        show_report(trace, as_json, page)
+        show_report(trace, as_json, page, follow)
 
 
-def show_report(trace: Path, as_json: bool, page: Path | None) -> None:
-    events = trace_report.ordered(trace)
+def show_report(trace: Path, as_json: bool, page: Path | None, follow: bool) -> None:
+    events = follow_trace(trace, draw=not as_json) if follow else trace_report.ordered(trace)
     found = trace_report.of(events)
     if page is not None:
         write_page(page, found, events, trace.name)
@@ -226,6 +231,86 @@ def show_report(trace: Path, as_json: bool, page: Path | None) -> None:
         show(found, Console())
     else:
         click.echo(trace_report.as_text(found), nl=False)
+
+
+def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
+    """The events of a trace once it is whole; a terminal sees the report grow before, if it is to `draw` it."""
+    from rich.console import Console
+
+    from fpgart.cli import following
+    from fpgart.cli.tables import show
+
+    console = Console()
+
+    def redraw(found: trace_report.Report) -> None:
+        if draw and console.is_terminal:
+            console.clear()
+            show(found, console)
+
+    return following.follow(trace, redraw)
+
+
+@cli.command()
+@click.argument("process", metavar="[PID]", required=False, type=click.IntRange(min=1))
+@click.option("--once", is_flag=True, help="Tell once what is so now, and end.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: a line per host and look.")
+@click.option(
+    "--interval",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0.1, max=3600),
+    default=1.0,
+    show_default=True,
+    help="Between two looks.",
+)
+def top(process: int | None, once: bool, as_json: bool, interval: float) -> None:
+    """Show what running hosts do on their boards: memory, queues, kernels under way, MB/s; q ends it.
+
+    Hosts that `fpgart run` starts can be asked, and others that run with FPGART_LIVE=1; those of other users cannot.
+    Exits with status 1 if no host answers the one time it is asked.
+    """
+    from rich.console import Console
+
+    from fpgart.cli import top as live_view
+
+    looks = live_view.Looks(process)
+    console = Console(width=None if sys.stdout.isatty() else live_view.WIDTH, highlight=False)
+    if not once and not as_json and console.is_terminal:
+        live_view.show(looks, interval, console)
+        return
+    while True:
+        pairs = looks.look()
+        for before, now in pairs if as_json else ():
+            click.echo(json.dumps(live_view.with_rates(before, now)))
+        if not as_json:
+            console.print(live_view.screen(pairs))
+        if once:
+            sys.exit(0 if pairs else 1)
+        time.sleep(interval)
+
+
+@cli.command()
+@click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--markdown", "form", flag_value="markdown", help="As Markdown, for a pull request.")
+@click.option("--json", "form", flag_value="json", help="For programs.")
+@click.option(
+    "--threshold",
+    metavar="PERCENT",
+    type=click.FloatRange(min=0),
+    help="Exit with status 1 if a figure grew by more than that, or there is new advice.",
+)
+def diff(before: Path, after: Path, form: str | None, threshold: float | None) -> None:
+    """Compare the traces of two runs: what moved more, what takes longer by the model of time, which advice is new.
+
+    fpgart run --time model --trace b.json -- ./my_host; fpgart diff a.json b.json --threshold 5
+    """
+    from fpgart.watch.report import difference
+
+    found = difference.between(trace_report.read(before), trace_report.read(after))
+    forms = {"markdown": difference.as_markdown, "json": difference.as_json}
+    click.echo(forms.get(form or "", difference.as_text)(found), nl=False)
+    if threshold is not None and found.exceeds(threshold):
+        sys.exit(1)
 
 
 def write_page(file: Path, found: trace_report.Report, events: list[trace_report.Args], title: str) -> None:
@@ -344,9 +429,14 @@ def aocx(words: tuple[str, ...]) -> None:
 
 
 @cli.command()
-def doctor() -> None:
-    """Check the installation end to end; say for each failure what to do."""
-    sys.exit(doctor_checks.run_checks())
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def doctor(as_json: bool) -> None:
+    """Check the installation end to end; say for each failure what to do.
+
+    Runs hosts in C and Python. The exit status is 0 where nothing failed, even if something is missing (--) that not
+    everybody needs.
+    """
+    sys.exit(doctor_checks.run_checks(as_json))
 
 
 def main() -> None:

@@ -50,7 +50,10 @@ def main(library: str) -> None:
     )
     if list(data) != [3 * i for i in range(COUNT)]:
         raise SystemExit("the kernel ran, but its results are wrong")
-    print(f"{COUNT} work-items ran and gave the right result")
+    for name, thing in (("MemObject", buffer), ("Kernel", kernel), ("Program", program), ("CommandQueue", queue)):
+        check(getattr(cl, f"clRelease{name}")(thing), f"clRelease{name}")
+    check(cl.clReleaseContext(context), "clReleaseContext")
+    print(f"ran: {COUNT} work-items")
 
 
 if __name__ == "__main__":

@@ -19,9 +19,10 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from fpgart import __version__, config
+from fpgart import config
 from fpgart.board import catalogue
 from fpgart.cli.registration import LIBRARY, PACKAGE, user_folder
+from fpgart.version import __version__
 
 INTEL_VERSION = "20.4.0"
 """The release of Intel's SDK whose tools these answer like; scripts compare it."""

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from fpgart.watch.report import BufferLife, Report, heading, modelled_in_words, saved, skipped_in_words
+from fpgart.watch.report import BufferLife, Report, heading, modelled_in_words, places_in_words, saved, skipped_in_words
 from fpgart.watch.words import in_words, times
 
 MOST_ROWS = 40
@@ -93,7 +93,10 @@ def _copies(report: Report) -> Table:
 
 
 def _advice(report: Report, console: Console) -> None:
-    words = [f"{escape(advice.words)}: [bold]{saved(advice)}[/]" for advice in report.advice]
+    words = [
+        "\n    ".join((f"{escape(a.words)}: [bold]{saved(a)}[/]", *map(escape, places_in_words(a))))
+        for a in report.advice
+    ]
     words += [escape(finding.words) for finding in report.heap_advice]
     console.print()
     if not words:

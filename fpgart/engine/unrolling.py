@@ -52,7 +52,7 @@ def without_large_unrolling(text: str, defines: Mapping[str, str]) -> str:
         return text
     macros = {**{found[1]: found[2] for found in DEFINE.finditer(bare)}, **defines}
     heads = _heads(bare, pragmas)
-    closed = _closings(bare)
+    closed = closings(bare)
     loops = [_loop(bare, pragma, head, closed, macros) for pragma, head in zip(pragmas, heads, strict=True) if head]
     places = [hit.start() for hit in WORD.finditer(bare)]
     _nest(loops)
@@ -88,7 +88,7 @@ def _behind(pattern: re.Pattern[str], bare: str, at: int) -> int:
     return hit.end() if hit is not None else at
 
 
-def _closings(bare: str) -> dict[int, int]:
+def closings(bare: str) -> dict[int, int]:
     """By the place of each parenthesis and brace that is closed, where it is."""
     found: dict[int, int] = {}
     opened: dict[str, list[int]] = {")": [], "}": []}
@@ -108,7 +108,7 @@ def _loop(
     count = constant(pragma["count"], macros)
     if count is not None:
         trips = count if trips is None else min(count, trips)
-    return Loop(pragma, end + 1, _end_of_statement(bare, end + 1, closed), trips or 0)
+    return Loop(pragma, end + 1, end_of_statement(bare, end + 1, closed), trips or 0)
 
 
 def _trips(head: str, macros: Mapping[str, str]) -> int | None:
@@ -124,7 +124,7 @@ def _trips(head: str, macros: Mapping[str, str]) -> int | None:
     return max(0, -(-(abs(last - first) + ("=" in parts["compare"])) // abs(by)))
 
 
-def _end_of_statement(bare: str, at: int, closed: Mapping[int, int]) -> int:
+def end_of_statement(bare: str, at: int, closed: Mapping[int, int]) -> int:
     """Where the statement that begins at `at` ends."""
     while hit := BLOCK.search(bare, at):
         at = hit.end()

@@ -28,7 +28,7 @@ MAY_WAIT = {
 }
 """Calls in which a thread of the host may wait for commands."""
 MOST_FRAMES = 12
-BETWEEN = ("fpgart", "pyopencl", "ctypes", "cffi", "threading", "concurrent")
+BETWEEN = ("fpgart", "pyopencl", "ctypes", "cffi", "threading", "concurrent", "_pytest", "pluggy")
 """Packages between the code that a user would look at and this driver."""
 
 Frames = tuple[CodeLocation, ...] | tuple[int, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from elftools.common.exceptions import ELFError
 from elftools.dwarf.descriptions import describe_form_class
@@ -17,6 +17,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from fpgart.watch.code_location import CodeLocation
+from fpgart.watch.modules import Modules
 
 C_LIBRARY = ("libc.so", "libc-")
 SILENT = ("libOpenCL.so", "libfpgart", "_native.", *C_LIBRARY, "libpthread", "ld-linux", "ld-")
@@ -26,31 +27,11 @@ WRAPPERS = {"opencl.hpp", "cl2.hpp", "cl.hpp"}
 STARTERS = {"_start", "__libc_start_main", "start_thread", "clone"}
 
 
-class Mapping(NamedTuple):
-    """A range of this process that a file is mapped into; `offset` in the file."""
-
-    begin: int
-    end: int
-    offset: int
-    path: str
-
-
-def mappings(text: str) -> list[Mapping]:
-    """The code of /proc/<pid>/maps, in the order of addresses."""
-    found = []
-    for line in text.splitlines():
-        area, rights, offset, _, _, *path = line.split(maxsplit=5)
-        if "x" in rights and path and path[0].startswith("/"):
-            begin, _, end = area.partition("-")
-            found.append(Mapping(int(begin, 16), int(end, 16), int(offset, 16), path[0]))
-    return sorted(found)
-
-
 class DebugInfo:
     """What is known of the code of this process."""
 
     def __init__(self) -> None:
-        self._mappings: list[Mapping] = []
+        self._files = Modules()
         self._modules: dict[str, Module | None] = {}
 
     def locate(self, address: int) -> list[CodeLocation]:
@@ -58,15 +39,13 @@ class DebugInfo:
 
         Empty for code that is not the host's own.
         """
-        mapping = self.mapping(address)
-        if mapping is None:
-            return [CodeLocation("", 0, "", "", address)]
-        return self.in_file(mapping.path, address - mapping.begin + mapping.offset)
+        found = self._files.find(address)
+        return self.in_file(*found) if found is not None else [CodeLocation("", 0, "", "", address)]
 
     def in_c_library(self, address: int) -> bool:
         """Whether an instruction is in a function of the C library."""
-        mapping = self.mapping(address)
-        return mapping is not None and Path(mapping.path).name.startswith(C_LIBRARY)
+        found = self._files.find(address)
+        return found is not None and Path(found[0]).name.startswith(C_LIBRARY)
 
     def in_file(self, path: str, offset: int) -> list[CodeLocation]:
         """As locate(), for a byte of an executable or a library."""
@@ -78,16 +57,6 @@ class DebugInfo:
         if not any(place.function or place.line for place in places):
             return [CodeLocation("", 0, "", name, offset)]
         return [p for p in places if Path(p.file).name not in WRAPPERS and p.function not in STARTERS]
-
-    def mapping(self, address: int) -> Mapping | None:
-        """What is mapped there; None for code of no file."""
-        for again in (False, True):
-            if again:  # something may have been loaded since
-                self._mappings = mappings(Path("/proc/self/maps").read_text())
-            index = bisect_right(self._mappings, address, key=lambda mapping: mapping.begin) - 1
-            if index >= 0 and address < self._mappings[index].end:
-                return self._mappings[index]
-        return None
 
     def _module(self, path: str) -> Module | None:
         if path not in self._modules:

@@ -194,6 +194,7 @@ def simulated(events: Iterable[Args]) -> list[Lane]:
         kernel = str(args.get("kernel", ""))
         lane, rank = (f"kernel {kernel}", KERNEL) if kernel else (next(iter(args["busy"]), name), LINK)
         words = f"bound by {args['bound']}; {in_facts({'command': args['command'], 'size': args['size']})}"
+        words += "; at least: its loops cannot be counted" if "loops" in args else ""
         span = Span(STEPS.get(name, "kernel"), args["begin"], args["end"], kernel or name, words)
         lanes.of(f"device {args['device']}", lane, rank).spans.append(span)
     return lanes.arranged()

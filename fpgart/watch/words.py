@@ -17,10 +17,12 @@ def in_words(size: int) -> str:
 
 
 def times(count: int, thing: str) -> str:
-    """`1 call`, `2 calls`, `3 copies`."""
+    """`1 call`, `2 calls`, `3 copies`, `4 launches`."""
     if count == 1:
         return f"1 {thing}"
-    return f"{count} {thing[:-1]}ies" if thing.endswith("y") else f"{count} {thing}s"
+    if thing.endswith("y"):
+        return f"{count} {thing[:-1]}ies"
+    return f"{count} {thing}{'es' if thing.endswith('ch') else 's'}"
 
 
 def banks_in_words(first: int, last: int) -> str:

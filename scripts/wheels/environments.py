@@ -181,7 +181,11 @@ def python_host(environment: Environment, work: Path) -> str:
 
 
 def doctor(environment: Environment, work: Path) -> str:
-    output(environment.python, "-m", "fpgart.cli", "doctor", **dict(environment.variables))
+    try:
+        output(environment.python, "-m", "fpgart.cli", "doctor", **dict(environment.variables))
+    except RuntimeError as error:
+        failed = [line for line in str(error).splitlines() if line.startswith("FAIL")]
+        raise RuntimeError("; ".join(failed) or str(error)) from None
     return "ok"
 
 

@@ -11,7 +11,6 @@ from itertools import count
 from struct import Struct
 from typing import Any, TypeVar
 
-import fpgart
 from fpgart import log
 from fpgart._native import ffi, lib
 from fpgart.engine.interface import BuildFailed, SharedMemory
@@ -21,6 +20,7 @@ from fpgart.engine.isolated.layout import CRASH
 from fpgart.engine.isolated.loss import BoardLost, Loss
 from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
 from fpgart.errors import CLError, OutOfResources, error_of
+from fpgart.version import __version__
 
 T = TypeVar("T")
 STATUS = Struct("<i")
@@ -77,7 +77,7 @@ class BoardProcess:
     def _greet(self) -> m.Welcome:
         memory = self.memory
         modules = tuple(entry for entry in sys.path if entry and os.path.isabs(entry))
-        hello = m.Hello(m.VERSION, fpgart.__version__, memory.begin, memory.size, modules)
+        hello = m.Hello(m.VERSION, __version__, memory.begin, memory.size, modules)
         try:
             m.send_with_descriptor(self._session, hello, memory.descriptor)
             answer = m.receive(self._session)

@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import fpgart
 from fpgart import config
 from fpgart._native import ffi, lib
 from fpgart.engine.interface import SharedMemory
 
-PROGRAM = Path(fpgart.__file__).parent / "fpgart-board"
+PROGRAM = Path(__file__).parents[2] / "fpgart-board"
 NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, "FPGART_ONLY")
 """Variables that are for the host's process alone."""
 

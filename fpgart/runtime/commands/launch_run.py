@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from time import monotonic_ns
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from weakref import ref
 
 from fpgart import config, log
@@ -20,7 +20,6 @@ from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel
 from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.runtime.commands.access import Accesses, MemoryAccess
-from fpgart.runtime.commands.host_work import failing
 from fpgart.runtime.commands.invocation import READ_WRITE
 from fpgart.runtime.commands.launch import LaunchKernel, Stage
 from fpgart.runtime.commands.programming import load_onto
@@ -28,7 +27,7 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.runtime.programs.program import Program
-from fpgart.runtime.scheduling.event import COMPLETE, Event, Operation
+from fpgart.runtime.scheduling.event import COMPLETE, Operation
 from fpgart.runtime.scheduling.occupancy import TAKEN, Claim
 
 RUN_NS = 20_000_000
@@ -90,6 +89,26 @@ def may_run_together(kernels: Sequence[Kernel], device: Device) -> bool:
     )
 
 
+class Followers(Protocol):
+    """The events of the launches of a run but for the last, by their numbers; they end with the run's."""
+
+    def fail(self, number: int, error: CLError) -> None:
+        """The event of a launch will end with this error, if there is one."""
+
+    def end(self, number: int) -> None:
+        """The launches before that one have ended, long before the run will."""
+
+
+class NoFollowers:
+    """Nobody holds an event."""
+
+    def fail(self, number: int, error: CLError) -> None:
+        """Nobody asks."""
+
+    def end(self, number: int) -> None:
+        """Nobody waits."""
+
+
 class LaunchRun(LaunchKernel):
     """Launches of one or more kernels, with the union of their buffers."""
 
@@ -108,8 +127,7 @@ class LaunchRun(LaunchKernel):
         """What has not run yet."""
         self._alone = False
         """Whether nothing else may be on the board while it runs."""
-        self.followers: dict[int, Event] = {}
-        """By number of the launch: an event that ends behind the run, without work of its own."""
+        self.followers: Followers = NoFollowers()
         super().__init__(kernels[0], device, [], _alive(uses), 1, SIZES.pack(*[0] * 9), False)
         self.reserve()
 
@@ -189,7 +207,10 @@ class LaunchRun(LaunchKernel):
         if self._mixed and not self._alone:
             parts = parts[:1]
         self._run_parts(parts)
-        return self if self._left else None
+        if not self._left:
+            return None
+        self.followers.end(parts[-1].end)  # the rest may wait for what the host does then
+        return self
 
     def _run_parts(self, parts: Sequence[_Part]) -> None:
         kernels = [
@@ -210,8 +231,7 @@ class LaunchRun(LaunchKernel):
         reason = OutOfResources(f"launches of kernel '{self.kernel.name}' could not be run")
         for part in self._left:
             for number in range(part.begin, part.end):
-                if number in self.followers:
-                    self.followers[number].operation = failing(self.device, reason)
+                self.followers.fail(number, reason)
 
     def _hand_over(self, kernels: Sequence[EngineKernel], parts: Sequence[_Part]) -> int:
         """Run some of them, also those behind one that fails; returns how many have run.
@@ -234,12 +254,9 @@ class LaunchRun(LaunchKernel):
         self._left = self._left[len(parts) :]
         last = submitted.failed.pop(self._count - 1, None)
         for number, error in submitted.failed.items():
-            follower = self.followers.get(number)
-            if follower is None:
-                log.error(error)
-                self.kernel.context.notify(error)
-            else:
-                follower.operation = failing(self.device, error)
+            self.followers.fail(number, error)
+            log.error(error)
+            self.kernel.context.notify(error)
         if last is not None:
             raise last
         return submitted.count

@@ -147,4 +147,5 @@ class ProgramDevice:
 
 def describe_program(program: Program) -> dict[str, object]:
     """What traces say of a programming."""
-    return {"program": program.identity, "size": len(program.image())}
+    facts: dict[str, object] = {"program": program.identity, "size": len(program.image())}
+    return facts | ({} if program.interleaving is None else {"interleaved": list(program.interleaving)})

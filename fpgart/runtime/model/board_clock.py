@@ -34,6 +34,8 @@ class StepTime:
     busy: dict[str, int] = field(default_factory=dict)
     kernel: str = ""
     program: str = ""
+    uncounted: bool = False
+    """A kernel with loops that nobody can count: it may take any time longer."""
 
 
 class BoardClock:
@@ -59,13 +61,15 @@ class BoardClock:
         pace = self.pace
         begin = max(at + self.device.board.timing.launch_latency, self._floor)
         latency = pace.memory_latency(step.accesses)
-        pipelined = pace.pipeline_time(step.work_items, step.width)
+        pipelined = pace.pipeline_time(step.work_items, step.width, step.cycles or 1)
         job = Job(latency, pipelined, {self: pace.bank_time(step.accesses)})
         begin, end, bank = job.place([self._pipelines[step.kernel]], begin)
         bound = MEMORY_LATENCY if 2 * latency > end - begin else bank or PIPELINE
         size = sum(access.size for access in step.accesses)
         busy = {PIPELINE: pipelined, **job.busy(self)}
-        return StepTime(self.device, "kernel", begin, end, bound, size, busy, step.kernel, step.program)
+        made = StepTime(self.device, "kernel", begin, end, bound, size, busy, step.kernel, step.program)
+        made.uncounted = step.cycles is None
+        return made
 
     def program(self, step: Programming, at: int) -> StepTime:
         """Programming waits until all is quiet, and nothing else happens meanwhile."""

@@ -7,6 +7,7 @@ which binary a board holds. When the commands really run does not matter, so it 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import singledispatchmethod
 from math import prod
@@ -15,6 +16,8 @@ from weakref import WeakKeyDictionary
 from fpgart import opencl as cl
 from fpgart.board.global_memory import AllocationType
 from fpgart.board.timing import Access
+from fpgart.engine.interface import BYTES
+from fpgart.engine.kernel_loops import LOOPING, KernelLoops, kernel_loops
 from fpgart.runtime.commands.launch import SPLIT_KERNELS, LaunchKernel
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, Migration
@@ -36,6 +39,8 @@ from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.programs.kernel import SIZES
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Operation
+
+INTEGER = re.compile(r"u?(?:char|short|int|long)|unsigned(?: (?:char|short|int|long))?|size_t|bool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,10 @@ class Programming:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A kernel runs: work-items, how many of them its hardware takes per cycle, and each byte of its arguments once."""
+    """A kernel runs: work-items, how many of them its hardware takes at once, and each byte of its arguments once.
+
+    `cycles` is what the loops of a work-item take; None where they cannot be counted.
+    """
 
     device: Device
     program: str
@@ -97,6 +105,7 @@ class Run:
     work_items: int
     width: int
     accesses: tuple[Access, ...]
+    cycles: int | None = 1
 
 
 Step = Movement | Programming | Run
@@ -109,6 +118,7 @@ class Planner:
         self._contents: WeakKeyDictionary[Buffer, Spot | None] = WeakKeyDictionary()
         self._loaded: dict[Device, str] = {}
         self._widths: WeakKeyDictionary[Program, dict[str, int]] = WeakKeyDictionary()
+        self._loops: WeakKeyDictionary[Program, dict[str, KernelLoops]] = WeakKeyDictionary()
 
     @singledispatchmethod
     def steps(self, operation: Operation | None) -> list[Step]:
@@ -257,7 +267,8 @@ class Planner:
         sizes = SIZES.unpack(operation.sizes)
         work_items = sizes[3] * sizes[4] * sizes[5]
         width = self._widths_of(program).get(kernel.name, 1)
-        found.append(Run(device, program.identity, kernel.name, work_items, width, tuple(accesses)))
+        cycles = self._cycles_of(operation)
+        found.append(Run(device, program.identity, kernel.name, work_items, width, tuple(accesses), cycles))
         return found
 
     @staticmethod
@@ -274,6 +285,14 @@ class Planner:
                 memory = 0
             promised.setdefault(buffer.owner, Spot(device, memory, device.board.memories[memory].usable_begin))
         return [promised[buffer.owner] for _, buffer in launch.buffers]
+
+    def _cycles_of(self, launch: LaunchKernel) -> int | None:
+        """What the loops of a work-item take, with the launch's arguments; None where they cannot be counted."""
+        program, kernel = launch.program, launch.kernel
+        if program not in self._loops:
+            self._loops[program] = loops(program)
+        found = self._loops[program].get(kernel.name)
+        return 1 if found is None else found.cycles(scalars(launch))
 
     def _widths_of(self, program: Program) -> dict[str, int]:
         if program not in self._widths:
@@ -296,6 +315,24 @@ def widths(program: Program) -> dict[str, int]:
         name: max(1, prod(numbers.get("num_simd_work_items", ()))) * max(1, prod(numbers.get("num_compute_units", ())))
         for name, numbers in program.hardware().items()
     }
+
+
+def loops(program: Program) -> dict[str, KernelLoops]:
+    """By kernel, the loops in the OpenCL C that a program is made of, as far as that is known."""
+    listing = program.listing
+    if listing is None or LOOPING.search(listing) is None:
+        return {}
+    return kernel_loops(listing, program.devices[0].board.build_options(program.options))
+
+
+def scalars(launch: LaunchKernel) -> dict[str, int]:
+    """The launch's arguments that are integers, by name."""
+    found = {}
+    for argument, (kind, size, value) in zip(launch.kernel.interface.arguments, launch.arguments, strict=True):
+        if kind == BYTES and isinstance(value, bytes) and INTEGER.fullmatch(argument.type_name):
+            signed = not argument.type_name.startswith(("u", "size_t", "bool"))
+            found[argument.name] = int.from_bytes(value[:size], "little", signed=signed)
+    return found
 
 
 def _chunks(size: int) -> list[tuple[int, int, int]]:

@@ -367,7 +367,7 @@ class Program:
         """By kernel, the buffer_location of each argument, where the source or what was linked has any."""
         if self.source is None:
             return self._locations
-        found = buffer_locations(self.source, self._options())
+        found = buffer_locations(self.source, self.options)
         known = self._memories
         if known is None:
             return found
@@ -377,12 +377,13 @@ class Program:
         """By kernel, the numbers of its attributes for hardware, from the source, what was linked, or a binary."""
         if self.source is None:
             return self._hardware
-        options = self._options()
+        options = self.options
         if "__attribute" not in self.source and "__attribute" not in options:
             return {}
         return kernel_attributes(self.source, options)
 
-    def _options(self) -> str:
+    @property
+    def options(self) -> str:
         """Those of the last build, on any device."""
         return next((build.options for build in self.builds.values() if build.options), "")
 

@@ -41,12 +41,18 @@ class EventScheduler(Protocol):
 
     def wait(self, event: Event) -> None: ...
 
+    def end_with(self, parent: Event) -> Event: ...
+
+    def end_before(self, event: Event, parent: Event) -> None: ...
+
     @property
     def ends_are_news(self) -> bool: ...
 
 
 class EventContext(Protocol):
     """What events, and the scheduler, ask of a context."""
+
+    handle: int
 
     @property
     def scheduler(self) -> EventScheduler: ...
@@ -160,6 +166,7 @@ class Event:
         "context",
         "dependants",
         "end_ns",
+        "fate",
         "handle",
         "operation",
         "predecessors",
@@ -194,6 +201,8 @@ class Event:
         self.dependants: list[Event] | None = None
         self.waiters: list[Lock] | None = None
         self.callbacks: list[tuple[int, Callback]] | None = None
+        self.fate = COMPLETE
+        """How it ends if it has no work of its own."""
         self.ready: ReadyList | None = None
         """The list in which it waits for its turn."""
         self.queued_ns = self.submit_ns = self.start_ns = self.end_ns = 0

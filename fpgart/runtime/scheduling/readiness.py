@@ -352,7 +352,29 @@ class Readiness:
         event.submit_ns = event.start_ns = now
         if event.callbacks:
             collect(event, SUBMITTED, after)
-        return ExecStatusErrorForEventsInWaitList.status if failed else COMPLETE
+        return ExecStatusErrorForEventsInWaitList.status if failed else event.fate
+
+    # Events that end with another one
+
+    def end_with(self, event: Event, parent: Event) -> None:
+        """`event`, which stands in no queue, ends when `parent` does, or has ended well if that has ended."""
+        event.queued_ns = parent.queued_ns
+        if parent.status <= COMPLETE:
+            event.status = COMPLETE
+            event.submit_ns, event.start_ns, event.end_ns = parent.submit_ns, parent.start_ns, parent.end_ns
+            return
+        if parent.dependants is None:
+            parent.dependants = []
+        parent.dependants.append(event)
+        event.predecessors = (parent,)
+        event.unmet = 1
+
+    def end_before(self, event: Event, parent: Event, now: int, after: Aftermath) -> None:
+        """As its parent would: `event`, which was to end with `parent`, ends now."""
+        if event.status > COMPLETE and parent.dependants is not None:
+            parent.dependants.remove(event)
+            event.unmet = 0
+            self.end(event, self._pass_through(event, now, after), now, after)
 
 
 def collect(event: Event, status: int, after: Aftermath) -> None:

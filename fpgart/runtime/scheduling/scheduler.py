@@ -193,6 +193,21 @@ class Scheduler:
         then.settle()
         self._stop_looking()
 
+    def end_with(self, parent: Event) -> Event:
+        """An event of a command of the same kind that was part of `parent`, and ends with it."""
+        event = Event(parent.context, parent.queue, parent.command_type, None)
+        with self._lock:
+            self._ready.end_with(event, parent)
+        return event
+
+    def end_before(self, event: Event, parent: Event) -> None:
+        """End an event that was to end with `parent`, already."""
+        after = Aftermath()
+        with self._lock:
+            self._ready.end_before(event, parent, self._now(), after)
+            self._workers.leave()
+        after.settle()
+
     def host_polls(self) -> None:
         """The host asks for the status of a command that has not ended, and may do nothing else from now on."""
         if self._workers.stranded:

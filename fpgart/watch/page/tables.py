@@ -7,8 +7,8 @@ from html import escape
 
 from fpgart.watch import history
 from fpgart.watch.lanes import Lane
-from fpgart.watch.report.model import BufferLife, Report
-from fpgart.watch.report.text import saved
+from fpgart.watch.report.model import Advice, BufferLife, Report
+from fpgart.watch.report.text import places_in_words, saved
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.time_use import together
 from fpgart.watch.words import in_words, times
@@ -49,11 +49,15 @@ def advice_of(report: Report) -> str:
     if not report.advice and not report.heap_advice:
         return "<p>Nothing to avoid was found.</p>"
     items = [
-        f'<li>{escape(advice.words)}: <span class="saved">{saved(advice)}</span></li>'
+        f'<li>{escape(advice.words)}: <span class="saved">{saved(advice)}</span>{_places(advice)}</li>'
         for advice in report.advice[:MOST_ROWS]
     ]
     items += [f"<li>{escape(finding.words)}</li>" for finding in report.heap_advice[:MOST_ROWS]]
     return f'<ol class="advice">{"".join(items)}</ol>'
+
+
+def _places(advice: Advice) -> str:
+    return "".join(f"<br><small>{escape(place)}</small>" for place in places_in_words(advice))
 
 
 def buffers_of(report: Report) -> str:

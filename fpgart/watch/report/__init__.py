@@ -8,6 +8,7 @@ host can do better, text.py writes the report.
 from fpgart.watch.report.advice import Adviser, covers
 from fpgart.watch.report.collect import of, read
 from fpgart.watch.report.model import (
+    CERTAIN,
     Advice,
     BufferLife,
     Copy,
@@ -18,10 +19,19 @@ from fpgart.watch.report.model import (
     Report,
     Traffic,
 )
-from fpgart.watch.report.text import as_json, as_text, heading, modelled_in_words, saved, skipped_in_words
+from fpgart.watch.report.text import (
+    as_json,
+    as_text,
+    heading,
+    modelled_in_words,
+    places_in_words,
+    saved,
+    skipped_in_words,
+)
 from fpgart.watch.report.trace_events import Args, TraceError, events, in_order, of_fpgart, ordered
 
 __all__ = [
+    "CERTAIN",
     "Advice",
     "Adviser",
     "Args",
@@ -44,6 +54,7 @@ __all__ = [
     "of",
     "of_fpgart",
     "ordered",
+    "places_in_words",
     "read",
     "saved",
     "skipped_in_words",

@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice on copies of buffers that the host can avoid."""
+"""Advice on what the host can avoid: copies of buffers here, the rest in the neighbours of this module."""
 
 from __future__ import annotations
 
+from fpgart.watch.report.bank_advice import BankAdviser
+from fpgart.watch.report.costs import Costs
+from fpgart.watch.report.found import THE_BUFFER, Found
+from fpgart.watch.report.idle_advice import IdleAdviser
+from fpgart.watch.report.launch_advice import LaunchAdviser
 from fpgart.watch.report.model import Advice
+from fpgart.watch.report.overlap_advice import OverlapAdviser
+from fpgart.watch.report.place_advice import PlaceAdviser
+from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args
-from fpgart.watch.report.usm_advice import THE_ALLOCATION, UsmAdviser
-
-THE_BUFFER = "{buffer}"
-MOST_NAMED = 6
-
-
-def _which(noun: str, numbers: list[int]) -> str:
-    """`buffer 1`, or `each of buffers 1, 2, 3`."""
-    if len(numbers) == 1:
-        return f"{noun} {numbers[0]}"
-    more = f" and {len(numbers) - MOST_NAMED} more" if len(numbers) > MOST_NAMED else ""
-    return f"each of {noun}s {', '.join(map(str, numbers[:MOST_NAMED]))}{more}"
+from fpgart.watch.report.transfer_advice import TransferAdviser
+from fpgart.watch.report.usm_advice import UsmAdviser
 
 
 def covers(later: Args, earlier: Args) -> bool:
@@ -28,37 +26,39 @@ def covers(later: Args, earlier: Args) -> bool:
 class Adviser:
     """Finds copies that a host could have avoided, event by event in the order of time."""
 
-    def __init__(self) -> None:
-        self._found: dict[str, Advice] = {}
+    def __init__(self, costs: Costs | None = None, sites: Sites | None = None) -> None:
+        """`costs` and `sites` of the whole trace; without them nothing is said of times and places."""
+        costs, sites = costs or Costs(), sites or Sites()
+        self._costs = costs
+        self._found = Found()
         self._unused_write: dict[int, Args] = {}
         """By buffer, the last write whose bytes no kernel, read or copy has used yet."""
-        self._programs: dict[int, list[str]] = {}
         self._memories: dict[int, list[str]] = {}
         """By device, the names of its memories, the default memory first."""
         self._located: set[int] = set()
         """Buffers that were created with CL_MEM_ALLOC_BUFFER_LOCATION_INTEL."""
         self._set: dict[int, list[str]] = {}
         """By buffer without a block, the arguments with a buffer_location that it was set as."""
-        self._usm = UsmAdviser(self._add)
+        self._programs: dict[int, list[str]] = {}
+        self._others = (
+            UsmAdviser(self._found, costs),
+            PlaceAdviser(self._found, costs),
+            BankAdviser(self._found, costs),
+            LaunchAdviser(self._found, costs),
+            TransferAdviser(self._found, costs),
+            OverlapAdviser(self._found, costs, sites),
+            IdleAdviser(self._found, sites),
+        )
 
     def advice(self) -> list[Advice]:
-        """The advice for all events, most bytes first."""
-        for words, found in self._found.items():
-            found.buffers = list(dict.fromkeys(found.buffers))
-            found.words = words.replace(THE_BUFFER, _which("buffer", found.buffers))
-            found.words = found.words.replace(THE_ALLOCATION, _which("allocation", found.buffers))
-        return sorted(self._found.values(), key=lambda advice: -advice.bytes)
-
-    def _add(self, words: str, size: int, buffer: int | None = None) -> None:
-        """Count one copy. The same advice for several buffers is one sentence (THE_BUFFER in `words`)."""
-        found = self._found.setdefault(words, Advice(words))
-        found.copies += 1
-        found.bytes += size
-        if buffer is not None and buffer not in found.buffers[-1:]:
-            found.buffers.append(buffer)
+        """The advice for all events, what saves most first."""
+        for other in self._others:
+            other.finish()
+        return self._found.advice()
 
     def take(self, event: Args) -> None:
-        self._usm.take(event)
+        for other in self._others:
+            other.take(event)
         category, name, args = event.get("cat"), event["name"], event.get("args", {})
         if category == "fpgart" and name == "board":
             self._memories[args["device"]] = [memory["name"] for memory in args["memories"]]
@@ -91,7 +91,8 @@ class Adviser:
             words = self._placing(buffer, args, copied=written["command"] == "COPY_HOST_PTR")
         else:
             words = f"write {THE_BUFFER} through a queue of {target.split(',')[0]}, where {args['reason']} needs it"
-        self._add(words, args["size"], buffer)
+        cost = self._costs.copy(args["device"], args["size"])
+        self._found.add(words, args["size"], (buffer,), nanoseconds=cost, site=args.get("site", 0))
 
     def _placing(self, buffer: int, args: Args, *, copied: bool) -> str:
         """How the host gets the buffer into the memory that the launch needs, before it writes the buffer."""
@@ -114,28 +115,32 @@ class Adviser:
     def _transfer(self, args: Args) -> None:
         buffer, command = args["buffer"], args["command"]
         if command == "MAP_BUFFER" and args.get("flags") == "WRITE" and args["size"]:
-            self._add(
+            words = (
                 f"map {THE_BUFFER} with CL_MAP_WRITE_INVALIDATE_REGION if all of the region is written: "
-                "nothing is read then",
-                args["size"],
-                buffer,
+                "nothing is read then"
             )
+            self._transfer_saved(words, args)
         self._unused_write.pop(args.get("source", 0), None)
         if command in ("WRITE_BUFFER", "COPY_HOST_PTR"):
             earlier = self._unused_write.get(buffer)
             if earlier is not None and covers(args, earlier):
                 words = f"{THE_BUFFER} is written again before anything used it: leave the first write out"
-                self._add(words, args["size"], buffer)
+                self._transfer_saved(words, args)
             self._unused_write[buffer] = args
         else:
             self._unused_write.pop(buffer, None)
 
+    def _transfer_saved(self, words: str, args: Args) -> None:
+        cost = self._costs.transfer(args["device"], args["size"])
+        self._found.add(words, args["size"], (args["buffer"],), nanoseconds=cost, site=args.get("site", 0))
+
     def _program(self, args: Args) -> None:
         history = self._programs.setdefault(args["device"], [])
         if args["program"] in history:
-            self._add(
+            words = (
                 f"device {args['device']} is programmed anew with a program that it held before: "
-                "launch one program's kernels together, or put all kernels into one program",
-                args["size"],
+                "launch one program's kernels together, or put all kernels into one program"
             )
+            cost = self._costs.programming(args["device"])
+            self._found.add(words, args["size"], nanoseconds=cost, site=args.get("site", 0), noun="programming")
         history.append(args["program"])

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from fpgart.watch.report.advice import Adviser
+from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.heap_advice import HeapAdviser
-from fpgart.watch.report.model import BufferLife, Copy, HeldBlock, KernelRuns, Modelled, Report, Traffic
+from fpgart.watch.report.model import Advice, BufferLife, Copy, HeldBlock, KernelRuns, Modelled, Report, Traffic
+from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args, of_fpgart, ordered
 from fpgart.watch.words import banks_in_words
 
@@ -25,14 +28,35 @@ def read(path: Path) -> Report:
 def of(found: list[Args]) -> Report:
     """The report of ordered() events."""
     report = Report()
-    adviser, heaps = Adviser(), HeapAdviser()
+    costs, sites = Costs(), Sites()
+    for event in found:
+        costs.take(event)
+        sites.take(event)
+    adviser, heaps = Adviser(costs, sites), HeapAdviser()
     for event in found:
         _take(report, event)
         adviser.take(event)
         heaps.take(event)
     report.advice = adviser.advice()
+    for advice in report.advice:
+        _name_places(advice, sites)
     report.heap_advice = heaps.findings
     return report
+
+
+def _name_places(advice: Advice, sites: Sites) -> None:
+    """Where the calls stand that it is about; those of one line are one place."""
+    counted: Counter[str] = Counter()
+    for number, count in advice.sites.items():
+        words = sites.describe(number)
+        if words:
+            counted[words] += count
+            if words not in advice.places:
+                advice.stacks.append(sites.facts(number))
+                advice.places.append(words)
+    order = sorted(range(len(advice.places)), key=lambda index: -counted[advice.places[index]])
+    advice.stacks = [advice.stacks[index] for index in order]
+    advice.places = [advice.places[index] for index in order]
 
 
 def _take(report: Report, event: Args) -> None:

@@ -79,15 +79,30 @@ class Modelled:
     """By resource, the number of steps that it bounds."""
 
 
+CERTAIN = ("copy", "programming")
+"""What advice counts that follows from the order of the host's calls alone."""
+
+
 @dataclass(slots=True)
 class Advice:
-    """Copies that the host can avoid: what to do instead, how many copies and how many bytes that saves."""
+    """What the host can avoid: what to do instead, and what that saves."""
 
     words: str
     copies: int = 0
+    """How many copies, or other things that `noun` names ("time": how often it is so, nothing goes away)."""
     bytes: int = 0
     buffers: list[int] = field(default_factory=list)
     """The buffers or allocations concerned, each once."""
+    noun: str = "copy"
+    nanoseconds: int = 0
+    """Time of the board by the model (docs/time.md), or as `measured` in the run; 0 where the trace does not say."""
+    measured: bool = False
+    sites: dict[int, int] = field(default_factory=dict)
+    """How often it is due to each of the host's calls, by the number of the call's place in the trace."""
+    places: list[str] = field(default_factory=list)
+    """The places of these calls, the most frequent first."""
+    stacks: list[dict[str, object]] = field(default_factory=list)
+    """The same with whole stacks, for programs."""
 
 
 @dataclass(frozen=True, slots=True)

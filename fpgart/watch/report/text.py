@@ -4,10 +4,19 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import TypeVar
 
 from fpgart.watch.report.model import Advice, BufferLife, Copy, Modelled, Report
 from fpgart.watch.words import in_words, times
+
+MOST_PLACES = 4
+MANY = 4
+"""Equal rows from which on they are one."""
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+T = TypeVar("T")
 
 
 def as_text(report: Report) -> str:
@@ -35,8 +44,8 @@ def as_text(report: Report) -> str:
         ]
     lines += modelled_in_words(report)
     lines += ["", "buffers"]
-    for life in sorted(report.buffers.values(), key=lambda life: life.number):
-        lines += _life_in_words(life)
+    for lives in grouped(sorted(report.buffers.values(), key=lambda life: life.number), _kind_of_life):
+        lines += _lives_in_words(lives)
     if not report.buffers:
         lines.append("  none")
     lines += ["", f"copies ({skipped_in_words(report.skipped_migrations)}: the buffer was in its place)"]
@@ -44,6 +53,7 @@ def as_text(report: Report) -> str:
     lines += ["", "to avoid"]
     for advice in report.advice:
         lines.append(f"  {advice.words}: {saved(advice)}")
+        lines += [f"    {place}" for place in places_in_words(advice)]
     lines += [f"  {finding.words}" for finding in report.heap_advice]
     if not report.advice and not report.heap_advice:
         lines.append("  nothing")
@@ -80,9 +90,22 @@ def _share(busy: int, report: Report) -> str:
 
 def saved(advice: Advice) -> str:
     """What following it saves."""
-    if advice.copies == 1:
-        return f"1 copy of {in_words(advice.bytes)} saved"
-    return f"{advice.copies} copies saved, {in_words(advice.bytes)} in all"
+    if advice.noun != "copy":
+        what = times(advice.copies, advice.noun) + (" saved" if advice.noun != "time" else "")
+        what += f", {in_words(advice.bytes)}" if advice.bytes else ""
+    elif advice.copies == 1:
+        what = f"1 copy of {in_words(advice.bytes)} saved"
+    else:
+        what = f"{advice.copies} copies saved, {in_words(advice.bytes)} in all"
+    if not advice.nanoseconds:
+        return what
+    return f"{what}, {advice.nanoseconds / 1e6:.3f} ms {'of this run' if advice.measured else 'on the board'}"
+
+
+def places_in_words(advice: Advice) -> list[str]:
+    """Where in the host's code it is due to, a line each."""
+    more = len(advice.places) - MOST_PLACES
+    return advice.places[:MOST_PLACES] + ([f"and {times(more, 'place')} more"] if more > 0 else [])
 
 
 def skipped_in_words(count: int) -> str:
@@ -135,23 +158,75 @@ def _allocation_in_words(life: BufferLife) -> list[str]:
 
 
 def _copies_in_words(copies: list[Copy]) -> list[str]:
-    """One line per copy; equal ones that follow each other share a line."""
+    """One line per copy; equal ones share a line, in the place of the first."""
     lines: list[str] = []
-    index = 0
-    while index < len(copies):
-        copy, count = copies[index], 1
-        key = copy.what, copy.buffer, copy.size, copy.cause
-        while index + count < len(copies):
-            other = copies[index + count]
-            if (other.what, other.buffer, other.size, other.cause) != key:
-                break
-            count += 1
-        again = f" ({count} times)" if count > 1 else ""
-        lines.append(
-            f"  {copy.at / 1000:.3f} ms: buffer {copy.buffer}, {in_words(copy.size)}: {copy.what}{again}; {copy.cause}"
-        )
-        index += count
+    for group in grouped(copies, _kind_of_copy):
+        first = group[0]
+        begin = f"  {first.at / 1000:.3f} ms"
+        if len(group) < MANY:
+            for copy in group:
+                what = f"buffer {copy.buffer}, {in_words(copy.size)}: {copy.what}; {copy.cause}"
+                lines.append(f"  {copy.at / 1000:.3f} ms: {what}")
+            continue
+        numbers = ranges_in_words("buffer", [copy.buffer for copy in group])
+        what = f"{len(group):,} x {in_words(first.size)}: {_without_address(first.what)}; {first.cause} ({numbers})"
+        lines.append(f"{begin} to {group[-1].at / 1000:.3f} ms: {what}")
     return lines or ["  none"]
+
+
+def _kind_of_copy(copy: Copy) -> object:
+    return _without_address(copy.what), copy.size, copy.cause
+
+
+def _without_address(words: str) -> str:
+    return ADDRESS.sub("", words)
+
+
+def _kind_of_life(life: BufferLife) -> object:
+    places = tuple(_without_address(place.words) for place in life.places)
+    used = life.copies, life.migrations, life.released is not None
+    return life.kind, life.size, life.parent, life.made_by, places, tuple(life.banks), used
+
+
+def _lives_in_words(lives: list[BufferLife]) -> list[str]:
+    """Buffers of one kind."""
+    if len(lives) < MANY:
+        return [line for life in lives for line in _life_in_words(life)]
+    first = lives[0]
+    numbers = ranges_in_words(first.kind, [life.number for life in lives])
+    moved = f"; {times(first.copies, 'copy')} each" if first.copies else ""
+    end = "released" if first.released is not None else "never released"
+    lines = [f"  {len(lives):,} x {in_words(first.size)}: {numbers}, {end}{moved}"]
+    return lines + [f"    {place}" for place in dict.fromkeys(_without_address(each.words) for each in first.places)]
+
+
+def grouped(rows: list[T], kind: Callable[[T], object]) -> list[list[T]]:
+    """Rows of which there are many of a kind together, where the first of them is; each other one alone."""
+    kinds: dict[object, list[T]] = {}
+    for row in rows:
+        kinds.setdefault(kind(row), []).append(row)
+    found = []
+    for row in rows:
+        group = kinds[kind(row)]
+        if len(group) < MANY:
+            found.append([row])
+        elif row is group[0]:
+            found.append(group)
+    return found
+
+
+def ranges_in_words(noun: str, numbers: list[int]) -> str:
+    """`buffer 1`, or `buffers 1 to 4, 7, 9`."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    told = [" to ".join(map(str, part)) for part in parts[:MOST_PLACES]]
+    more = f" and {len(parts) - MOST_PLACES} more" if len(parts) > MOST_PLACES else ""
+    plural = "s" if len(set(numbers)) > 1 else ""
+    return f"{noun}{plural} {', '.join(told)}{more}"
 
 
 def as_json(report: Report) -> str:

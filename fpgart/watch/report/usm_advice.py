@@ -8,13 +8,13 @@ kernel may need.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from fpgart.watch.report.costs import Costs
+from fpgart.watch.report.found import THE_ALLOCATION, Found
 from fpgart.watch.report.trace_events import Args
 
 Range = tuple[int, int]
-THE_ALLOCATION = "{allocation}"
 
 WRITTEN_TWICE = f"{THE_ALLOCATION} is written again before anything used it: leave the first write out"
 READ_TWICE = f"{THE_ALLOCATION} is read again though nothing has changed it: keep what was read"
@@ -46,14 +46,18 @@ class Contents:
 
 
 class UsmAdviser:
-    """Takes the events of a trace in the order of time; reports each copy to `add` (words, bytes, allocation)."""
+    """Takes the events of a trace in the order of time."""
 
-    def __init__(self, add: Callable[[str, int, int], None]) -> None:
-        self._add = add
+    def __init__(self, found: Found, costs: Costs) -> None:
+        self._found = found
+        self._costs = costs
+        self._device = self._site = 0
+        """Of the event at hand: the device, and the place of the call."""
         self._on_board: dict[int, Contents] = {}
 
     def take(self, event: Args) -> None:
         args, name = event.get("args", {}), event.get("name")
+        self._device, self._site = args.get("device", 0), args.get("site", 0)
         if event.get("cat") == "usm" and args["kind"] == "device":
             if name == "allocate":
                 self._on_board[args["allocation"]] = Contents(args["size"])
@@ -63,6 +67,13 @@ class UsmAdviser:
             self._kernel(args)
         elif event.get("cat") == "device" and name == "transfer":
             self._transfer(args)
+
+    def finish(self) -> None:
+        """All was told event by event."""
+
+    def _add(self, words: str, size: int, number: int) -> None:
+        cost = self._costs.transfer(self._device, size)
+        self._found.add(words, size, (number,), nanoseconds=cost, site=self._site)
 
     def _kernel(self, args: Args) -> None:
         everything = "device" in args.get("indirect", ())

@@ -5,8 +5,11 @@ The file is a JSON array with one event per line. Each line is written as soon a
 all lines but perhaps the last are whole. Each thread of the host has a track (process 1), and so has each command queue
 under its device (process 2 + the device's number).
 
-- cat "fpgart": begin (args run, the run of `fpgart run`, and process), board (the description of a device's board),
+- cat "fpgart": begin (args run, the run of `fpgart run`, and process), board (the description of a device's board, and
+  what the model of time says of it),
   not locked (the system refused to lock host memory; args size and limit), end.
+- cat "site": explains a number: the call that the event is named after, and its frames in the host's code. Commands,
+  objects, and calls that may wait have the number as arg site.
 - cat "api": a call of the host. The driver answers reference counting in C; it does not appear.
 - cat "mmd": a call through the MMD, args device, address, board_address, size, buffer, operation.
 - cat "memory": reserve or free of a block, args device, memory, bank (and last_bank if it straddles several),
@@ -17,7 +20,7 @@ under its device (process 2 + the device's number).
 - cat "buffer": create or release of a buffer.
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its simulated time, in processes of
   its own (1000 + the device's number): args command, queued, submit, begin, end (nanoseconds), bound, busy (by
-  resource), size.
+  resource), size; loops, if nobody can count those of the kernel.
 - cat "channel": counters, how many packets a channel holds (args packets, capacity), and stall, for as long as a kernel
   waited for it (args device, channel, capacity, kernel, writing); a busy channel is only sampled.
 - cat "autorun": an autorun kernel, from when the board was programmed, args device, units.

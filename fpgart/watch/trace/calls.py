@@ -10,14 +10,17 @@ from time import monotonic_ns
 from typing import Any
 
 from fpgart import opencl as cl
+from fpgart.watch.callers import MAY_WAIT
+from fpgart.watch.trace.sites import Sites
 from fpgart.watch.trace.timeline import Timeline
 
 
 class HostCalls:
     """An event around each call of an entry point, with the error that it returns."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, sites: Sites) -> None:
         self._timeline = timeline
+        self._sites = sites
         self._failure = threading.local()
 
     def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,7 +32,9 @@ class HostCalls:
             try:
                 return function(*arguments)
             finally:
-                self._timeline.emit("api", name, begin, monotonic_ns() - begin, self._error(name))
+                duration = monotonic_ns() - begin
+                args = self._error(name) | (self._sites.here() if name in MAY_WAIT else {})
+                self._timeline.emit("api", name, begin, duration, args)
 
         return call
 

@@ -11,6 +11,7 @@ from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.watch.names import ALLOCATORS
 from fpgart.watch.trace.blocks import Blocks
+from fpgart.watch.trace.sites import Sites
 from fpgart.watch.trace.timeline import Timeline
 from fpgart.watch.words import banks_in_words
 
@@ -18,11 +19,13 @@ from fpgart.watch.words import banks_in_words
 class BufferEvents:
     """Buffers, and whether the host's requests for a bank or a memory took effect."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, sites: Sites) -> None:
         self._timeline = timeline
+        self._sites = sites
 
     def buffer_created(self, buffer: Buffer) -> None:
-        args = {"buffer": buffer.number, "size": buffer.size, "flags": hex(buffer.flags)}
+        args: dict[str, Any] = {"buffer": buffer.number, "size": buffer.size, "flags": hex(buffer.flags)}
+        args |= self._sites.of(buffer)
         if buffer.parent is not None:
             args |= {"parent": buffer.parent.number, "origin": buffer.origin}
         if buffer.bank:
@@ -72,11 +75,12 @@ class BlockEvents:
 class UsmEvents:
     """Unified shared memory."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, sites: Sites) -> None:
         self._timeline = timeline
+        self._sites = sites
 
     def usm_allocated(self, allocation: UsmAllocation) -> None:
-        args = usm_facts(allocation)
+        args = usm_facts(allocation) | self._sites.of(allocation)
         args |= {"call": ALLOCATORS[allocation.kind], "pointer": hex(allocation.pointer)}
         self._timeline.mark("usm", "allocate", args)
 

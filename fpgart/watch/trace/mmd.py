@@ -11,6 +11,9 @@ from fpgart.board.mmd import Around, Mmd
 from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.timeline import Timeline
 
+DMA_ALIGNMENT = 64
+"""Bytes: boards' drivers move host memory at other addresses without their DMA engine."""
+
 
 class TracedMmd(Around):
     """An Mmd with an event around each call that moves bytes, programs, allocates or frees."""
@@ -25,12 +28,12 @@ class TracedMmd(Around):
     def write(self, host: int, board: int, size: int) -> None:
         begin = monotonic_ns()
         self._mmd.write(host, board, size)
-        self._ended("write", begin, size, address=board)
+        self._ended("write", begin, size, host, address=board)
 
     def read(self, board: int, host: int, size: int) -> None:
         begin = monotonic_ns()
         self._mmd.read(board, host, size)
-        self._ended("read", begin, size, address=board)
+        self._ended("read", begin, size, host, address=board)
 
     def copy(self, source: int, destination: int, size: int) -> None:
         begin = monotonic_ns()
@@ -59,14 +62,16 @@ class TracedMmd(Around):
         self._mmd.free(host)
         self._ended("free", begin, 0)
 
-    def _ended(self, name: str, begin: int, size: int, **addresses: int) -> None:
+    def _ended(self, name: str, begin: int, size: int, host: int = 0, **addresses: int) -> None:
         """Write the event of a call; `addresses` are the board's, under names that end in address."""
         args: dict[str, Any] = {"device": self._device}
+        if host % DMA_ALIGNMENT:
+            args["unaligned"] = True
         for key, value in addresses.items():
             args[key], args[f"board_{key}"] = hex(DeviceAddress.of(self._device, value)), hex(value)
             owner = self._blocks.owner(self._device, value)
             if owner:
                 args["buffer" if key == "address" else "source"] = owner
         args["size"] = size
-        args |= self._timeline.of_operation()
+        args |= self._timeline.of_operation() | self._timeline.of_command()
         self._timeline.emit("mmd", f"aocl_mmd_{name}", begin, monotonic_ns() - begin, args)

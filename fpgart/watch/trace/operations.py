@@ -15,6 +15,7 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.names import COMMANDS
+from fpgart.watch.trace.sites import Sites
 from fpgart.watch.trace.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -25,18 +26,21 @@ if TYPE_CHECKING:
 class OperationEvents:
     """Device operations on the tracks of their queues."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, sites: Sites) -> None:
         self._timeline = timeline
+        self._sites = sites
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
-        self._timeline.begin_operation(queue_number(event))
+        self._timeline.begin_operation(queue_number(event), self._sites.of(event))
 
     def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         number, queue = self._timeline.end_operation()
         if operation.name == "migration" and status == 0:  # each buffer has an event of its own
             return
         args = {"device": operation.device.id, "operation": number, "command": command_name(event)}
-        args |= operation.describe()
+        args |= operation.describe() | self._sites.of(event)
+        if event.queue is not None and not event.queue.in_order:
+            args["unordered"] = True
         if status < 0:
             args["error"] = cl.NAMES_OF_STATUS.get(status, str(status))
         self._timeline.emit("device", operation.name, begin, monotonic_ns() - begin, args, queue)
@@ -48,6 +52,7 @@ class OperationEvents:
         args: dict[str, Any] = {"device": device.id, "operation": operation, "buffer": buffer.number}
         args |= {"size": buffer.size, "reason": reason, "skipped": source is target}
         args["from"], args["to"] = block_in_words(source), block_in_words(target)
+        args |= self._timeline.of_command()
         duration = 0 if source is target else monotonic_ns() - begin
         self._timeline.emit("device", "migration", begin, duration, args, queue)
 
@@ -80,6 +85,8 @@ class SimulatedSteps:
             args |= {"bound": step.bound, "busy": step.busy, "size": step.size}
             if step.kernel:
                 args["kernel"] = step.kernel
+            if step.uncounted:
+                args["loops"] = "not counted"
             lane = f"kernel {step.kernel}" if step.kernel else next(iter(step.busy), step.name)
             self._timeline.emit_simulated(
                 step.name, step.device.id, step.device.board, lane, step.begin, step.end, args

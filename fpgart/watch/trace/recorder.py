@@ -10,12 +10,14 @@ from fpgart.board.mmd import Mmd
 from fpgart.engine.network import watch_channels
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import Block
+from fpgart.watch.origins import Origins
 from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.calls import HostCalls
 from fpgart.watch.trace.channels import ChannelEvents
 from fpgart.watch.trace.memory import BlockEvents, BufferEvents, UsmEvents
 from fpgart.watch.trace.mmd import TracedMmd
 from fpgart.watch.trace.operations import OperationEvents, SimulatedSteps
+from fpgart.watch.trace.sites import Sites
 from fpgart.watch.trace.timeline import Timeline
 
 
@@ -25,28 +27,33 @@ class Trace:
     def __init__(self, path: str) -> None:
         """Raises OSError when the file cannot be written."""
         self.timeline = Timeline(path)
+        self._sites = sites = Sites(self.timeline)
         self._blocks = Blocks()
-        self._calls = HostCalls(self.timeline)
+        self._calls = HostCalls(self.timeline, sites)
         self._channels = ChannelEvents(self.timeline)
         self._watchers: tuple[object, ...] = (
             self._calls,
-            BufferEvents(self.timeline),
+            BufferEvents(self.timeline, sites),
             BlockEvents(self.timeline, self._blocks),
-            UsmEvents(self.timeline),
-            OperationEvents(self.timeline),
+            UsmEvents(self.timeline, sites),
+            OperationEvents(self.timeline, sites),
             SimulatedSteps(self.timeline),
             self._channels,
         )
 
+    def name_places(self, origins: Origins) -> None:
+        """Say in events where in the host's code they come from; `origins` has to know the calls within observe()."""
+        self._sites.origins = origins
+
     def listen(self) -> None:
         """Write an event for each notice from now on."""
         watch_channels(True)
-        for watcher in self._watchers:
+        for watcher in (self._sites.origins, *self._watchers):
             NOTICES.listen(watcher)
 
     def silence(self) -> None:
         """Write no more events for notices."""
-        for watcher in self._watchers:
+        for watcher in (self._sites.origins, *self._watchers):
             NOTICES.silence(watcher)
         watch_channels(False)
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from fpgart import config
 from fpgart.board.description import BoardDescription
+from fpgart.board.global_memory import GlobalMemory
+from fpgart.board.timing import memory_rate, pcie_rate
 from fpgart.watch.trace.file import TraceFile
 
 HOST = 1
@@ -21,7 +23,7 @@ FIRST_CLOCK = 1000
 FIRST_TRACK = 1_000_000
 """Tracks of a device from here on are no queues."""
 OPERATIONS = count(1)
-NO_OPERATION = 0, 0
+NO_OPERATION: tuple[int, int, dict[str, Any]] = (0, 0, {})
 
 
 class Timeline:
@@ -36,8 +38,8 @@ class Timeline:
         self._queues: set[tuple[int, int]] = set()
         self._lanes: dict[int, dict[str, int]] = {}
         self._tracks: dict[int, dict[str, int]] = {}
-        self._operation: ContextVar[tuple[int, int]] = ContextVar("operation", default=NO_OPERATION)
-        """Number and queue of the device operation that this thread runs, or works for."""
+        self._operation: ContextVar[tuple[int, int, dict[str, Any]]] = ContextVar("operation", default=NO_OPERATION)
+        """Number and queue of the device operation that this thread runs, or works for, and what names its call."""
         self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, {"run": run, "process": os.getpid()}))
         self._name(HOST, 0, "process_name", "host")
 
@@ -93,32 +95,39 @@ class Timeline:
             {
                 "name": m.name, "begin": hex(m.begin), "size": m.size, "banks": m.banks,
                 "interleaved": m.interleaved, "buffers": m.is_device_private, "bandwidth": m.max_bandwidth,
-                "largest_region": m.largest_region,
+                "largest_region": m.largest_region, **rates(m, board.timing.kernel_clock),
             }
             for m in board.memories
         ]  # fmt: skip
-        facts = {"device": device, "board": board.name, "memories": memories}
+        facts = {"device": device, "board": board.name, "memories": memories, "timing": timing_of(board)}
         self._write(self._event("fpgart", "board", HOST, 0, self._begin, None, facts))
 
     # The operation of a thread
 
-    def begin_operation(self, queue: int) -> None:
-        """From now on, what this thread does belongs to a new device operation of a command queue."""
-        self._operation.set((next(OPERATIONS), queue))
+    def begin_operation(self, queue: int, of_command: dict[str, Any]) -> None:
+        """From now on, what this thread does belongs to a new device operation of a command queue.
+
+        `of_command`: the arguments that say where the host's command stands.
+        """
+        self._operation.set((next(OPERATIONS), queue, of_command))
 
     def end_operation(self) -> tuple[int, int]:
         """The thread has left its operation: return the operation's number and queue."""
-        ended = self._operation.get()
+        ended = self.operation()
         self._operation.set(NO_OPERATION)
         return ended
 
     def operation(self) -> tuple[int, int]:
         """Number and queue of the operation that this thread works for; number 0 for none."""
-        return self._operation.get()
+        return self._operation.get()[:2]
+
+    def of_command(self) -> dict[str, Any]:
+        """The arguments that say where the command of that operation stands in the host's code."""
+        return self._operation.get()[2]
 
     def of_operation(self) -> dict[str, Any]:
         """The argument that names that operation, in events for which it is optional."""
-        number, _ = self._operation.get()
+        number, _ = self.operation()
         return {"operation": number} if number else {}
 
     # Lines
@@ -167,6 +176,31 @@ class Timeline:
             lanes[lane] = len(lanes) + 1
             self._name(process, lanes[lane], "thread_name", lane)
         return lanes[lane]
+
+
+def rates(memory: GlobalMemory, kernel_clock: int) -> dict[str, int]:
+    """What the model of time says of a memory: bytes per second of one bank, and of all that are interleaved."""
+    return {
+        "bank_rate": int(memory_rate(memory, False, kernel_clock)),
+        "rate": int(memory_rate(memory, True, kernel_clock)),
+    }
+
+
+def timing_of(board: BoardDescription) -> dict[str, int]:
+    """What the model of time says of a board: bytes per second of its link (0: none), nanoseconds, bytes, MHz."""
+    timing = board.timing
+    programming = timing.program_time * 1_000_000
+    if config.PROGRAM_SECONDS.is_set:
+        programming = int(config.PROGRAM_SECONDS.value * 1e9)
+    return {
+        "link": 0 if board.unified_memory else int(pcie_rate(timing)),
+        "mmd_latency": timing.mmd_latency,
+        "dma_latency": timing.dma_latency,
+        "dma_block": timing.dma_block,
+        "launch_latency": timing.launch_latency,
+        "kernel_clock": timing.kernel_clock,
+        "programming": programming,
+    }
 
 
 def name_of_thread(number: int) -> str:

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This driver as the platform of a script or a notebook, and what its traces show there."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fpgart import config, control
+from fpgart.cli.registration import RegistrationError
+from fpgart.cli.running import for_loaders
+from fpgart.cli.validation import refuse_wrong_options
+from fpgart.testing import driver
+from fpgart.watch import report as traces
+from fpgart.watch.page.fragment import as_fragment
+
+PATIENCE_S = 30.0
+"""How long the end of an activation waits for commands that run."""
+
+
+class ActivationError(Exception):
+    """The driver cannot be the platform of this process; the sentence says why."""
+
+
+class ShownReport:
+    """The report of a trace, as text and, in a notebook, as HTML."""
+
+    def __init__(self, events: list[traces.Args]) -> None:
+        self.events = events
+        self.facts = traces.of(events)
+
+    def __str__(self) -> str:
+        return traces.as_text(self.facts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_fragment(self.facts, self.events)
+
+
+class Activation:
+    """The driver is the platform of this process until end(), or for good."""
+
+    def __init__(self, options: dict[str, str], trace: Path | None, *, only: bool) -> None:
+        """`options`: variables of the driver. Raises ActivationError."""
+        self.trace = trace
+        self._undo = ExitStack()
+        with ExitStack() as until_whole:
+            until_whole.callback(self._undo.close)
+            _let_loaders_find(options, self._undo)
+            _start(options)
+            self._undo.callback(_renew_boards)
+            if trace is not None:
+                self._undo.callback(driver.begin_trace(trace))
+            if importlib.util.find_spec("pyopencl") is not None:
+                _come_first(only, self._undo)
+            until_whole.pop_all()
+
+    def report(self) -> ShownReport:
+        """What has happened since the beginning. Raises ActivationError where nothing is traced."""
+        if self.trace is None:
+            raise ActivationError("nothing is traced here: fpgart.activate(trace=True)")
+        driver.settle(PATIENCE_S)
+        shown = ShownReport(traces.ordered(self.trace))
+        shown.facts.whole = True  # it goes on, as whoever asks knows
+        return shown
+
+    def end(self) -> None:
+        """End the trace, empty the boards, and give the environment and pyopencl back what they had."""
+        global _current
+        self._undo.close()
+        if _current is self:
+            _current = None
+
+    def __enter__(self) -> Activation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.end()
+
+
+_current: Activation | None = None
+_started_with: dict[str, str] | None = None
+"""The options with which the driver of this process was started; it keeps them."""
+
+
+def activate(
+    board: str | None = None,
+    *,
+    platform: str | None = None,
+    engine: str | None = None,
+    trace: bool | str | os.PathLike[str] = False,
+    only: bool = True,
+) -> Activation:
+    """See fpgart.activate()."""
+    global _current
+    wanted = {config.BOARD.name: board, config.PLATFORM.name: platform, config.ENGINE.name: engine}
+    options = {name: value for name, value in wanted.items() if value is not None}
+    if _current is not None:
+        _current.end()
+    _current = Activation(options, _trace_file(trace), only=only)
+    return _current
+
+
+def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:
+    """See fpgart.report()."""
+    if trace is not None:
+        return ShownReport(traces.ordered(Path(trace)))
+    if _current is None:
+        raise ActivationError("which trace? fpgart.report('trace.json'), or fpgart.activate(trace=True) before")
+    return _current.report()
+
+
+def _trace_file(asked: bool | str | os.PathLike[str]) -> Path | None:
+    if asked is False:
+        return None
+    if asked is not True:
+        return Path(asked).absolute()
+    handle, name = tempfile.mkstemp(prefix="fpgart-", suffix=".json")
+    os.close(handle)
+    atexit.register(Path(name).unlink, missing_ok=True)
+    return Path(name)
+
+
+def _let_loaders_find(options: dict[str, str], undo: ExitStack) -> None:
+    """Set the environment, also that of programs which are started from here."""
+    try:
+        variables = {**for_loaders(), **config.with_absolute_paths(options)}
+    except RegistrationError as error:
+        raise ActivationError(str(error)) from None
+    earlier = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    undo.callback(_restore, earlier)
+
+
+def _restore(earlier: dict[str, str | None]) -> None:
+    for name, value in earlier.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    for option in config.OPTIONS.values():
+        option.forget()
+
+
+def _start(options: dict[str, str]) -> None:
+    """Start the driver now, so that what is wrong is told here. Raises ActivationError."""
+    global _started_with
+    if control.is_running():
+        if options and options != _started_with:
+            raise ActivationError(
+                f"the driver of this process runs with {_in_words(_started_with or {})}, and keeps its boards: "
+                "start a new process (in a notebook: restart the kernel)"
+            )
+        return
+    try:
+        refuse_wrong_options({})
+        driver.load()
+    except (config.OptionError, driver.DriverError) as error:
+        raise ActivationError(str(error)) from None
+    _started_with = options
+
+
+def _in_words(options: dict[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in options.items()) or "what it found in the environment"
+
+
+def _come_first(only: bool, undo: ExitStack) -> None:
+    """Have pyopencl list this platform first, or alone; its loader looks for platforms once."""
+    import pyopencl
+
+    list_all: Callable[[], list[Any]] = pyopencl.get_platforms
+    handle = driver.platform_handle()
+    if all(platform.int_ptr != handle for platform in list_all()):
+        raise ActivationError(
+            "pyopencl has looked for platforms before fpgart.activate() was called, and does so once: call it first "
+            "(in a notebook: restart the kernel)"
+        )
+
+    def listed() -> list[Any]:
+        found = sorted(list_all(), key=lambda platform: bool(platform.int_ptr != handle))
+        return found[:1] if only else found
+
+    pyopencl.get_platforms = listed
+    undo.callback(setattr, pyopencl, "get_platforms", list_all)
+
+
+def _renew_boards() -> None:
+    """What the activation left is no concern of the next one."""
+    if driver.settle(PATIENCE_S):
+        driver.renew_boards()
+
+
+def add_magics(shell: Any) -> None:
+    """`%fpgart hetero` activates boards; `%%fpgart` above a cell shows what it did."""
+
+    def fpgart(line: str, cell: str | None = None) -> ShownReport | None:
+        if cell is None:
+            activate(line.strip() or None)
+            return None
+        if _current is None:
+            activate(line.strip() or None)
+        with tempfile.TemporaryDirectory(prefix="fpgart-cell-") as folder:
+            file = Path(folder) / "trace.json"
+            end = driver.begin_trace(file)
+            try:
+                shell.run_cell(cell)
+                driver.settle(PATIENCE_S)
+            finally:
+                end()
+            return ShownReport(traces.ordered(file))
+
+    shell.register_magic_function(fpgart, magic_kind="line_cell")

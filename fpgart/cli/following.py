@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fpgart report --follow`: the report of a trace that is still being written, again and again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from fpgart.watch.report import Args, Report, of, ordered
+
+INTERVAL_S = 1.0
+MOST_SHARE = 0.25
+"""Of a processor, that reading again and again may take."""
+
+
+def follow(trace: Path, draw: Callable[[Report], None], sleep: Callable[[float], None] = time.sleep) -> list[Args]:
+    """Draw the report whenever the trace has grown, until nobody writes it any more; returns all of its events.
+
+    Raises TraceError, OSError.
+    """
+    for found in states(trace, sleep):
+        report = of(found)
+        draw(report)
+        if report.whole:
+            break
+    return found
+
+
+def states(trace: Path, sleep: Callable[[float], None]) -> Iterator[list[Args]]:
+    """The events so far, whenever there are more; the last time when the process that writes it has ended."""
+    size = -1
+    while True:
+        written = is_written(trace)
+        grown = trace.stat().st_size
+        took = 0.0
+        if grown != size:
+            size, begin = grown, time.monotonic()
+            yield ordered(trace)
+            took = time.monotonic() - begin
+        if not written:
+            return
+        sleep(max(INTERVAL_S, took / MOST_SHARE))
+
+
+def is_written(trace: Path) -> bool:
+    """Whether a process has the trace open for writing: it holds a lock on it. True where the system does not tell."""
+    facts = trace.stat()
+    device = f"{os.major(facts.st_dev):02x}:{os.minor(facts.st_dev):02x}:{facts.st_ino}"
+    try:
+        locks = Path("/proc/locks").read_text()
+    except OSError:
+        return True
+    return any(f" {device} " in line and " FLOCK " in line for line in locks.splitlines())

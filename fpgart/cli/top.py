@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fpgart top`: what the boards of running hosts do, again and again, on a terminal."""
+
+from __future__ import annotations
+
+import select
+import sys
+import termios
+import time
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from fpgart.watch import asking
+from fpgart.watch.live import Snapshot
+from fpgart.watch.words import in_words
+
+MEGA = 1e6
+WIDTH = 120
+"""Of what is no terminal."""
+NAME_LENGTH = 60
+BAR_WIDTH = 24
+MOST_BANKS = 8
+"""Banks of a memory that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What a device did per second between two looks; 0 at the first."""
+
+    written: float = 0.0
+    read: float = 0.0
+    launches: float = 0.0
+    busy: float = 0.0
+    """The share of the time in which its kernels ran."""
+
+
+def rates(before: Snapshot | None, now: Snapshot, device: int) -> Rates:
+    """From two snapshots of one process."""
+    if before is None or before["now_ns"] >= now["now_ns"]:
+        return Rates()
+    seconds = (now["now_ns"] - before["now_ns"]) / 1e9
+    old, new = before["devices"][device], now["devices"][device]
+
+    def grown(first: int, second: int) -> float:
+        return float(max(0, second - first) / seconds)
+
+    written, read = (grown(_moved(old, call), _moved(new, call)) for call in ("write", "read"))
+    launches = grown(old["kernels_run"], new["kernels_run"])
+    return Rates(written, read, launches, grown(old["kernel_ns"], new["kernel_ns"]) / 1e9)
+
+
+def _moved(device: dict[str, Any], call: str) -> int:
+    return int(device["traffic"].get(call, (0, 0))[1])
+
+
+def with_rates(before: Snapshot | None, now: Snapshot) -> Snapshot:
+    """A snapshot for programs: with its program's name, and rates where there was one before."""
+    devices = []
+    for index, device in enumerate(now["devices"]):
+        found = rates(before, now, index)
+        told = {"written": found.written, "read": found.read, "launches": found.launches, "busy": found.busy}
+        devices.append({**device, "per_second": told})
+    return {**now, "program": program_of(now["process"]), "devices": devices}
+
+
+def program_of(process: int) -> str:
+    """Its command line, shortened; "" for one that has ended."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    line = " ".join(filter(None, words))
+    return line if len(line) <= NAME_LENGTH else f"{line[: NAME_LENGTH - 3]}..."
+
+
+class Looks:
+    """Asks hosts, and remembers the answers before."""
+
+    def __init__(self, process: int | None) -> None:
+        """`process`: the one to ask; None for all of this user."""
+        self._process = process
+        self._before: dict[int, Snapshot] = {}
+
+    def look(self) -> list[tuple[Snapshot | None, Snapshot]]:
+        """For each host that answers, the snapshot before (None at first) and now. Raises OSError."""
+        wanted = [self._process] if self._process is not None else asking.hosts()
+        found = [(self._before.get(each), asking.ask(each)) for each in wanted]
+        pairs = [(before, now) for before, now in found if now is not None]
+        self._before = {now["process"]: now for _, now in pairs}
+        return pairs
+
+
+def screen(pairs: list[tuple[Snapshot | None, Snapshot]]) -> RenderableType:
+    """All hosts, one below the other."""
+    if not pairs:
+        return Text("no host that can be asked: fpgart run -- ./my_host, or FPGART_LIVE=1 ./my_host", style="dim")
+    parts: list[RenderableType] = []
+    for before, now in pairs:
+        seconds = (now["now_ns"] - now["started_ns"]) / 1e9
+        parts += ["", f"[bold]{now['process']}[/] {escape(program_of(now['process']))}, {seconds:.1f} s"]
+        for index, device in enumerate(now["devices"]):
+            parts += [_work(device, rates(before, now, index)), _memories(device["memories"])]
+        if now["queues"]:
+            parts.append(_queues(now))
+    return Group(*parts[1:])
+
+
+def _work(device: dict[str, Any], found: Rates) -> str:
+    """What a device does, in a line."""
+    return (
+        f"device [cyan]{device['device']}[/] {escape(device['board'])}: "
+        f"to it [green]{found.written / MEGA:.1f}[/] MB/s, from it [green]{found.read / MEGA:.1f}[/] MB/s, "
+        f"[green]{found.launches:.0f}[/] launches/s, kernels run [green]{100 * found.busy:.0f} %[/] of the time"
+    )
+
+
+def _table(*columns: str) -> Table:
+    """Columns whose names begin with > are numbers."""
+    made = Table(box=None, header_style="dim")
+    for column in columns:
+        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", no_wrap=True)
+    return made
+
+
+def _memories(memories: list[dict[str, Any]]) -> Table:
+    """A row per memory, and one for each separate bank that is not empty, the fullest first."""
+    made = _table("memory", "used", "")
+    for memory in memories:
+        used, size = memory["banks"], memory["size"]
+        made.add_row(escape(memory["name"]), _bar(sum(used), size), f"{in_words(sum(used))} of {in_words(size)}")
+        if len(used) == 1:
+            continue
+        taken = sorted(
+            ((bytes_, number) for number, bytes_ in enumerate(used, 1) if bytes_), key=lambda b: (-b[0], b[1])
+        )
+        for bytes_, number in taken[:MOST_BANKS]:
+            each = size // len(used)
+            made.add_row(f"  bank {number}", _bar(bytes_, each), f"{in_words(bytes_)} of {in_words(each)}")
+        if len(taken) > MOST_BANKS:
+            made.add_row(f"  and {len(taken) - MOST_BANKS} more", "", "")
+    return made
+
+
+def _bar(used: int, size: int) -> ProgressBar:
+    return ProgressBar(total=size, completed=used, width=BAR_WIDTH)
+
+
+def _queues(now: Snapshot) -> Table:
+    made = _table(">queue", ">device", "order", ">waiting", "under way")
+    for queue in now["queues"]:
+        running = ", ".join(f"{each['command']} {each['for_ns'] / 1e9:.1f} s" for each in queue["running"])
+        order = "in order" if queue["in_order"] else "out of order"
+        made.add_row(str(queue["queue"]), str(queue["device"]), order, str(queue["waiting"]), escape(running))
+    return made
+
+
+def show(looks: Looks, interval_s: float, console: Console) -> None:
+    """The screen, until somebody presses q, or the keys that interrupt."""
+    first = screen(looks.look())
+    with suppress(KeyboardInterrupt), _keys() as pressed, Live(first, console=console, screen=True) as shown:
+        while pressed(interval_s) != "q":
+            shown.update(screen(looks.look()), refresh=True)
+
+
+@contextmanager
+def _keys() -> Iterator[Any]:
+    """A function that waits so many seconds for a key, and returns it or ""."""
+    if not sys.stdin.isatty():
+        yield _sleep
+        return
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+
+    def pressed(seconds: float) -> str:
+        ready, _, _ = select.select([descriptor], [], [], seconds)
+        return sys.stdin.read(1) if ready else ""
+
+    try:
+        tty.setcbreak(descriptor)
+        yield pressed
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _sleep(seconds: float) -> str:
+    time.sleep(seconds)
+    return ""

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many cycles the loops of a kernel take at least, found in its source: for the model of time (docs/time.md).
+
+A loop whose bounds are numbers, macros, arguments of the kernel, or constants made of these, is counted. One that
+nobody can count without running the kernel (`while`, bounds in memory, loops that are left early or run under a
+condition, functions with loops) makes the kernel's cycles unknown. That is a None here, never a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from fpgart.engine.call_graph import function_named
+from fpgart.engine.dialect import CompilerOptions, predefined_macros
+from fpgart.engine.lowering import DIRECTIVE, HIDDEN, WORD, blank
+from fpgart.engine.preprocessing.expressions import constant
+from fpgart.engine.preprocessing.files import Includes, PreprocessorError
+from fpgart.engine.preprocessing.preprocessor import preprocess
+from fpgart.engine.unrolling import HEAD, STEP, closings, end_of_statement
+
+HINT = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?P<name>unroll|nounroll|ii)\b(?P<value>[^\n]*)")
+STEP_OF_CODE = re.compile(
+    r"^[ \t]*#[^\n]*$|\b(?P<word>for|while|do|if|else|switch|break|return|goto|[A-Za-z_]\w*(?=\s*\())\b", re.MULTILINE
+)
+LOOPING = re.compile(r"\b(?:for|while|do)\b")
+LEAVING = re.compile(r"\b(?:break|return|goto)\b")
+DECLARED = re.compile(
+    r"\b(?:const\s+)?(?:unsigned\s+|signed\s+)?(?:int|uint|long|ulong|size_t|short|ushort|char|uchar|unsigned)\s+"
+    r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)(?P<value>[^;,{}]+);"
+)
+KERNEL = re.compile(r"\b(?:__)?kernel\b")
+UNCOUNTABLE = ("while", "do", "goto", "switch")
+DEEPEST = 32
+"""Loops deeper than that are not counted."""
+MOST_CONSTANTS = 256
+"""Of a kernel's declarations, so many are looked at."""
+
+
+class UncountableError(Exception):
+    """Nobody can tell from the source how often something runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A `for`, by the text of its head; `unroll` is "" without a pragma, "all" or a factor; `interval` that of `ii`."""
+
+    head: str
+    unroll: str
+    interval: str
+    within: tuple[Loop, ...]
+
+    def cycles(self, names: Mapping[str, str]) -> int:
+        """Those of all its iterations. Raises UncountableError."""
+        count = iterations(self.head, names)
+        if self.unroll == "all" and not self.within:
+            return 0
+        factor = 1 if not self.unroll else count if self.unroll == "all" else constant(self.unroll, names)
+        if not factor or (factor > 1 and self.within):  # copies of loops: how they share the time, nobody says
+            raise UncountableError(f"unrolled for ({self.head})")
+        interval = constant(self.interval, names) if self.interval else 1
+        inner = sum(loop.cycles(names) for loop in self.within)
+        return -(-count // factor) * max(interval or 1, inner)
+
+
+def iterations(head: str, names: Mapping[str, str]) -> int:
+    """How often a loop runs, by what stands in its parentheses. Raises UncountableError."""
+    parts = HEAD.fullmatch(head)
+    step = STEP.fullmatch(parts["step"].strip()) if parts else None
+    if parts is None or step is None or not re.search(rf"\b{parts['name']}\b", step[0]):
+        raise UncountableError(f"for ({head})")
+    first, last = constant(parts["first"], names), constant(parts["last"], names)
+    by = constant(step["by"], names) if step["by"] else 1
+    upwards = "<" in parts["compare"]
+    if first is None or last is None or by is None or by < 1 or upwards != ("+" in step[0].partition("=")[0]):
+        raise UncountableError(f"for ({head})")
+    distance = last - first if upwards else first - last
+    return max(0, -(-(distance + ("=" in parts["compare"])) // by))
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLoops:
+    """The loops of a kernel one after the other; None where they cannot be counted."""
+
+    loops: tuple[Loop, ...] | None
+    parameters: tuple[str, ...]
+    """Those that keep their values."""
+    constants: tuple[tuple[str, str], ...]
+    """Variables that keep the value they are declared with, and that value as it is written."""
+
+    def cycles(self, arguments: Mapping[str, int]) -> int | None:
+        """Those of one work-item, at least 1; `arguments`: scalars by name. None where nobody can tell."""
+        if self.loops is None:
+            return None
+        kept = {name: str(value) for name, value in arguments.items() if name in self.parameters}
+        names = dict(self.constants) | kept
+        try:
+            return max(1, sum(loop.cycles(names) for loop in self.loops))
+        except UncountableError:
+            return None
+
+
+def kernel_loops(source: str, options: str = "") -> dict[str, KernelLoops]:
+    """By kernel; empty for a source that the preprocessor cannot read by itself, as one with headers of the host's."""
+    read = CompilerOptions.read(options)
+    macros = predefined_macros("", "", options)
+    try:
+        text = preprocess(source, "kernels", Includes(read.folders, {}), read.defines, macros).text
+    except (PreprocessorError, OSError):
+        return {}
+    text = blank(HIDDEN, text)
+    functions = list(_functions(text))
+    looping = {name for name, _, body, _ in functions if LOOPING.search(body)}
+    return {name: _kernel(parameters, body, looping - {name}) for name, parameters, body, kernel in functions if kernel}
+
+
+def _functions(text: str) -> Iterator[tuple[str, str, str, bool]]:
+    """Name, parameters, body, and whether it is a kernel, of each function."""
+    plain = blank(DIRECTIVE, text)
+    closed = closings(plain)
+    at = 0
+    while (brace := plain.find("{", at)) >= 0:
+        end = end_of_statement(plain, brace, closed)
+        head = plain[at:brace].rpartition(";")[2].rpartition("}")[2]
+        name = function_named(WORD.findall(head))
+        if name:
+            opened = re.search(rf"\b{name}\s*\(", head)
+            ended = closings(head).get(opened.end() - 1, len(head)) if opened else 0
+            parameters = head[opened.end() : ended] if opened else ""
+            yield name, parameters, text[brace:end], KERNEL.search(head) is not None
+        at = end
+
+
+def _kernel(parameters: str, body: str, looping: set[str]) -> KernelLoops:
+    names = tuple(found[-1] for part in parameters.split(",") if (found := re.findall(r"[A-Za-z_]\w*", part)))
+    plain = blank(DIRECTIVE, body)
+    kept = tuple(name for name in names if _changes(plain, name) == 0)
+    constants = tuple(
+        (found["name"], f"({found['value'].strip()})")
+        for found in islice(DECLARED.finditer(plain), MOST_CONSTANTS)
+        if _changes(plain, found["name"]) == 1
+    )
+    try:
+        loops = tuple(_Scan(body, plain, closings(plain), looping).block(0, len(body), 0))
+    except UncountableError:
+        return KernelLoops(None, kept, constants)
+    return KernelLoops(loops, kept, constants)
+
+
+def _changes(body: str, name: str) -> int:
+    """How often a variable gets a value."""
+    given = rf"\b{name}\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*{name}\b|&\s*{name}\b"
+    return len(re.findall(given, body))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """A walk through a kernel's body; `plain` is the body without directives, `closed` its brackets."""
+
+    body: str
+    plain: str
+    closed: Mapping[int, int]
+    looping: set[str]
+
+    def block(self, begin: int, end: int, depth: int) -> Iterator[Loop]:
+        """The loops in a part of it. Raises UncountableError."""
+        at = begin
+        hints: dict[str, str] = {}
+        while (found := STEP_OF_CODE.search(self.body, at, end)) is not None:
+            at, word = found.end(), found["word"]
+            if word is None:
+                hint = HINT.match(found[0])
+                hints |= {hint["name"]: hint["value"].strip()} if hint else {}
+            elif word == "for":
+                loop, at = self._loop(at, end, hints, depth)
+                yield loop
+                hints = {}
+            elif word in UNCOUNTABLE or word in self.looping or (depth and word in ("break", "return")):
+                raise UncountableError(word)
+            elif word in ("if", "else"):
+                at = self._behind_condition(at, word)
+                leaves = depth and LEAVING.search(self.plain, found.end(), at)
+                if leaves or LOOPING.search(self.plain, found.end(), at):
+                    raise UncountableError(word)
+
+    def _loop(self, at: int, end: int, hints: Mapping[str, str], depth: int) -> tuple[Loop, int]:
+        """The loop whose `for` ends at `at`, and where it ends."""
+        opened = self.plain.find("(", at)
+        closed = self.closed.get(opened)
+        if closed is None or depth == DEEPEST:
+            raise UncountableError("for")
+        until = min(end_of_statement(self.plain, closed + 1, self.closed), end)
+        head = self.plain[opened + 1 : closed]
+        parts = HEAD.fullmatch(head)
+        if parts is not None and _changes(self.plain[closed + 1 : until], parts["name"]):
+            raise UncountableError(f"for ({head})")
+        within = tuple(self.block(closed + 1, until, depth + 1))
+        return Loop(head, _unrolling(hints), hints.get("ii", ""), within), until
+
+    def _behind_condition(self, at: int, word: str) -> int:
+        """Where the statement under an `if` or `else` ends."""
+        if word == "if":
+            at = self.closed.get(self.plain.find("(", at), len(self.plain)) + 1
+        return end_of_statement(self.plain, at, self.closed)
+
+
+def _unrolling(hints: Mapping[str, str]) -> str:
+    if "nounroll" in hints or "unroll" not in hints:
+        return ""
+    return hints["unroll"].strip("() ") or "all"

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The version of the package, which pyproject.toml reads here."""
+
+__version__ = "0.1.0"

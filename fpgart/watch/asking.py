@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks running hosts what their boards are doing (fpgart/watch/live.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from fpgart.watch import live
+
+PIPE = re.compile(r"host-(\d+)")
+PATIENCE_S = 2.0
+"""How long an answer may take: a host can be stopped, or its interpreter busy."""
+
+
+def hosts() -> list[int]:
+    """The processes of this user that can be asked, oldest number first; pipes of those that are gone are removed."""
+    found = []
+    with suppress(OSError):
+        where = live.folder()
+        for name in os.listdir(where):
+            match = PIPE.fullmatch(name)
+            if match is None:
+                continue
+            if os.path.exists(f"/proc/{match[1]}"):
+                found.append(int(match[1]))
+            else:
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(where, name))
+    return sorted(found)
+
+
+def ask(process: int, patience_s: float = PATIENCE_S) -> live.Snapshot | None:
+    """What a host answers; None where it does not. Raises OSError where there is no folder to ask in."""
+    where, word = live.folder(), secrets.token_hex(8)
+    answer = os.path.join(where, word)
+    if not live.put(os.path.join(where, f"host-{process}"), f"{word}\n".encode()):
+        return None
+    return _answer_in(answer, process, patience_s)
+
+
+def _answer_in(answer: str, process: int, patience_s: float) -> live.Snapshot | None:
+    for pause in _pauses(patience_s):
+        try:
+            file = os.open(answer, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            if not os.path.exists(f"/proc/{process}"):
+                return None
+            time.sleep(pause)
+            continue
+        os.unlink(answer)
+        with open(file, "rb") as found:
+            snapshot: live.Snapshot = json.load(found)
+        return snapshot
+    return None
+
+
+def _pauses(patience_s: float) -> Iterator[float]:
+    """How long to sleep between looks, so that it stays cheap and quick answers are seen quickly."""
+    end, pause = time.monotonic() + patience_s, 0.001
+    while time.monotonic() < end:
+        yield pause
+        pause = min(2 * pause, 0.05)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FPGART_LIVE: a running host answers what its boards are doing (`fpgart top`).
+
+Each host has a named pipe in a folder that only its user can enter. Who wants to know writes a line with a word of
+its own choosing, and finds the answer in a file of that name there. Without a question a thread sleeps in read().
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from fpgart.output_file import private_folder
+
+DIGITS = frozenset("0123456789abcdef")
+QUESTION_LENGTH = 16
+END = b"end\n"
+LONGEST = 4096
+"""Bytes that are read at once."""
+
+Snapshot = dict[str, Any]
+
+
+def folders() -> list[str]:
+    """Where the private folder of this user's hosts may be; the first that is private is it."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    return [*([os.path.join(base, "fpgart")] if base else []), f"/tmp/fpgart-live-{os.geteuid()}"]
+
+
+def folder() -> str:
+    """The private folder of this user's hosts. Raises OSError where there is none that nobody else can enter."""
+    *before, last = folders()
+    for path in before:
+        with suppress(OSError):
+            return private_folder(path)
+    return private_folder(last)
+
+
+class Live:
+    """The host's side: a thread that answers with what `describe` returns."""
+
+    def __init__(self, describe: Callable[[], Snapshot]) -> None:
+        """Raises OSError when nothing can be written where others would ask."""
+        self._describe = describe
+        self._process = os.getpid()
+        self._folder = folder()
+        self._path = os.path.join(self._folder, f"host-{self._process}")
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)  # of a process of that number that was killed
+        os.mkfifo(self._path, 0o600)
+        self._pipe = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        self._identity = _identity(self._pipe)
+        self._thread = threading.Thread(target=self._answer_all, name="fpgart live", daemon=True)
+
+    def start(self) -> None:
+        """Raises RuntimeError where the system gives no thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer no more. The child of a fork leaves all to its parent."""
+        if os.getpid() != self._process:
+            return
+        if self._thread.is_alive() and put(self._path, END):
+            self._thread.join()
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)
+
+    def _answer_all(self) -> None:
+        """Until it is to end, or the host has closed the pipe, as hosts do that close all that they do not know."""
+        rest = b""
+        while _identity(self._pipe) == self._identity:
+            *lines, rest = (rest + os.read(self._pipe, LONGEST)).split(b"\n")
+            for line in lines:
+                if line + b"\n" == END:
+                    return
+                word = line.decode("ascii", errors="replace")
+                if len(word) == QUESTION_LENGTH and DIGITS.issuperset(word):
+                    self._answer(os.path.join(self._folder, word))
+            rest = rest[-LONGEST:]
+
+    def _answer(self, path: str) -> None:
+        """All of it or nothing: the file gets its name when it is whole."""
+        import json  # where nobody asks, the host's start goes without
+
+        data = json.dumps(self._describe()).encode()
+        with suppress(OSError):  # who asked sees no answer, and says so
+            file = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            with open(file, "wb") as out:
+                out.write(data)
+            os.rename(f"{path}.new", path)
+
+
+def _identity(file: int) -> tuple[int, int]:
+    """What a descriptor stands for; nothing where it is closed."""
+    try:
+        facts = os.fstat(file)
+    except OSError:
+        return 0, 0
+    return facts.st_dev, facts.st_ino
+
+
+def put(path: str, words: bytes) -> bool:
+    """Write to a pipe that somebody reads; False where nobody does, or where it is no pipe, or full."""
+    try:
+        pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return stat.S_ISFIFO(os.fstat(pipe).st_mode) and os.write(pipe, words) == len(words)
+    except OSError:
+        return False
+    finally:
+        os.close(pipe)

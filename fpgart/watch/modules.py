@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which file the code at an address of this process comes from (/proc/self/maps)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Mapping(NamedTuple):
+    """A range of this process that a file is mapped into; `offset` in the file."""
+
+    begin: int
+    end: int
+    offset: int
+    path: str
+
+
+def mappings(text: str) -> list[Mapping]:
+    """The code of /proc/<pid>/maps, in the order of addresses."""
+    found = []
+    for line in text.splitlines():
+        area, rights, offset, _, _, *path = line.split(maxsplit=5)
+        if "x" in rights and path and path[0].startswith("/"):
+            begin, _, end = area.partition("-")
+            found.append(Mapping(int(begin, 16), int(end, 16), int(offset, 16), path[0]))
+    return sorted(found)
+
+
+class Modules:
+    """The files whose code this process has."""
+
+    def __init__(self) -> None:
+        self._mappings: list[Mapping] = []
+
+    def find(self, address: int) -> tuple[str, int] | None:
+        """The file and the offset in it; None for code of no file."""
+        for again in (False, True):
+            if again:  # something may have been loaded since
+                self._mappings = mappings(Path("/proc/self/maps").read_text())
+            index = bisect_right(self._mappings, address, key=lambda mapping: mapping.begin) - 1
+            if index >= 0 and address < self._mappings[index].end:
+                found = self._mappings[index]
+                return found.path, address - found.begin + found.offset
+        return None

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What movements, launches and programming cost on the described boards, by the model of time (docs/time.md).
+
+The board's figures are in the trace; in traces of older versions they are not, and all costs are 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from fpgart.watch.report.trace_events import Args
+
+SECOND = 1_000_000_000
+STAGING_RATE = 4_000_000_000
+"""Bytes per second at which a driver copies host memory that its DMA engine cannot reach: assumed, not measured."""
+
+
+@dataclass(slots=True)
+class Costs:
+    """Nanoseconds, from the facts of a whole trace."""
+
+    _timing: dict[int, dict[str, int]] = field(default_factory=dict)
+    _rates: dict[int, dict[str, int]] = field(default_factory=dict)
+    _sizes: dict[int, int] = field(default_factory=dict)
+    """Bytes of each buffer and allocation."""
+    _kernels: dict[tuple[int, str], list[int]] = field(default_factory=dict)
+    """By device and kernel, its times in the simulated clock, where the trace has that."""
+
+    def take(self, event: Args) -> None:
+        category, args = event.get("cat"), event.get("args", {})
+        if category == "fpgart" and event["name"] == "board":
+            self._timing[args["device"]] = args.get("timing", {})
+            rates = {m["name"]: m.get("rate" if m["interleaved"] else "bank_rate", 0) for m in args["memories"]}
+            self._rates[args["device"]] = rates
+        elif category in ("buffer", "usm") and "size" in args:
+            self._sizes[args.get("buffer", args.get("allocation"))] = args["size"]
+        elif category == "time" and "kernel" in args:
+            self._kernels.setdefault((args["device"], args["kernel"]), []).append(args["end"] - args["begin"])
+
+    def _of(self, device: int, name: str) -> int:
+        return self._timing.get(device, {}).get(name, 0)
+
+    def _rate(self, device: int) -> int:
+        """Bytes per second of a board's default memory."""
+        return next(iter(self._rates.get(device, {}).values()), 0)
+
+    def size(self, number: int) -> int:
+        return self._sizes.get(number, 0)
+
+    def transfer(self, device: int, size: int) -> int:
+        """Between host and board, by one MMD call."""
+        rate = self._of(device, "link") or self._rate(device)
+        return self._calls(device, size) + (-(-size * SECOND // rate) if rate else 0)
+
+    def copy(self, device: int, size: int) -> int:
+        """Within a board."""
+        rate = self._rate(device)
+        return self._calls(device, size) + (-(-2 * size * SECOND // rate) if rate else 0)
+
+    def staging(self, size: int) -> int:
+        """A copy by the host into memory that a DMA engine reaches."""
+        return -(-size * SECOND // STAGING_RATE)
+
+    def _calls(self, device: int, size: int) -> int:
+        block = self._of(device, "dma_block")
+        blocks = -(-size // block) if block else 0
+        return self._of(device, "mmd_latency") + blocks * self._of(device, "dma_latency")
+
+    def programming(self, device: int) -> int:
+        return self._of(device, "programming")
+
+    def launch(self, device: int) -> int:
+        """What each launch costs besides its kernel."""
+        return self._of(device, "launch_latency")
+
+    def kernel(self, args: Args) -> int:
+        """A launch's kernel: as the simulated clock had it on average, else at a work-item per cycle."""
+        known = self._kernels.get((args["device"], args["kernel"]))
+        if known:
+            return sum(known) // len(known)
+        return max(self.pipeline(args), self._streaming(args))
+
+    def pipeline(self, args: Args) -> int:
+        clock = self._of(args["device"], "kernel_clock")
+        return -(-prod(args.get("global", (1,))) * 1000 // clock) if clock else 0
+
+    def _streaming(self, args: Args) -> int:
+        """Each byte of the buffers once through the board's default memory."""
+        rate = self._rate(args["device"])
+        moved = sum(self.size(number) for number in {*args.get("buffers", ()), *args.get("allocations", ())})
+        return -(-moved * SECOND // rate) if rate else 0

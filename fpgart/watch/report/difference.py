@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between the reports of two runs: what moved more, what took longer by the model, which advice is new."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+
+from fpgart.watch.report.model import Advice, Report
+from fpgart.watch.report.text import places_in_words, saved
+from fpgart.watch.words import in_words
+
+NUMBERS = re.compile(r"\d+(\.\d+)?")
+
+
+class Unit(Enum):
+    """What a figure counts."""
+
+    BYTES = "bytes"
+    NANOSECONDS = "nanoseconds"
+    TIMES = "times"
+
+    def words(self, number: int) -> str:
+        match self:
+            case Unit.BYTES:
+                return in_words(number)
+            case Unit.NANOSECONDS:
+                return f"{number / 1e6:,.3f} ms"
+        return f"{number:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of both runs, 0 where a run has nothing of the kind."""
+
+    what: str
+    unit: Unit
+    before: int
+    after: int
+
+    @property
+    def percent(self) -> float:
+        """How much more the second run has; infinity for what is new."""
+        if self.before:
+            return 100 * (self.after - self.before) / self.before
+        return float("inf") if self.after else 0.0
+
+    @property
+    def change(self) -> str:
+        """`+12.5 %`, `new`, `gone`."""
+        if not self.before:
+            return "new"
+        return "gone" if not self.after else f"{self.percent:+.1f} %"
+
+
+@dataclass(slots=True)
+class Difference:
+    """What differs between two runs."""
+
+    figures: list[Figure] = field(default_factory=list)
+    """Those that differ, what grew most first."""
+    new_advice: list[Advice] = field(default_factory=list)
+    old_advice: list[Advice] = field(default_factory=list)
+    """What the first run was advised to do and the second one is not."""
+    warnings: list[str] = field(default_factory=list)
+
+    def exceeds(self, percent: float) -> bool:
+        """Whether a figure grew by more than that, or there is new advice (but for what was measured in the run)."""
+        grown = any(figure.percent > percent for figure in self.figures)
+        return grown or any(not advice.measured for advice in self.new_advice)
+
+
+def between(before: Report, after: Report) -> Difference:
+    """What differs; times only where both runs have the model's (FPGART_TIME=model)."""
+    first, second = dict(_figures(before)), dict(_figures(after))
+    modelled = bool(before.modelled) and bool(after.modelled)
+    found = Difference(warnings=list(_warnings(before, after)))
+    for key in dict.fromkeys([*first, *second]):
+        what, unit = key
+        figure = Figure(what, unit, first.get(key, 0), second.get(key, 0))
+        if figure.before != figure.after and (modelled or unit is not Unit.NANOSECONDS):
+            found.figures.append(figure)
+    found.figures.sort(key=lambda figure: (-figure.percent, -abs(figure.after - figure.before)))
+    found.new_advice, found.old_advice = _beyond(after, before), _beyond(before, after)
+    return found
+
+
+def _figures(report: Report) -> Iterator[tuple[tuple[str, Unit], int]]:
+    if report.modelled:
+        yield ("simulated time", Unit.NANOSECONDS), report.modelled_nanoseconds
+    for (device, name), made in report.modelled.items():
+        yield (f"device {device}: {name}, in all", Unit.NANOSECONDS), made.nanoseconds
+    for (device, name), traffic in report.traffic.items():
+        yield (f"device {device}: {name}, calls", Unit.TIMES), traffic.calls
+        yield (f"device {device}: {name}", Unit.BYTES), traffic.bytes
+    for (device, name), runs in report.kernels.items():
+        yield (f"device {device}: kernel {name}, launches", Unit.TIMES), runs.launches
+    for device in sorted({device for device, _ in report.programmed}):
+        count = sum(1 for each, _ in report.programmed if each == device)
+        yield (f"device {device}: programmed", Unit.TIMES), count
+    yield ("calls with errors", Unit.TIMES), sum(report.errors.values())
+
+
+def _beyond(one: Report, other: Report) -> list[Advice]:
+    """Advice of one run that the other has not; buffers' numbers and amounts make no difference."""
+    known = {_kind(advice) for advice in other.advice}
+    return [advice for advice in one.advice if _kind(advice) not in known]
+
+
+def _kind(advice: Advice) -> str:
+    return NUMBERS.sub("#", advice.words.replace("each of buffers", "buffer").split(" at ")[0])
+
+
+def _warnings(before: Report, after: Report) -> Iterator[str]:
+    for name, report in (("first", before), ("second", after)):
+        if not report.whole:
+            yield f"the {name} trace has no end: the process was killed, or still runs"
+        if not report.modelled:
+            yield f"the {name} trace has no simulated time (fpgart run --time model): no times are compared"
+    if before.boards != after.boards:
+        yield "the boards differ: " + " and ".join(", ".join(r.boards.values()) or "none" for r in (before, after))
+
+
+def as_text(found: Difference) -> str:
+    """For people."""
+    lines = [f"note: {words}" for words in found.warnings]
+    width = max((len(figure.what) for figure in found.figures), default=0)
+    for figure in found.figures:
+        before, after = figure.unit.words(figure.before), figure.unit.words(figure.after)
+        lines.append(f"{figure.what:<{width}}  {before:>14} -> {after:>14}  {figure.change}")
+    if not found.figures:
+        lines.append("the same bytes, launches and times")
+    for heading, advice in (("new advice", found.new_advice), ("followed advice", found.old_advice)):
+        lines += ["", heading] if advice else []
+        for each in advice:
+            lines += [f"  {each.words}: {saved(each)}", *(f"    {place}" for place in places_in_words(each))]
+    return "\n".join(lines) + "\n"
+
+
+def as_markdown(found: Difference) -> str:
+    """For the comment of a pull request."""
+    lines = [f"> {words}" for words in found.warnings]
+    lines += [""] if lines else []
+    if found.figures:
+        lines += ["| | before | after | change |", "|---|---:|---:|---:|"]
+        for figure in found.figures:
+            before, after = figure.unit.words(figure.before), figure.unit.words(figure.after)
+            strong = "**" if figure.percent > 0 else ""
+            lines.append(f"| {_escaped(figure.what)} | {before} | {after} | {strong}{figure.change}{strong} |")
+    else:
+        lines.append("The same bytes, launches and times.")
+    for heading, advice in (("New advice", found.new_advice), ("Followed advice", found.old_advice)):
+        lines += ["", f"**{heading}**", ""] if advice else []
+        for each in advice:
+            places = "".join(f"<br>`{place}`" for place in places_in_words(each))
+            lines.append(f"- {_escaped(each.words)}: {saved(each)}{places}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(words: str) -> str:
+    """Text without what Markdown would take for more than that."""
+    return re.sub(r"([\\`*_|<>])", r"\\\1", words)
+
+
+def as_json(found: Difference) -> str:
+    """For programs."""
+    facts = {
+        "figures": [
+            {"what": f.what, "unit": f.unit.value, "before": f.before, "after": f.after, "change": f.change}
+            for f in found.figures
+        ],
+        "new_advice": [asdict(advice) for advice in found.new_advice],
+        "followed_advice": [asdict(advice) for advice in found.old_advice],
+        "notes": found.warnings,
+    }
+    return json.dumps(facts, indent=2) + "\n"

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on transfers and kernels that could run at the same time and do not, and what keeps them apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+
+from fpgart.watch.callers import MAY_WAIT
+from fpgart.watch.report.costs import Costs
+from fpgart.watch.report.found import Found
+from fpgart.watch.report.sites import Sites
+from fpgart.watch.report.trace_events import Args
+
+WORTH_NS = 100_000
+"""Time that has to be saved in all."""
+MOST_WAITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A transfer over the link, or a kernel, in microseconds of the run; `nanoseconds` on the board."""
+
+    args: Args
+    kernel: str
+    queue: int
+    begin: float
+    end: float
+    touched: frozenset[int]
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A call in which the host may wait."""
+
+    call: str
+    site: int
+    begin: float
+    end: float
+
+
+class OverlapAdviser:
+    """Takes the events of a trace in the order of time, and compares each operation of a device with the one before."""
+
+    def __init__(self, found: Found, costs: Costs, sites: Sites) -> None:
+        self._found = found
+        self._costs = costs
+        self._sites = sites
+        self._last: dict[int, Work] = {}
+        self._waits: deque[Wait] = deque(maxlen=MOST_WAITS)
+        self._saved: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        """By kernel and what keeps it and a transfer apart: nanoseconds and places."""
+
+    def take(self, event: Args) -> None:
+        category, name, args = event.get("cat"), event["name"], event.get("args", {})
+        begin, end = float(event.get("ts", 0)), float(event.get("ts", 0)) + float(event.get("dur", 0))
+        if category == "api" and name in MAY_WAIT:
+            self._waits.append(Wait(name, args.get("site", 0), begin, end))
+        elif category == "device" and name == "program":
+            self._last.pop(args["device"], None)
+        elif category == "device" and "error" not in args:
+            work = self._work(name, args, int(event.get("tid", 0)), begin, end)
+            if work is not None:
+                last = self._last.get(args["device"])
+                self._last[args["device"]] = work
+                if last is not None:
+                    self._compare(last, work)
+
+    def _work(self, name: str, args: Args, queue: int, begin: float, end: float) -> Work | None:
+        """None for what moves nothing over the link."""
+        if name == "kernel" and not args.get("indirect"):
+            touched = frozenset((*args["buffers"], *args.get("allocations", ())))
+            return Work(args, args["kernel"], queue, begin, end, touched, self._costs.kernel(args))
+        command = args.get("command", "")
+        if name != "transfer" or not args.get("size") or args.get("on_host") or not command.startswith(MOVES):
+            return None
+        touched = frozenset(args[key] for key in ("buffer", "allocation", "source") if key in args)
+        return Work(args, "", queue, begin, end, touched, self._costs.transfer(args["device"], args["size"]))
+
+    def _compare(self, first: Work, second: Work) -> None:
+        if bool(first.kernel) == bool(second.kernel) or first.touched & second.touched or second.begin < first.end:
+            return
+        cause = self._cause(first, second)
+        if cause:
+            saved = min(first.nanoseconds, second.nanoseconds)
+            site = second.args.get("site", 0)
+            self._saved[first.kernel or second.kernel, cause].append((saved, site))
+
+    def _cause(self, first: Work, second: Work) -> str:
+        """What keeps the second one from beginning beside the first; "" where that is not known."""
+        wait = next((w for w in self._waits if w.begin <= first.end <= w.end <= second.begin), None)
+        if wait is not None:
+            place = self._sites.place(wait.site)
+            return f"{wait.call}{f' at {place}' if place else ''} waits in between"
+        if first.queue == second.queue and not (first.args.get("unordered") or second.args.get("unordered")):
+            return f"queue {first.queue} is in order"
+        return ""
+
+    def finish(self) -> None:
+        for (kernel, cause), saved in self._saved.items():
+            if sum(nanoseconds for nanoseconds, _ in saved) < WORTH_NS:
+                continue
+            words = (
+                f"let transfers run beside kernel '{kernel}', which does not use their buffers: {cause}; enqueue them "
+                "without blocking in a queue of their own, and let events order what depends on them"
+            )
+            for nanoseconds, site in saved:
+                self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time")
+
+
+MOVES = ("READ_BUFFER", "WRITE_BUFFER", "MEMCPY_INTEL")
+"""Commands that move bytes over the link."""

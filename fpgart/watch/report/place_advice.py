@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on buffers that launches send back and forth between memories or boards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fpgart.watch.report.costs import Costs
+from fpgart.watch.report.found import THE_BUFFER, Found
+from fpgart.watch.report.trace_events import Args
+
+AGAIN = 2
+"""Returns to a place where the buffer was before, from which on it goes back and forth."""
+
+
+@dataclass(slots=True)
+class Wanderer:
+    """The migrations of one buffer for launches; `needs`: by place, the argument that needs it there."""
+
+    last: str = ""
+    returns: int = 0
+    visited: set[str] = field(default_factory=set)
+    needs: dict[str, str] = field(default_factory=dict)
+    moves: list[Args] = field(default_factory=list)
+
+
+class PlaceAdviser:
+    """Takes the events of a trace in the order of time."""
+
+    def __init__(self, found: Found, costs: Costs) -> None:
+        self._found = found
+        self._costs = costs
+        self._buffers: dict[int, Wanderer] = {}
+
+    def take(self, event: Args) -> None:
+        args = event.get("args", {})
+        if event.get("cat") != "device" or event["name"] != "migration" or "reason" not in args:
+            return
+        if not args["reason"].startswith("argument") or args["to"] == "host":
+            return
+        buffer = self._buffers.setdefault(args["buffer"], Wanderer())
+        source, target = _place(args["from"]), _place(args["to"])
+        buffer.needs.setdefault(target, args["reason"])
+        buffer.visited.add(source)
+        if args["skipped"] or source == "host":
+            return
+        if target in buffer.visited:
+            buffer.returns += 1
+        buffer.visited.add(target)
+        buffer.moves.append(args)
+
+    def finish(self) -> None:
+        for number, buffer in self._buffers.items():
+            if buffer.returns < AGAIN:
+                continue
+            words = _words(buffer.needs)
+            for args in buffer.moves[1:]:
+                cost = self._costs.copy(args["device"], args["size"])
+                self._found.add(words, args["size"], (number,), nanoseconds=cost, site=args.get("site", 0))
+
+
+def _place(words: str) -> str:
+    """`device 0, DDR` of `device 0, DDR at 0x1000`."""
+    return words.rsplit(" at ", 1)[0]
+
+
+def _words(needs: dict[str, str]) -> str:
+    devices = {place.split(",")[0] for place in needs}
+    told = ", ".join(f"{reason} needs it in {place}" for place, reason in needs.items())
+    if len(devices) > 1:
+        return f"launch the kernels that use {THE_BUFFER} on one device, or keep a copy on each: {told}"
+    return (
+        f"give the arguments that {THE_BUFFER} is set to the same buffer_location, or keep a buffer in each memory; "
+        f"it goes back and forth: {told}"
+    )

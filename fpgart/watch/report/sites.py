@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The places in the host's code that a trace has numbers for; debug information is read for what is asked for."""
+
+from __future__ import annotations
+
+import os
+import stat
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fpgart import config
+from fpgart.watch.callers import Site
+from fpgart.watch.code_location import CodeLocation
+from fpgart.watch.places import Places
+from fpgart.watch.report.trace_events import Args
+
+if TYPE_CHECKING:
+    from fpgart.watch.debug_info import DebugInfo
+
+
+class Sites:
+    """Takes the events of a trace that explain numbers."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, tuple[str, list[Args]]] = {}
+        self._places = Places(config.WRAPPERS.value)
+        self._known: dict[int, Site] = {}
+
+    def take(self, event: Args) -> None:
+        if event.get("cat") == "site":
+            self._calls[event["args"]["site"]] = event["name"], event["args"]["frames"]
+
+    def call(self, number: int) -> str:
+        """The call, such as clFinish; "" where the trace does not say."""
+        return self._calls.get(number, ("", []))[0]
+
+    def describe(self, number: int) -> str:
+        """`clFinish, main.c:33 in main`; "" where the trace does not say."""
+        return self._places.describe(self._site(number)) if number in self._calls else ""
+
+    def place(self, number: int) -> str:
+        """The innermost frame that is no wrapper: `main.c:33 in main`; "" where nothing is known."""
+        told = self._places.told(self._site(number)) if number in self._calls else []
+        return str(told[0]) if told else ""
+
+    def facts(self, number: int) -> dict[str, object]:
+        """For JSON."""
+        return self._places.facts(self._site(number)) if number in self._calls else {}
+
+    def _site(self, number: int) -> Site:
+        if number not in self._known:
+            call, frames = self._calls[number]
+            self._known[number] = Site(call, tuple(place for frame in frames for place in _locations(frame)))
+        return self._known[number]
+
+
+def _locations(frame: Args) -> list[CodeLocation]:
+    if "path" not in frame:
+        return [CodeLocation(**frame)]
+    path, offset = frame["path"], frame["offset"]
+    if not path or not _is_as_it_was(path, frame["changed"]):
+        return [CodeLocation("", 0, "", Path(path).name, offset)]
+    return _debug_info().in_file(path, offset)
+
+
+def _is_as_it_was(path: str, changed: int) -> bool:
+    """Whether a file is the one that the trace is about."""
+    try:
+        facts = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(facts.st_mode) and facts.st_mtime_ns == changed
+
+
+@lru_cache(maxsize=1)
+def _debug_info() -> DebugInfo:
+    from fpgart.watch.debug_info import DebugInfo
+
+    return DebugInfo()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where in the host's code the events of a trace come from: a number per place, which an event of its own explains.
+
+Return addresses are written as offsets in their files; `fpgart report` reads the debug information.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from fpgart.watch.callers import Site
+from fpgart.watch.code_location import CodeLocation
+from fpgart.watch.modules import Modules
+from fpgart.watch.origins import NoOrigins, Origins
+from fpgart.watch.trace.timeline import Timeline
+
+NUMBERED = "site"
+"""The argument of events that has the number."""
+
+
+class Sites:
+    """Numbers for the places of calls."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.origins: Origins = NoOrigins()
+        """Who knows the places: nobody, unless somebody is set."""
+        self._timeline = timeline
+        self._numbers: dict[Site, int] = {}
+        self._modules = Modules()
+
+    def here(self) -> dict[str, Any]:
+        """The argument of an event of the call that this thread serves."""
+        return self._args(self.origins.here())
+
+    def of(self, item: object) -> dict[str, Any]:
+        """The argument of an event about a command or an object."""
+        return self._args(self.origins.of(item))
+
+    def _args(self, site: Site | None) -> dict[str, Any]:
+        if site is None:
+            return {}
+        number = self._numbers.get(site)
+        if number is None:
+            number = self._numbers[site] = len(self._numbers) + 1
+            frames = [self._frame(frame) for frame in site.frames]
+            self._timeline.mark("site", site.call, {NUMBERED: number, "frames": frames})
+        return {NUMBERED: number}
+
+    def _frame(self, frame: CodeLocation | int) -> dict[str, Any]:
+        if isinstance(frame, CodeLocation):
+            return frame.facts()
+        path, offset = self._modules.find(frame - 1) or ("", frame - 1)  # the call, not what follows it
+        return {"path": path, "offset": offset, "changed": _changed(path)}
+
+
+def _changed(path: str) -> int:
+    """When a file was changed last, in nanoseconds: another file of that name has other code."""
+    try:
+        return os.stat(path).st_mtime_ns if path else 0
+    except OSError:
+        return 0

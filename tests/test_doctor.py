@@ -1,0 +1,66 @@
+"""`fpgart doctor`: what it tries, what it tells programs, and when it fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from c_hosts import plain_environment
+
+from fpgart.cli import doctor
+
+
+def test_doctor_tells_programs_of_checks_versions_and_every_variable_in_force() -> None:
+    command = [sys.executable, "-m", "fpgart.cli", "doctor", "--json"]
+    set_here = {"FPGART_BOARD": "hetero", "OCL_ICD_VENDORS": "/nowhere", "POCL_DEBUG": "0"}
+    variables = {**plain_environment(), **set_here, "PATH": "/nowhere"}  # so there is no compiler
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, env=variables)
+    said = json.loads(result.stdout)
+    states = {check["name"]: check["state"] for check in said["checks"]}
+    assert (result.returncode, said["whole"]) == (0, True), said
+    assert states.pop("compiler") == "missing"
+    assert states == {name: "ok" for name in doctor.CHECKS if name != "compiler"}
+    assert {"fpgart", "python", "system"} <= set(said)
+    assert set_here.items() <= said["environment"].items()
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """The checks, none so far."""
+    chosen: dict[str, object] = {}
+    monkeypatch.setattr(doctor, "CHECKS", chosen)
+    return chosen
+
+
+def missing() -> str:
+    raise doctor.Missing("not everybody needs it")
+
+
+def failing() -> str:
+    raise doctor.Failure("do this")
+
+
+def test_what_is_missing_and_not_needed_by_all_does_not_fail(
+    checks: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    checks.update(here=lambda: "there", compiler=missing)
+    assert doctor.run_checks() == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].split() == ["ok", "here", "there"]
+    assert said[2].split() == ["--", "compiler", "not", "everybody", "needs", "it"]
+
+
+def test_what_fails_does(checks: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    checks.update(engine=failing, here=lambda: "there")
+    assert doctor.run_checks() == 1
+    assert capsys.readouterr().out.splitlines()[1].split() == ["FAIL", "engine", "do", "this"]
+
+
+def test_a_host_that_fails_is_told_with_what_it_said() -> None:
+    program = (
+        "import sys; print('failed: clThing returned -5'); print('fpgart: no platform', file=sys.stderr); sys.exit(1)"
+    )
+    with pytest.raises(doctor.Failure, match=r"status 1: failed: clThing returned -5; fpgart: no platform"):
+        doctor.run_host(sys.executable, "-c", program)
