@@ -187,7 +187,7 @@ def run(kernel: Misbehaviour, host: str, folder: Path, *, isolated: bool) -> Out
         build("misbehaving", folder, "-lpthread")
     more = {
         "FPGART_ISOLATE": str(int(isolated)),
-        "FPGART_KERNEL_TIMEOUT": str(SECONDS),
+        "FPGART_KERNEL_TIMEOUT": str(SECONDS if "ran longer" in kernel.words else 0),
         "FPGART_DEADLOCK_SECONDS": "0.5",
         "FPGART_LOG": "stderr",
     }
