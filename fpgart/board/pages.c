@@ -167,6 +167,11 @@ int unmap(uintptr_t address, size_t size)
     return munmap((void *)address, size);
 }
 
+int discard(uintptr_t address, size_t size)
+{
+    return madvise((void *)address, size, MADV_REMOVE);
+}
+
 int punch(int descriptor, uint64_t offset, uint64_t size)
 {
     return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
