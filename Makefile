@@ -13,7 +13,7 @@ SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels clean help
+.PHONY: build site demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels sanitize surroundings clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -29,6 +29,8 @@ help:
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
 	@echo "              hosts whose threads meet in many ways, RUNS=100 times each"
 	@echo "make fuzz     damaged inputs for all that reads files, binaries and sources; BYTES=1000000000 and SEED=2 for more"
+	@echo "make sanitize conformance on C parts with AddressSanitizer and UBSan, and with ThreadSanitizer; SANITIZED=conformance/test_usm.py"
+	@echo "make surroundings  hosts without files, memory, threads, /proc and so on, beside the bare engine; LIBRARIES=folder of allocators"
 	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
@@ -121,6 +123,18 @@ BYTES ?= 10000000
 SEED ?= 1
 fuzz: build
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --bytes $(BYTES) --seed $(SEED) $(FUZZ_OPTIONS)
+
+# Memory grows with what a sanitizer keeps, so nothing can be said of leaks.
+SANITIZED ?= conformance
+sanitize: build
+	for kind in address thread; do \
+		scripts/sanitize $(abspath $(BIN))/python $$kind $(abspath $(BIN))/python -m pytest $(SANITIZED) --driver DRIVER \
+			-m "not slow" -k "not leaks_nothing" -p no:cacheprovider -q || exit 1; \
+	done
+
+LIBRARIES ?=
+surroundings: build
+	$(BIN)/python conformance/surroundings.py $(if $(LIBRARIES),--libraries $(LIBRARIES))
 
 clients: build
 	$(BIN)/python clients/run.py

@@ -55,7 +55,8 @@ def host(name: str, when: str = "first", word: str = "") -> tuple[str, ...]:
 
 def mounted(script: str) -> tuple[str, ...]:
     """The host in a name space of its own, in which the shell script has changed what is mounted."""
-    return ("unshare", "--map-root-user", "--mount", "sh", "-c", f'{script} && exec "$0" "$@"', "HOST")
+    root = () if os.geteuid() == 0 else ("--map-root-user",)
+    return ("unshare", *root, "--mount", "sh", "-c", f'{script} && exec "$0" "$@"', "HOST")
 
 
 def surroundings(libraries: Path | None) -> Iterator[Surroundings]:
@@ -105,11 +106,11 @@ def of_files() -> Iterator[Surroundings]:
     hidden = {"/proc": "/proc", "/dev/shm": "/dev/shm", "/sys": "/sys", "/tmp": "/tmp"}
     for folder in hidden:
         yield Surroundings(f"no {folder}", mounted(f"mount -t tmpfs -o ro,size=0 none {folder}"), missing=missing)
-    read_only = "mount -o remount,ro / && mount -t tmpfs -o ro none /tmp && mount -t tmpfs -o ro none /dev/shm"
+    read_only = "mount -o remount,bind,ro / && mount -t tmpfs -o ro none /tmp && mount -t tmpfs -o ro none /dev/shm"
     read_only += " && mount -t tmpfs -o ro none /var/tmp"
     yield Surroundings("everything is read-only", mounted(read_only), missing=missing)
-    yield Surroundings("HOME does not exist", host("nothing"), {"HOME": "/nonexistent", "XDG_CACHE_HOME": ""})
-    yield Surroundings("TMPDIR does not exist", host("nothing"), {"TMPDIR": "/nonexistent"})
+    yield Surroundings("HOME does not exist", host("nothing"), {"HOME": "/dev/null/nowhere", "XDG_CACHE_HOME": ""})
+    yield Surroundings("TMPDIR does not exist", host("nothing"), {"TMPDIR": "/dev/null/nowhere"})
     yield Surroundings("the working folder is removed", host("no-folder"))
 
 
@@ -220,7 +221,7 @@ def main() -> int:
     print("| surroundings |", " | ".join(drivers), "|")
     print("|---" * (len(drivers) + 1) + "|")
     wrong = False
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+    with tempfile.TemporaryDirectory(dir=FOLDER.parent / "build") as folder:
         environments = {}
         for name, library in drivers.items():
             if library is None:
@@ -235,9 +236,7 @@ def main() -> int:
                 continue
             found = {name: outcome(each, program, environment) for name, environment in environments.items()}
             ours, *others = (right for right, _ in found.values())
-            wrong |= not ours and all(
-                others
-            )  # where the engine fails alone, the board cannot help it
+            wrong |= not ours and all(others)  # where the engine fails alone, the board cannot help it
             told = " | ".join(words.replace("|", "\\|") for _, words in found.values())
             print(f"| {each.name} | {told} |", flush=True)
     return int(wrong)
