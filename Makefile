@@ -13,7 +13,7 @@ SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels sanitize surroundings clean help
+.PHONY: build site demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -31,6 +31,7 @@ help:
 	@echo "make fuzz     damaged inputs for all that reads files, binaries and sources; BYTES=1000000000 and SEED=2 for more"
 	@echo "make sanitize conformance on C parts with AddressSanitizer and UBSan, and with ThreadSanitizer; SANITIZED=conformance/test_usm.py"
 	@echo "make surroundings  hosts without files, memory, threads, /proc and so on, beside the bare engine; LIBRARIES=folder of allocators"
+	@echo "make limits   very many commands, events, objects and bytes of source, beside the bare engine; ten minutes"
 	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
@@ -120,9 +121,11 @@ soak: build
 	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds $(SECONDS)
 
 BYTES ?= 10000000
+CALLS ?= 50000
 SEED ?= 1
 fuzz: build
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --bytes $(BYTES) --seed $(SEED) $(FUZZ_OPTIONS)
+	$(BIN)/python conformance/fuzz_calls.py fpgart/libfpgart.so --calls $(CALLS) --seed $(SEED) --patience 36000
 
 # Memory grows with what a sanitizer keeps, so nothing can be said of leaks.
 SANITIZED ?= conformance
@@ -135,6 +138,9 @@ sanitize: build
 LIBRARIES ?=
 surroundings: build
 	$(BIN)/python conformance/surroundings.py $(if $(LIBRARIES),--libraries $(LIBRARIES))
+
+limits: build
+	$(BIN)/python conformance/limits.py
 
 clients: build
 	$(BIN)/python clients/run.py

@@ -3,7 +3,6 @@
 
 import java.lang.foreign.*;
 import java.lang.invoke.MethodHandle;
-import java.nio.file.Path;
 
 public class Host {
     static final Linker LINKER = Linker.nativeLinker();
@@ -47,7 +46,7 @@ public class Host {
 
     public static void main(String[] words) throws Throwable {
         Arena arena = Arena.global();
-        library = SymbolLookup.libraryLookup(Path.of(words[0]), arena);
+        library = SymbolLookup.libraryLookup(words[0], arena);
         MemorySegment none = MemorySegment.NULL, status = arena.allocate(INT);
         MemorySegment platform = arena.allocate(POINTER), device = arena.allocate(POINTER);
         run("clGetPlatformIDs", 1, platform, none);
