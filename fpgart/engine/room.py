@@ -16,8 +16,6 @@ FILES = 12
 
 def check_room(path: Path) -> None:
     """Raises DriverError, with what is wanting, for a PoCL that could not start or build here."""
-    if not path.name.startswith("libpocl"):
-        return
     if not os.path.isdir(PROCESSORS):
         raise DriverError(f"{path}: PoCL reads in {PROCESSORS} what the machine has, and that is not there")
     if not _has_threads():
