@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 from contextlib import suppress
@@ -21,6 +20,8 @@ def open_output(path: str | os.PathLike[str], flags: int = APPEND) -> int:
     descriptor = _open(path, flags)
     if descriptor >= FIRST_FREE:
         return descriptor
+    import fcntl  # hardly ever needed
+
     try:
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
     finally:
