@@ -37,7 +37,7 @@ CASES = {
     "log": (10 << 20, "bytes of a build log"),
 }
 PARTS = 8
-PATIENCE = 1200
+PATIENCE = 300
 LEAST_SECONDS = 0.3
 """Of the whole: below, times say nothing."""
 KEPT_KIB = 4096

@@ -33,6 +33,8 @@ from conftest import find_driver, seen_alone  # noqa: E402
 HOSTS = FOLDER / "surroundings"
 LOADER = "libOpenCL.so.1"
 RUNS, REFUSED, IMPOSSIBLE = 0, 3, 4
+FOLDERS = re.compile(r"(?:/[\w.+-]+)+/(?=[\w.+-])")
+"""Of paths, which differ between machines."""
 PATIENCE = 120
 """Seconds; ten times that under valgrind."""
 SYSTEM_LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/lib")
@@ -199,9 +201,10 @@ def in_words(status: int, told: list[str]) -> tuple[bool, str]:
     if status == RUNS:
         return True, "runs"
     if status == REFUSED:
-        said = next((line for line in told if line.startswith("fpgart")), told[-1] if told else "")
+        said = next((line for line in reversed(told) if line.startswith("fpgart")), told[-1] if told else "")
         call = next((line for line in told if re.fullmatch(r"cl\w+: -?\d+", line)), "")
-        return True, f"refused: {' '.join(dict.fromkeys(filter(None, (call, said))))}"
+        words = " ".join(dict.fromkeys(filter(None, (call, FOLDERS.sub("", said)))))
+        return True, f"refused: {words}"
     if status == IMPOSSIBLE:
         return True, f"cannot be made here: {told[-1] if told else ''}"
     number = -status if status < 0 else status - 128

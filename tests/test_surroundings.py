@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from c_hosts import PACKAGE, ROOT, plain_environment
 from machine import Machine
 
 from fpgart import config
+from fpgart.board.mmd import BoardError
 from fpgart.engine import choice, room
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import Engine
@@ -55,6 +57,20 @@ def test_a_system_that_gives_no_memory_file_is_told(tmp_path: Path) -> None:
     status, said = run(tmp_path, "seccomp", "first", "memfd")
     assert status == REFUSED
     assert "the system gives no file for the memory of board 'usm_s10'" in said
+
+
+def test_a_system_that_lets_no_file_grow_is_told(boards: type[Machine]) -> None:
+    machine = boards("a10_small")
+    machine.device.mmd.close()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(BoardError, match=r"the system gives no file of \d+ bytes .* File too large"):
+            machine.device.mmd.open()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
 
 
 OTHER_PYTHON = "int PyArg_ValidateKeywordArguments(void *arguments) { return 0; }"

@@ -155,7 +155,14 @@ class SimulatedBoard:
         descriptor = int(lib.memory_file(os.fsencode(f"fpgart-{self.description.name}")))
         if descriptor < 0:
             raise BoardError(f"the system gives no file for the memory of board '{self.description.name}'")
-        os.ftruncate(descriptor, self._size)
+        try:
+            os.ftruncate(descriptor, self._size)
+        except OSError as error:
+            os.close(descriptor)
+            raise BoardError(
+                f"the system gives no file of {self._size} bytes for the memory of board "
+                f"'{self.description.name}': {error.strerror} (ulimit -f?)"
+            ) from None
         base = int(lib.map_file(descriptor, self._size))
         os.close(descriptor)  # hosts may close all files, and open others with the same number
         return base
