@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Very many objects, commands and bytes: `limits CASE COUNT`. Each case is made and released twice.
- * Prints the seconds of a processor of both rounds, and the resident KiB before, with everything made, and after
- * each release. */
+ * Prints the seconds of a processor of both rounds, and the resident KiB before, with everything
+ * made, and after each release. */
 #include "host.h"
 
 #include <malloc.h>
