@@ -29,7 +29,7 @@ help:
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
 	@echo "              hosts whose threads meet in many ways, RUNS=100 times each"
 	@echo "make fuzz     damaged inputs for all that reads files, binaries and sources; BYTES=1000000000 and SEED=2 for more"
-	@echo "make sanitize conformance on C parts with AddressSanitizer and UBSan, and with ThreadSanitizer; SANITIZED=conformance/test_usm.py"
+	@echo "make sanitize conformance on C parts with AddressSanitizer and UBSan (SANITIZERS=thread for the other); SANITIZED=conformance/test_usm.py"
 	@echo "make surroundings  hosts without files, memory, threads, /proc and so on, beside the bare engine; LIBRARIES=folder of allocators"
 	@echo "make limits   very many commands, events, objects and bytes of source, beside the bare engine; ten minutes"
 	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
@@ -129,8 +129,9 @@ fuzz: build
 
 # Memory grows with what a sanitizer keeps, so nothing can be said of leaks.
 SANITIZED ?= conformance
+SANITIZERS ?= address
 sanitize: build
-	for kind in address thread; do \
+	for kind in $(SANITIZERS); do \
 		scripts/sanitize $(abspath $(BIN))/python $$kind $(abspath $(BIN))/python -m pytest $(SANITIZED) --driver DRIVER \
 			-m "not slow" -k "not leaks_nothing" -p no:cacheprovider -q || exit 1; \
 	done
