@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from fpgart.engine.isolated.spawning import Isolation
     from fpgart.watch.trace.recorder import Trace
 
+THREAD_STACK = 8 << 20
+"""Bytes of the driver's threads, whatever `ulimit -s` gives those of the host."""
 COLLECT_AFTER = 20_000
 """New objects after which the collector looks at them."""
 
@@ -94,6 +97,7 @@ def register(functions: chapters.Functions) -> None:
     """
     if lib.fpgart_is_guest():
         leave_pointer_types()
+    threading.stack_size(THREAD_STACK)
     settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())), secure=bool(lib.fpgart_is_secure()))
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
