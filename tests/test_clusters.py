@@ -70,6 +70,12 @@ def test_a_topology_that_makes_no_sense_ends_the_run_before_the_host() -> None:
     assert "--topology: topology hexagon: shape hexagon: not one of" in wrong.stderr
 
 
+def test_a_topology_and_a_process_for_the_engine_are_refused_together() -> None:
+    wrong = fpgart_run("--topology", "ring:2", "--", "echo", "started", FPGART_ISOLATE="1")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "cables do not lead into the process of FPGART_ISOLATE=1" in wrong.stderr
+
+
 def test_four_boards_of_one_process_add_up_their_vectors(allreduce: Path) -> None:
     done = fpgart_run("--board", "s10_520n", "--topology", "ring:4", "--", allreduce, EXAMPLE / "allreduce.cl", 1000)
     assert done.stdout == "boards 0 to 3 of 4: 1024 sums, 0 wrong\n", done.stderr
