@@ -343,6 +343,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "check/faults.c",
         "engine/apart.c",
         "engine/calls.c",
+        "engine/links.c",
         "engine/channels.c",
         "engine/crash.c",
         "engine/fifo_log.c",

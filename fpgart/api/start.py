@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from _fpgart_icd import ffi, lib
@@ -109,6 +110,7 @@ def register(functions: chapters.Functions) -> None:
     made = boards(trace, kernels, stretch)
     personality = chosen_personality([board.mmd.description for board in made])
     platform = Platform(personality, made, None, scheduler, contents, isolation(stretch))
+    start_cables(platform, at_end)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
@@ -231,6 +233,28 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
         if wanted is not None and wanted >= len(platform.devices):
             log.warning(f"FPGART_FAULTS: '{fault.rule.text}': there is no device {wanted}")
     return FAULTS
+
+
+def start_cables(platform: Platform, at_end: list[Callable[[], None]]) -> None:
+    """Have the devices' I/O channels lead where FPGART_TOPOLOGY says; raises TopologyError."""
+    if not config.TOPOLOGY.value:
+        return
+    from fpgart.cluster.wiring import Wiring, chosen_topology, share
+
+    chosen = chosen_topology(len(platform.devices))
+    if chosen is None:
+        return
+    topology, place = chosen
+    seen = share(topology.boards, place, shared=topology.shared)
+    if len(seen) != len(platform.devices):
+        raise config.OptionError(
+            f"FPGART_TOPOLOGY={config.TOPOLOGY.text}: this process sees {len(seen)} of {topology.boards} boards, and "
+            f"FPGART_BOARD names {len(platform.devices)}"
+        )
+    wiring = Wiring(topology, place, seen.start, config.CABLE_SECONDS.value)
+    for device in platform.devices:
+        device.plugs = partial(wiring.plug_in, device.id)
+    at_end.append(wiring.retire)
 
 
 def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
