@@ -32,6 +32,7 @@ help:
 	@echo "make sanitize conformance on C parts with AddressSanitizer and UBSan (SANITIZERS=thread for the other); SANITIZED=conformance/test_usm.py"
 	@echo "make surroundings  hosts without files, memory, threads, /proc and so on, beside the bare engine; LIBRARIES=folder of allocators"
 	@echo "make limits   very many commands, events, objects and bytes of source, beside the bare engine; ten minutes"
+	@echo "make site     the documentation as pages in build/site, and the manual page of fpgart; a link that leads nowhere is an error"
 	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
@@ -58,6 +59,10 @@ $(ENGINE): $(STAMP) scripts/engine-package | fpgart/libfpgart.so
 # Where PYTHONDONTWRITEBYTECODE is set, every process would compile the driver's modules again: 0.2 s of each.
 build: fpgart/libfpgart.so $(ENGINE)
 	$(BIN)/python -m compileall -q fpgart
+
+site: $(STAMP)
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html docs build/site
+	$(BIN)/sphinx-build --quiet --builder man docs build/site/man
 
 demo: build
 	$(BIN)/python examples/demo.py
