@@ -30,7 +30,7 @@ class Network:
 
 def program_with(machine: Machine, network: Network | None, source: str) -> Any:
     program: Any = machine.kernel(lambda: None, source=source).program
-    program.made.network = lambda: network
+    program.made.network = lambda plugs: network
     return program
 
 
