@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -163,3 +165,31 @@ def test_another_version_is_refused() -> None:
     assert f"version {m.VERSION + 1} of fpgart 0.0" in answer.words
     process.stop("was not needed any more")
     process.ended()
+
+
+WITHOUT_HANDLER = """
+import os, signal
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as in hosts that are not written in Python
+from fpgart.board.stretch import Stretch
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.loss import BoardLost
+from fpgart.engine.isolated.process import BoardProcess
+process = BoardProcess(Stretch())
+lanes = [process.take() for _ in range(2)]
+for lane in lanes:
+    process.give_back(lane)
+process.stop("was stopped by the test")
+while process.alive:
+    pass
+try:
+    process.ask(m.DeviceInfo(0), m.Data)
+except BoardLost as lost:
+    print(lost)
+process.stop("is stopped again")
+"""
+
+
+def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_HANDLER], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "was ended: a kernel was stopped by the test while it was asked for a DeviceInfo" in done.stdout

@@ -182,7 +182,7 @@ class IsolatedKernel:
     def lost(self, process: BoardProcess, image: bytes) -> BoardLost:
         """Why a launch of it failed whose process has died."""
         loss = process.ended()
-        others = sorted({name for name in process.kernels.values() if name != self.name})
+        others = sorted({name for name in list(process.kernels.values()) if name != self.name})
         beside = f" (or one of those that ran beside it: {', '.join(others)})" if others else ""
         written = [
             argument.name
