@@ -13,7 +13,7 @@ SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels clean help
+.PHONY: build site demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"

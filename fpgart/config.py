@@ -249,6 +249,12 @@ def count(text: str) -> int:
     return value
 
 
+def seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 1 << 64:
+        raise ValueError("a number from 0 to 18446744073709551615 is wanted")
+    return int(text)
+
+
 def compiler_mode(text: str) -> int:
     value = int(text) if text.isdigit() else -1
     if not 0 <= value <= 5:
@@ -464,6 +470,18 @@ CHANNEL_DEPTH = Option(
     one_of("ignoredepth", "default", "strict"),
     "ignoredepth",
     "How deep channels are: ignoredepth (as is fast), default (as the source says, else as is fast) or strict.",
+)
+CHANNEL_FACTOR = Option(
+    "FPGART_CHANNEL_FACTOR",
+    count,
+    1,
+    "How many times as deep as the source says channels are, where its depths count (`fpgart channels`).",
+)
+CHANNEL_SEED = Option(
+    "FPGART_CHANNEL_SEED",
+    seed,
+    0,
+    "Not 0: packets of channels arrive at other times, chosen at random by this number (`fpgart channels`).",
 )
 DEADLOCK_SECONDS = Option(
     "FPGART_DEADLOCK_SECONDS",

@@ -137,6 +137,7 @@ struct fpgart_launch {
     uint32_t kernel;
     uint32_t image;
     uint32_t size;
+    uint32_t after;
     uintptr_t event;
 };
 struct fpgart_launched {
@@ -161,6 +162,8 @@ struct fpgart_launches {
     uint32_t kernel_count;
     uint32_t use_count;
     uint32_t end;
+    uint32_t waits;
+    uint64_t number;
     struct fpgart_launch launches[512];
     struct fpgart_launched kernels[64];
     struct fpgart_use uses[256];
@@ -177,7 +180,7 @@ int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
-struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
+struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial, int by_keeper);
 void fpgart_launches_taken(struct fpgart_launches *launches);
 uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers);
 uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, uint32_t to, uintptr_t parent,

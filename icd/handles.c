@@ -21,6 +21,8 @@ struct handle {
     size_t next_free;
     atomic_int birth; /* enum birth; of an event */
     uintptr_t parent; /* of a LATE one: the event that it ends with */
+    uint64_t record;  /* of an UNBORN one: where its launch is recorded, and as which */
+    uint32_t number;
     fpgart_answers answers;
     fpgart_arguments_slot arguments; /* of a kernel */
     fpgart_recorder_slot recorder;   /* of a queue, or of one that was here before */
@@ -151,12 +153,25 @@ int fpgart_handle_is_held(uintptr_t handle)
     return slot != NULL && atomic_load(&slot->references) != 0;
 }
 
-uintptr_t fpgart_event_unborn(void)
+uintptr_t fpgart_event_unborn(uint64_t record, uint32_t number)
 {
     uintptr_t event = fpgart_handle_new(FPGART_EVENT, 1);
-    if (event != 0)
+    if (event != 0) {
+        find(event)->record = record;
+        find(event)->number = number;
         atomic_store(&find(event)->birth, UNBORN);
+    }
     return event;
+}
+
+int fpgart_event_is_of(uintptr_t event, uint64_t record, uint32_t *number)
+{
+    struct handle *slot = find(event);
+    if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT ||
+        atomic_load(&slot->birth) != UNBORN || slot->record != record)
+        return 0;
+    *number = slot->number;
+    return 1;
 }
 
 int fpgart_event_is_unborn(uintptr_t event)

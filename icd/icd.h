@@ -66,7 +66,8 @@ int fpgart_handle_is_held(uintptr_t handle);
  * then, at once or late: Python makes its parent, and this one if somebody asks for it. What the
  * host has released by then is free. fpgart_event_parent() gives 0 for all but late ones,
  * fpgart_event_bear() whether it was late and is born now. */
-uintptr_t fpgart_event_unborn(void);
+uintptr_t fpgart_event_unborn(uint64_t record, uint32_t number);
+int fpgart_event_is_of(uintptr_t event, uint64_t record, uint32_t *number);
 int fpgart_event_is_unborn(uintptr_t event);
 int fpgart_event_born(uintptr_t event);
 int fpgart_event_late(uintptr_t event, uintptr_t parent);
@@ -136,6 +137,7 @@ struct fpgart_launch {
     uint32_t kernel; /* its number among theirs */
     uint32_t image;  /* where its arguments begin among all images */
     uint32_t size;   /* their bytes */
+    uint32_t after;  /* the number, from 1, of one whose event it waits for; 0: none */
     uintptr_t event; /* unborn; 0: the host wanted none */
 };
 struct fpgart_launched { /* a kernel of some launches */
@@ -165,7 +167,9 @@ struct fpgart_launches {
     uint32_t count;
     uint32_t kernel_count;
     uint32_t use_count;
-    uint32_t end; /* of all images */
+    uint32_t end;   /* of all images */
+    uint32_t waits; /* how many wait for another one */
+    uint64_t number;
     struct fpgart_launch launches[FPGART_LAUNCHES];
     struct fpgart_launched kernels[FPGART_KERNELS];
     struct fpgart_use uses[FPGART_USES];
@@ -201,7 +205,7 @@ int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_take_in(void); /* a call into Python */
 void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
-struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial);
+struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial, int by_keeper);
 void fpgart_launches_taken(struct fpgart_launches *launches);
 
 /* What is recorded (recorded.c). fpgart_launched_kernel() gives NULL, fpgart_record_image() 0,

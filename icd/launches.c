@@ -150,16 +150,47 @@ static int list(struct fpgart_recorder *recorder)
     return !added || atomic_load(&tended);
 }
 
-static int record(struct fpgart_recorder *recorder, uintptr_t kernel,
-                  const struct fpgart_request *request, cl_event *event)
+static int has_ended_here(uintptr_t queue, const cl_event *event)
 {
+    cl_context own, queues;
+    return fpgart_knows_ends(1, event) &&
+           fpgart_knows(*event, FPGART_EVENT, CL_EVENT_CONTEXT, sizeof own, &own, NULL) &&
+           fpgart_knows((void *)queue, FPGART_QUEUE, CL_QUEUE_CONTEXT, sizeof queues, &queues,
+                        NULL) &&
+           own == queues;
+}
+
+/* Events that a recorded launch may wait for: those that have ended, and one of the same record,
+ * behind which it comes anyway; but it fails with that. 0 for others. */
+static int may_wait_for(const struct fpgart_recorder *recorder, cl_uint count,
+                        const cl_event *events, uint32_t *after)
+{
+    uint64_t record = recorder->filling != NULL ? recorder->filling->number : 0;
+    *after = 0;
+    for (cl_uint i = 0; i < count; i++) {
+        uint32_t number;
+        if (record != 0 && fpgart_event_is_of((uintptr_t)events[i], record, &number)) {
+            if (*after != 0 && *after != number + 1)
+                return 0;
+            *after = number + 1;
+        } else if (!has_ended_here(recorder->queue, &events[i]))
+            return 0;
+    }
+    return 1;
+}
+
+static int record(struct fpgart_recorder *recorder, uintptr_t kernel,
+                  const struct fpgart_request *request, cl_uint waits, const cl_event *wait_list,
+                  cl_event *event)
+{
+    uint32_t after;
     if (recorder->serial != request->serial || !fpgart_knows_request(kernel, request))
         return 0;
     mine.is_known = 1;
     if (event != NULL && !recorder->with_events)
         return 0;
     int follows = recorder->caller == &mine && recorder->calls == mine.count;
-    if (!follows && !recorder->in_rows) {
+    if ((!follows && !recorder->in_rows) || !may_wait_for(recorder, waits, wait_list, &after)) {
         recorder->caller = &mine;
         recorder->calls = mine.count + 1; /* Python sees this one */
         return 0;
@@ -172,15 +203,18 @@ static int record(struct fpgart_recorder *recorder, uintptr_t kernel,
             return 0;
         fpgart_begin_record(recorder->filling);
     }
-    uintptr_t made = event != NULL ? fpgart_event_unborn() : 0;
+    struct fpgart_launches *filling = recorder->filling;
+    uintptr_t made = event != NULL ? fpgart_event_unborn(filling->number, filling->count) : 0;
     if (event != NULL && made == 0)
         return 0;
-    if (!fpgart_record_arguments(kernel, request, recorder->filling)) {
+    if (!fpgart_record_arguments(kernel, request, filling)) {
         if (made != 0)
             fpgart_handle_free(made);
         return 0;
     }
-    recorder->filling->launches[recorder->filling->count - 1].event = made;
+    filling->launches[filling->count - 1].event = made;
+    filling->launches[filling->count - 1].after = after;
+    filling->waits += after != 0;
     if (event != NULL)
         *event = (cl_event)made;
     return 1;
@@ -192,16 +226,16 @@ int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensi
 {
     fpgart_recorder_slot *slot = fpgart_recorder_of((uintptr_t)queue);
     struct fpgart_recorder *recorder = slot != NULL ? atomic_load(slot) : NULL;
-    mine.is_known = waits != 0;
-    if (recorder == NULL || waits != 0 || wait_list != NULL || dimensions < 1 || dimensions > 3 ||
-        global == NULL || !atomic_load(&records) || fpgart_watched() ||
+    mine.is_known = 0;
+    if (recorder == NULL || (waits != 0) != (wait_list != NULL) || dimensions < 1 ||
+        dimensions > 3 || global == NULL || !atomic_load(&records) || fpgart_watched() ||
         fpgart_state != FPGART_RUNNING)
         return 0;
     struct fpgart_request request;
     describe(&request, (uintptr_t)queue, dimensions, offset, global, local);
     int someone_looks = 1;
     pthread_mutex_lock(&recorder->lock);
-    int done = record(recorder, (uintptr_t)kernel, &request, event);
+    int done = record(recorder, (uintptr_t)kernel, &request, waits, wait_list, event);
     if (done && recorder->filling->count == 1)
         someone_looks = list(recorder);
     pthread_mutex_unlock(&recorder->lock);
@@ -259,7 +293,8 @@ void fpgart_launches_tended(int flag)
     atomic_store(&tended, flag);
 }
 
-struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial)
+/* `by_keeper`: no call of the host has ended the row. */
+struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial, int by_keeper)
 {
     struct fpgart_launches *taken = NULL;
     while (taken == NULL) {
@@ -273,8 +308,9 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial)
         pthread_mutex_lock(&recorder->lock);
         taken = recorder->filling;
         recorder->filling = NULL;
-        recorder->in_rows = taken != NULL && taken->count > 1;
-        if (!recorder->in_rows)
+        if (!by_keeper)
+            recorder->in_rows = taken != NULL && taken->count > 1;
+        if (!by_keeper && !recorder->in_rows)
             recorder->caller = NULL; /* the next one is for Python, unless it follows another */
         *queue = recorder->queue;
         *serial = recorder->serial;

@@ -84,17 +84,17 @@ static int an_option_is_for_python(void)
 {
     static const char prefix[] = FPGART_PREFIX;
     static const char *const options[] = {FPGART_OPTIONS};
-    static const char *const of_run[] = {FPGART_OWN_NAMES};
+    /* Without its engine the driver still has a platform, on which nothing can be built. */
+    static const char *const harmless[] = {FPGART_OWN_NAMES, FPGART_ENGINE};
     static const char *const of_boards[] = {FPGART_PERSONALITY, FPGART_BOARDS,
-                                            FPGART_OFFLINE_DEVICE, FPGART_DEVICE_NUMBERS,
-                                            FPGART_ENGINE};
+                                            FPGART_OFFLINE_DEVICE, FPGART_DEVICE_NUMBERS};
     int checked = getenv(FPGART_RUN) != NULL;
     for (char **each = environ; each != NULL && *each != NULL; each++) {
         size_t length = strcspn(*each, "=");
         if (strncmp(*each, prefix, sizeof prefix - 1) != 0 && !IS_ONE_OF(*each, length, options))
             continue;
         int is_set = (*each)[length] == '=' && (*each)[length + 1] != '\0';
-        if (is_set && !IS_ONE_OF(*each, length, of_run) &&
+        if (is_set && !IS_ONE_OF(*each, length, harmless) &&
             !(checked && IS_ONE_OF(*each, length, of_boards)))
             return 1;
     }

@@ -7,11 +7,15 @@
 
 #include "../fpgart/engine/calls.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 void fpgart_begin_record(struct fpgart_launches *launches)
 {
+    static _Atomic uint64_t last;
+    launches->number = atomic_fetch_add(&last, 1) + 1;
     launches->count = launches->kernel_count = launches->use_count = launches->end = 0;
+    launches->waits = 0;
     memset(launches->hashed, 0, sizeof launches->hashed);
 }
 

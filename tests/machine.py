@@ -131,6 +131,9 @@ class PythonBatch:
                 statuses.append(cl.CL_COMPLETE)
         return statuses
 
+    def wait_for_all(self) -> list[int]:
+        return [status for _ in range(len(self.submitted)) for status in self.wait()]
+
 
 @dataclass
 class PythonProgram:

@@ -16,10 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fpgart.board.stretch import Stretch
-from fpgart.engine.interface import ArgumentInterface, KernelInterface, PipeArgument
+from fpgart.engine.interface import BYTES, ArgumentInterface, KernelInterface, PipeArgument, pack_arguments
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
+from fpgart.engine.isolated.engine import IsolatedEngine
+from fpgart.engine.isolated.kernel import IsolatedBatch
 from fpgart.engine.isolated.process import BoardProcess
+from fpgart.engine.isolated.spawning import ProcessError
 
 numbers = st.integers(-(1 << 63), (1 << 63) - 1)
 texts = st.binary(max_size=40).map(lambda data: data.decode(errors="surrogateescape"))
@@ -193,3 +196,33 @@ def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_HANDLER], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "was ended: a kernel was stopped by the test while it was asked for a DeviceInfo" in done.stdout
+
+
+@pytest.mark.parametrize("dies", ["before it is given launches", "while they run"])
+def test_all_launches_of_a_batch_fail_whose_board_process_dies(dies: str) -> None:
+    try:
+        engine = IsolatedEngine(Stretch())
+    except ProcessError as error:
+        pytest.skip(str(error))
+    program = engine.from_source("kernel void spin(int n) { for (volatile int i = 0; n && i < 10; i -= n) ; }")
+    program.build("")
+    program.kernels({})
+    kernel, process = program.kernel("spin"), engine.process
+    sizes = struct.pack("9Q", 0, 0, 0, 1, 1, 1, 1, 1, 1)
+    kernel.launch(pack_arguments([(BYTES, 4, bytes(4))]), 1, sizes, True)
+    kernel.launched = True
+    batch = IsolatedBatch(engine, 3)
+    batch._process = process
+    if dies.startswith("before"):
+        process.stop("was stopped by the test")
+        while process.alive:
+            pass
+    for _ in range(3):
+        batch.add(kernel, pack_arguments([(BYTES, 4, struct.pack("i", 1))]), 1, sizes, True)
+    assert batch.submit() == (3, None)
+    if dies.startswith("while"):
+        process.stop("was stopped by the test")
+    assert batch.wait_for_all() == [-5, -5, -5]
+    assert "kernel 'spin' was stopped by the test" in str(batch.failure)
+    engine.process.stop("was not needed any more")
+    engine._process.ended()

@@ -19,12 +19,13 @@ from fpgart import config
 from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import POINTER, SUBMISSION, pack_arguments
-from fpgart.errors import CLError, OutOfResources
+from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch_run import (
     RUN_NS,
     LaunchRun,
     Use,
+    Waits,
     are_in_their_places,
     longest,
     may_run_together,
@@ -74,6 +75,7 @@ class Host:
         self.batch = PythonBatch(at_once=100)
         self.told: list[CLError] = []
         self.held: Held
+        self.waits: Waits | None = None
         machine.context._notify = self.told.append
         self.buffer = machine.buffer(64)
         self.kernel: Kernel = machine.kernel(self.seen.append, None)
@@ -87,6 +89,7 @@ class Host:
         """`held`: the launches whose events are held besides that of the last one."""
         event = self.machine.queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL, run)
         run.followers = self.held = Held(self.machine, event, held)
+        run.waits = self.waits
         self.machine.queue.enqueue_made(event)
         return event
 
@@ -189,6 +192,33 @@ def test_an_event_that_is_held_among_a_run_has_the_status_of_its_launch(host: Ho
     assert host.run(4, held=(0, 1)).status == COMPLETE
     assert host.held.statuses == [COMPLETE, OutOfResources.status]
     assert [error.status for error in host.told] == [OutOfResources.status]
+
+
+def test_launches_that_wait_for_one_that_fails_fail_with_it_in_later_runs_too(host: Host) -> None:
+    failed: set[int] = set()
+    host.waits = Waits({2: 1, 3: 2, 5: 3}, failed, 0)
+    host.batch.refuse = {2}
+    refused, waits_for_failed = OutOfResources.status, ExecStatusErrorForEventsInWaitList.status
+    assert host.run(4, held=(0, 1, 2)).status == waits_for_failed
+    assert host.held.statuses == [COMPLETE, refused, waits_for_failed]
+    host.waits = Waits({2: 1, 3: 2, 5: 3}, failed, 4)
+    assert host.run(3, held=(0, 1)).status == COMPLETE
+    assert host.held.statuses == [COMPLETE, waits_for_failed]
+
+
+def test_launches_that_wait_for_those_of_a_run_that_cannot_run_fail(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(run: LaunchRun, kernels: object, parts: object) -> int:
+        raise OutOfResources("nothing can be submitted")
+
+    failed: set[int] = set()
+    host.waits = Waits({2: 1}, failed, 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(LaunchRun, "_hand_over", refuse)
+        host.run(2)
+    host.waits = Waits({2: 1}, failed, 2)
+    assert host.run(1).status == ExecStatusErrorForEventsInWaitList.status
 
 
 def test_an_event_that_is_asked_for_while_its_run_waits_ends_with_it(host: Host) -> None:

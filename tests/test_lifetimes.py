@@ -311,6 +311,21 @@ def test_a_region_whose_map_command_does_not_run_is_not_written_back(boards: Boa
     assert setting.machine.read(setting.written) == bytes(SIZE)
 
 
+def test_a_region_whose_contents_could_not_be_read_is_not_written_back(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = Setting.on(boards("usm_s10"))
+    operation = map_buffer(setting)
+    with monkeypatch.context() as patch:
+        patch.setattr(setting.machine.device.mmd, "read", failing(BoardError))
+        with pytest.raises(BoardError, match="on request"):
+            operation.run()
+    pointer = setting.written.host_address()
+    ctypes.memset(pointer, 0x5A, SIZE)
+    Completes(setting)(UnmapBuffer(setting.target, setting.written, pointer, setting.written.unmap(pointer)))
+    assert setting.machine.read(setting.written) == bytes(SIZE)
+
+
 def test_a_write_keeps_its_place_when_the_launch_that_claimed_it_does_not_run(boards: Boards) -> None:
     setting = Setting.on(boards("usm_s10"))
     machine, before = setting.machine, Ending(setting).user_event()

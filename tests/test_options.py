@@ -195,7 +195,7 @@ def test_the_driver_tells_a_misspelt_variable_where_nobody_else_has(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("FPGART_BORAD", "FPGART_BOARD"), ("FPGART_TRACES", "FPGART_TRACE"), ("FPGART_CHANNELDEPTH", None)],
+    [("FPGART_BORAD", "FPGART_BOARD"), ("FPGART_TRACES", "FPGART_TRACE"), ("FPGART_PACKETDEPTH", None)],
 )
 def test_the_nearest_name_is_proposed_if_any_is_near(name: str, near: str | None) -> None:
     (words,) = config.misspelt([name, "FPGART_BOARD", "PATH"])

@@ -12,6 +12,7 @@ from machine import Machine
 
 from fpgart.board.mmd import BoardError
 from fpgart.errors import OutOfResources
+from fpgart.notices import NOTICES
 from fpgart.runtime.commands.programming import load_onto
 
 Boards = Callable[..., Machine]
@@ -47,6 +48,25 @@ def test_a_board_has_the_channels_of_the_program_that_was_loaded_last(boards: Bo
     load_onto(machine.device, programs[2])
     assert machine.device.network is None
     assert (first.stops, second.stops) == (1, 1)
+
+
+def test_who_watches_hears_of_channels_and_not_of_programs_without_any(boards: Boards) -> None:
+    machine, network = boards("hetero"), Network()
+    machine.device.open()
+    heard: list[tuple[object, object]] = []
+
+    class Listener:
+        def network_made(self, device: object, network: object) -> None:
+            heard.append((device, network))
+
+    listener = Listener()
+    NOTICES.listen(listener)
+    try:
+        load_onto(machine.device, program_with(machine, network, "with"))
+        load_onto(machine.device, program_with(machine, None, "without"))
+    finally:
+        NOTICES.silence(listener)
+    assert heard == [(machine.device, network)]
 
 
 def nothing(*addresses: int) -> None:

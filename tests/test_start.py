@@ -33,7 +33,11 @@ def texts(output: str) -> list[str]:
     return [line for line in output.splitlines() if line.startswith("text ")]
 
 
-@pytest.mark.parametrize("options", [{}, {"FPGART_RUN": "a", "FPGART_BOARD": "hetero,usm_s10"}], ids=("none", "run"))
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"FPGART_RUN": "a", "FPGART_BOARD": "hetero,usm_s10"}, {"FPGART_ENGINE": "pocl"}],
+    ids=("none", "run", "engine"),
+)
 def test_a_host_that_lists_platforms_has_no_interpreter_until_it_wants_a_device(
     host: Path, options: dict[str, str]
 ) -> None:
@@ -52,6 +56,8 @@ def test_a_host_that_lists_platforms_has_no_interpreter_until_it_wants_a_device(
         {"CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA": "3"},
         {"CL_CONTEXT_MPSIM_DEVICE_INTELFPGA": "2"},
         {"CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA": "+hetero"},
+        {"FPGART_ENGINE": "/nowhere/libpocl.so"},
+        {"FPGART_ENGINE": "no such engine"},
     ],
     ids=lambda options: "-".join(options.values()) or "none",
 )

@@ -265,7 +265,8 @@ def test_a_kernel_whose_loops_cannot_be_counted_says_so(boards: Boards) -> None:
     with listening() as told:
         launch(machine.queue, looping(machine, LOOP.replace("i < a1", "i < x[0]"), 1000), 1)
         launch(machine.queue, looping(machine, LOOP, 1000), 1)
-    assert [step.uncounted for step in told.steps if step.kernel] == [True, False]
+        launch(machine.queue, looping(machine, f'#include "missing.h"\n{LOOP}', 1000), 1)
+    assert [step.uncounted for step in told.steps if step.kernel] == [True, False, True]
 
 
 def test_a_kernel_does_not_end_before_its_buffers_went_through_memory_once(boards: Boards) -> None:

@@ -38,6 +38,7 @@ struct actor {
     unsigned mixed;
     cl_uint a, b;
     cl_event held[HELD]; /* of some launches, or NULL */
+    unsigned latest;     /* of them */
     unsigned often;      /* of 40 launches, those whose events are held */
     unsigned long launches;
 };
@@ -103,7 +104,7 @@ static cl_event any_held(struct actor *actor)
 
 static void hold(struct actor *actor, cl_event event)
 {
-    cl_event *place = &actor->held[any(actor, HELD)];
+    cl_event *place = &actor->held[actor->latest = any(actor, HELD)];
     if (*place != NULL)
         must(clReleaseEvent(*place), "clReleaseEvent");
     *place = event;
@@ -113,7 +114,9 @@ static void enqueue(struct actor *actor, cl_kernel kernel, const size_t *offset,
                     const size_t *global, const size_t *local)
 {
     unsigned wish = any(actor, 40);
-    cl_event event = NULL, before = any(actor, 10) == 0 ? any_held(actor) : NULL;
+    cl_event event = NULL, before = NULL;
+    if (any(actor, 4) == 0)
+        before = any(actor, 4) == 0 ? any_held(actor) : actor->held[actor->latest];
     must(clEnqueueNDRangeKernel(actor->queue, kernel, 1, offset, global, local, before != NULL,
                                 before != NULL ? &before : NULL,
                                 wish < actor->often + 9 ? &event : NULL),

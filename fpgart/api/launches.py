@@ -19,6 +19,8 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart.api.arguments import buffer_of, is_kept
 from fpgart.api.handles import HELD, KEPT, bear, publish_as, publish_parent
+from fpgart.api.info import handle as handle_of
+from fpgart.api.info import remember
 from fpgart.engine.interface import ARGUMENT, BYTES, POINTER, SUBMISSION, pack_arguments
 from fpgart.errors import CLError, InvalidKernel
 from fpgart.notices import NOTICES
@@ -29,6 +31,7 @@ from fpgart.runtime.commands.launch_run import (
     RUN_NS,
     LaunchRun,
     Use,
+    Waits,
     are_in_their_places,
     longest,
     may_run_together,
@@ -57,6 +60,7 @@ def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[An
         return
     made = (SIZES.unpack(launch.sizes), SIZES.unpack(launch.engine_sizes)[6:], launch.dimensions, launch.has_local)
     image = _image_of(launch)
+    remember(queue, cl.CL_QUEUE_CONTEXT, handle_of(queue.context))  # for wait lists
     lib.fpgart_let_launch_pass(
         kernel.handle,
         queue.handle,
@@ -93,11 +97,11 @@ def _are_watched() -> bool:
     )
 
 
-def enqueue_recorded() -> None:
+def enqueue_recorded(*, by_keeper: bool = False) -> None:
     """Other threads that come here wait until all of it is in its queue."""
     with _TAKING:
         queue, serial = ffi.new("uintptr_t *"), ffi.new("uint64_t *")
-        while launches := lib.fpgart_take_launches(queue, serial):
+        while launches := lib.fpgart_take_launches(queue, serial, by_keeper):
             try:
                 found = _object(queue[0], serial[0], CommandQueue)
                 if found is not None:
@@ -160,6 +164,9 @@ class _Recorded:
         """The launches whose events the host holds."""
         self._buffers = [buffer_of(use.buffer, use.serial) for use in launches.uses[0 : launches.use_count]]
         """By number of the use."""
+        self._after = self._waits() if launches.waits else {}
+        """By launch, the one of them whose event it waits for."""
+        self._failed: set[int] = set()
 
     def enqueue(self) -> None:
         uses = self._uses() if self._may_run_together() else None
@@ -167,6 +174,10 @@ class _Recorded:
             self._enqueue_one_by_one()
         else:
             self._enqueue_together(uses)
+
+    def _waits(self) -> dict[int, int]:
+        entries = self._launches.launches[0 : self._launches.count]
+        return {number: entry.after - 1 for number, entry in enumerate(entries) if entry.after}
 
     def _may_run_together(self) -> bool:
         queue, kernels = self._queue, self._kernels
@@ -214,6 +225,7 @@ class _Recorded:
     def _enqueue_run(self, run: LaunchRun, begin: int, end: int) -> None:
         """Enqueue some of the launches as one command; the events among them end with it."""
         event = self._queue.new_event(cl.CL_COMMAND_NDRANGE_KERNEL, run)
+        run.waits = Waits(self._after, self._failed, begin) if self._after else None
         handle = self._handle_of(end - 1)
         if any(begin <= number < end - 1 for number in self._events):
             handle, is_hosts = handle or publish_parent(event), bool(handle)
@@ -249,9 +261,10 @@ class _Recorded:
         handle = int(self._launches.launches[number].event)
         return handle if handle and lib.fpgart_event_born(handle) else 0
 
-    def _enqueue(self, operation: Operation, number: int) -> None:
-        """Enqueue a launch, under the handle of its event if the host has one."""
-        event = self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
+    def _enqueue(self, operation: Operation, number: int, made: dict[int, Event]) -> None:
+        """Enqueue a launch, under the handle of its event if the host has one. `made`: the events of those before."""
+        waits = (made[self._after[number]],) if number in self._after else ()
+        event = made[number] = self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation, waits)
         if handle := self._handle_of(number):
             publish_as(event, handle)
 
@@ -262,7 +275,7 @@ class _Recorded:
         return bytes(ffi.buffer(out, end))
 
     def _enqueue_one_by_one(self) -> None:
-        device = self._queue.device
+        device, made = self._queue.device, dict[int, Event]()
         for number, launch in enumerate(self._launches.launches[0 : self._launches.count]):
             kernel, nd_range = self._kernels[launch.kernel], launch.nd_range
             try:
@@ -277,9 +290,9 @@ class _Recorded:
                     bool(nd_range.has_local),
                 )
             except CLError as error:  # the host's call has returned: a command fails in its stead
-                self._enqueue(failing(device, error), number)
+                self._enqueue(failing(device, error), number, made)
             else:
-                self._enqueue(operation, number)
+                self._enqueue(operation, number, made)
 
     def _arguments_of(self, launch: Any, count: int) -> list[Argument]:
         """The arguments of a launch, before images are given addresses."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from _fpgart_icd import lib
 
 
-def take_in() -> None:
+def take_in(*, by_keeper: bool = False) -> None:
     """Enqueue what was recorded."""
     if lib.fpgart_any_launches():
         from fpgart.api.launches import enqueue_recorded
 
-        enqueue_recorded()
+        enqueue_recorded(by_keeper=by_keeper)
 
 
 PATIENCE_NS = 200_000
@@ -32,7 +32,7 @@ class Recorder:
     def take_in(self) -> None:
         """Enqueue them, and have somebody see to the events that were released among them."""
         if self._all or lib.fpgart_launches_wait_for(PATIENCE_NS):
-            take_in()
+            take_in(by_keeper=True)
         lib.fpgart_wake_reaper()
 
     def tended(self, flag: bool) -> bool:

@@ -6,15 +6,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from fpgart import opencl as cl
 from fpgart._native import lib
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command
+from fpgart.engine.dependences import broken_promises
 from fpgart.engine.interface import POINTER
-from fpgart.engine.opencl_c import kernel_attributes
 from fpgart.runtime.commands.access import AccessMode
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
@@ -63,6 +62,7 @@ class Fpga:
     # Compiling
 
     def program_built(self, program: Program, devices: list[Device]) -> None:
+        self._check_promises(program)
         if program.is_container or (program.source is None and not program.il):
             return
         if program.context.compiler_mode not in NO_COMPILER_NEEDED and not self._compiled:
@@ -74,6 +74,25 @@ class Fpga:
                 "clBuildProgram",
                 "clBuildProgram compiles it; a board's runtime has no compiler, this one is told here once",
                 "compile it with `fpgart aoc` (or aoc) and load the .aocx with clCreateProgramWithBinary",
+                self._origins.of(program),
+                self._origins.here(),
+            )
+
+    def _check_promises(self, program: Program) -> None:
+        """Loops whose #pragma ivdep is not true."""
+        if program.listing is None or "ivdep" not in program.listing:
+            return
+        options = program.devices[0].board.build_options(program.options)
+        for found in broken_promises(program.listing, options):
+            before = "the iteration before" if found.distance == 1 else f"the iteration {found.distance} before"
+            self._report(
+                "ivdep on a dependence",
+                f"'{found.loop}' in '{found.kernel}'",
+                "",
+                "#pragma ivdep",
+                f"#pragma ivdep says that no iteration needs what another wrote, but each reads {found.read}, which "
+                f"{before} wrote as {found.written}; on a board iterations overlap, and it may read the old value",
+                "take the pragma away, or give safelen() the distance that there is",
                 self._origins.of(program),
                 self._origins.here(),
             )
@@ -206,14 +225,9 @@ def _touches(operation: DeviceOperation, buffer: Buffer) -> bool:
     return False
 
 
-_attributes = lru_cache(maxsize=64)(kernel_attributes)
-
-
 def _range_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
     """What the kernel's attributes do not allow about an ND-range, and what to do."""
-    program, name = launch.kernel.program, launch.kernel.name
-    options = next((build.options for build in program.builds.values()), "")
-    attributes = _attributes(program.source or "", options).get(name, {})
+    attributes = launch.kernel.program.hardware().get(launch.kernel.name, {})
     sizes = SIZES.unpack(launch.sizes)
     offset, whole, local = sizes[0:3], sizes[3:6], sizes[6:9]
     if max(whole) > LARGEST_GLOBAL_SIZE:

@@ -323,6 +323,25 @@ def write_page(file: Path, found: trace_report.Report, events: list[trace_report
         raise trace_report.TraceError(f"{file}: {error.strerror}") from None
 
 
+@cli.command(context_settings={"allow_interspersed_args": False})
+@click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
+@click.option("--seeds", metavar="N", type=click.IntRange(0, 1000), default=8, help="How many other orders (8).")
+@click.option(
+    "--most", metavar="N", type=click.IntRange(1, 128), default=16, help="The deepest channels: N times (16)."
+)
+@click.option("--seconds", metavar="N", type=click.FloatRange(0.1), default=60.0, help="The longest run (60).")
+@click.argument("program", nargs=-1, required=True)
+def channels(board: str | None, seeds: int, most: int, seconds: float, program: tuple[str, ...]) -> None:
+    """Run a host again and again, with channels as deep as the source says, deeper, and with packets at other times.
+
+    What changes its output or its end would differ on a board, too. Exit status 3 if anything does.
+    """
+    from fpgart.cli import exploring
+
+    extra = {"FPGART_BOARD": board} if board else {}
+    sys.exit(exploring.explore(program, extra, seeds, most, seconds, click.echo))
+
+
 @cli.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--engine", metavar="NAME", help="What executes the kernel: auto, pocl, intel, or a driver's path.")

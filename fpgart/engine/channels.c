@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     TABLE_BYTES = 4096,
@@ -108,6 +109,28 @@ static bool try_move(struct fifo *fifo, bool writing, void *data)
     return can;
 }
 
+/* xorshift64. */
+static uint64_t next_random(struct launch *launch)
+{
+    launch->random ^= launch->random << 13;
+    launch->random ^= launch->random >> 7;
+    launch->random ^= launch->random << 17;
+    return launch->random;
+}
+
+/* The kernel comes later, perhaps; whether it finds the channel not ready, if it does not wait. */
+static bool take_a_chance(struct launch *launch)
+{
+    if (launch->random == 0)
+        return false;
+    uint64_t chance = next_random(launch);
+    if (chance % 16 == 0)
+        usleep((useconds_t)(chance >> 8 & 127));
+    else if (chance % 4 == 0)
+        sched_yield();
+    return chance >> 20 & 1;
+}
+
 /* A kernel that polls leaves the processor to others now and then. */
 static void missed(struct launch *launch)
 {
@@ -118,11 +141,12 @@ static void missed(struct launch *launch)
 static uint64_t move_pipe(struct launch *launch, const struct pipe_end *end, bool writing,
                           void *data)
 {
+    bool late = take_a_chance(launch);
     if (end->blocking) {
         launch_move(launch, end->fifo, writing, data);
         return 0;
     }
-    if (try_move(end->fifo, writing, data))
+    if (!late && try_move(end->fifo, writing, data))
         return 0;
     missed(launch);
     return (uint64_t)-1;
@@ -136,13 +160,14 @@ static uint64_t operation(uint64_t what, uint64_t object, uint64_t data, uint64_
     switch ((enum operation)what) {
     case READ:
     case WRITE:
+        take_a_chance(launch);
         launch_move(launch, channel_of(launch, (const struct channel *)object), what == WRITE,
                     (void *)data);
         return 1;
     case TRY_READ:
     case TRY_WRITE:
-        if (try_move(channel_of(launch, (const struct channel *)object), what == TRY_WRITE,
-                     (void *)data))
+        if (!take_a_chance(launch) && try_move(channel_of(launch, (const struct channel *)object),
+                                               what == TRY_WRITE, (void *)data))
             return 1;
         missed(launch);
         return 0;
@@ -205,6 +230,15 @@ static int64_t run_enlisted(const void *data)
     return result;
 }
 
+/* FNV-1a; odd, so that no seed but 0 gives 0. */
+static uint64_t hash_of(const char *name, uint64_t number)
+{
+    uint64_t hash = 0xCBF29CE484222325u ^ number;
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001B3u;
+    return hash | 1;
+}
+
 int64_t network_launch(struct network *network, const char *name, uint64_t compute_id, int autorun,
                        uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                        uint32_t dimensions, const char *sizes, int has_local)
@@ -213,6 +247,7 @@ int64_t network_launch(struct network *network, const char *name, uint64_t compu
         .network = network, .name = name, .compute_id = compute_id, .autorun = autorun != 0};
     const struct enlisted this = {&launch,    queue, kernel, arguments,
                                   dimensions, image, sizes,  has_local};
+    launch.random = network->seed * hash_of(name, compute_id);
     network_enlist(&launch);
     current = &launch;
     int64_t result = on_wide_stack(run_enlisted, &this);

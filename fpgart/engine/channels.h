@@ -41,6 +41,9 @@ struct pipe_end {
 /* The channels and global variables of one program on one board, and the kernels that use them. */
 struct network;
 struct network *network_new(uint32_t depth_mode, uint32_t timeout_ms);
+/* Before any kernel uses it: depths that the source gives are so many times as deep; with a seed,
+ * kernels come to their channels at other times, and find them not ready when they could be. */
+void network_explore(struct network *network, uint32_t factor, uint64_t seed);
 /* Every kernel that runs in it leaves at its next wait. */
 void network_stop(struct network *network);
 /* Stops it, and frees it when the last kernel has left. */

@@ -272,6 +272,9 @@ class Batch(Protocol):
     def wait(self) -> list[int]:
         """Wait for the oldest launch that is left; its status, and those of all behind it that have ended, too."""
 
+    def wait_for_all(self) -> list[int]:
+        """Wait for all launches that are left; the statuses of each."""
+
 
 class EngineKernel(Protocol):
     """A kernel that can be launched."""

@@ -102,22 +102,35 @@ class KernelLoops:
             return None
 
 
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of a source behind the preprocessor, without comments; pragmas are in its body."""
+
+    name: str
+    parameters: str
+    body: str
+    is_kernel: bool
+
+
 def kernel_loops(source: str, options: str = "") -> dict[str, KernelLoops]:
     """By kernel; empty for a source that the preprocessor cannot read by itself, as one with headers of the host's."""
+    found = functions(source, options)
+    looping = {function.name for function in found if LOOPING.search(function.body)}
+    return {function.name: _kernel(function, looping - {function.name}) for function in found if function.is_kernel}
+
+
+def functions(source: str, options: str = "") -> list[Function]:
+    """All functions; none of a source that the preprocessor cannot read by itself."""
     read = CompilerOptions.read(options)
     macros = predefined_macros("", "", options)
     try:
         text = preprocess(source, "kernels", Includes(read.folders, {}), read.defines, macros).text
     except (PreprocessorError, OSError):
-        return {}
-    text = blank(HIDDEN, text)
-    functions = list(_functions(text))
-    looping = {name for name, _, body, _ in functions if LOOPING.search(body)}
-    return {name: _kernel(parameters, body, looping - {name}) for name, parameters, body, kernel in functions if kernel}
+        return []
+    return list(_functions(blank(HIDDEN, text)))
 
 
-def _functions(text: str) -> Iterator[tuple[str, str, str, bool]]:
-    """Name, parameters, body, and whether it is a kernel, of each function."""
+def _functions(text: str) -> Iterator[Function]:
     plain = blank(DIRECTIVE, text)
     closed = closings(plain)
     at = 0
@@ -129,18 +142,20 @@ def _functions(text: str) -> Iterator[tuple[str, str, str, bool]]:
             opened = re.search(rf"\b{name}\s*\(", head)
             ended = closings(head).get(opened.end() - 1, len(head)) if opened else 0
             parameters = head[opened.end() : ended] if opened else ""
-            yield name, parameters, text[brace:end], KERNEL.search(head) is not None
+            yield Function(name, parameters, text[brace:end], KERNEL.search(head) is not None)
         at = end
 
 
-def _kernel(parameters: str, body: str, looping: set[str]) -> KernelLoops:
-    names = tuple(found[-1] for part in parameters.split(",") if (found := re.findall(r"[A-Za-z_]\w*", part)))
+def _kernel(function: Function, looping: set[str]) -> KernelLoops:
+    body = function.body
+    parts = function.parameters.split(",")
+    names = tuple(found[-1] for part in parts if (found := re.findall(r"[A-Za-z_]\w*", part)))
     plain = blank(DIRECTIVE, body)
-    kept = tuple(name for name in names if _changes(plain, name) == 0)
+    kept = tuple(name for name in names if changes(plain, name) == 0)
     constants = tuple(
         (found["name"], f"({found['value'].strip()})")
         for found in islice(DECLARED.finditer(plain), MOST_CONSTANTS)
-        if _changes(plain, found["name"]) == 1
+        if changes(plain, found["name"]) == 1
     )
     try:
         loops = tuple(_Scan(body, plain, closings(plain), looping).block(0, len(body), 0))
@@ -149,7 +164,7 @@ def _kernel(parameters: str, body: str, looping: set[str]) -> KernelLoops:
     return KernelLoops(loops, kept, constants)
 
 
-def _changes(body: str, name: str) -> int:
+def changes(body: str, name: str) -> int:
     """How often a variable gets a value."""
     given = rf"\b{name}\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*{name}\b|&\s*{name}\b"
     return len(re.findall(given, body))
@@ -194,7 +209,7 @@ class _Scan:
         until = min(end_of_statement(self.plain, closed + 1, self.closed), end)
         head = self.plain[opened + 1 : closed]
         parts = HEAD.fullmatch(head)
-        if parts is not None and _changes(self.plain[closed + 1 : until], parts["name"]):
+        if parts is not None and changes(self.plain[closed + 1 : until], parts["name"]):
             raise UncountableError(f"for ({head})")
         within = tuple(self.block(closed + 1, until, depth + 1))
         return Loop(head, _unrolling(hints), hints.get("ii", ""), within), until

@@ -29,8 +29,15 @@ struct network *network_new(uint32_t depth_mode, uint32_t timeout_ms)
         pthread_mutex_init(&network->lock, NULL);
         network->depth_mode = depth_mode;
         network->timeout_ms = timeout_ms;
+        network->factor = 1;
     }
     return network;
+}
+
+void network_explore(struct network *network, uint32_t factor, uint64_t seed)
+{
+    network->factor = factor;
+    network->seed = seed;
 }
 
 static void variable_free(struct variable *variable)
@@ -112,8 +119,8 @@ static uint64_t depth_of(const struct network *network, const struct channel *ch
     if (network->depth_mode == DEPTH_IGNORED)
         return fast;
     if (channel->depth < 0)
-        return network->depth_mode == DEPTH_STRICT ? 1 : fast;
-    return channel->depth == 0 ? 1 : (uint64_t)channel->depth;
+        return network->depth_mode == DEPTH_STRICT ? network->factor : fast;
+    return (channel->depth == 0 ? 1 : (uint64_t)channel->depth) * network->factor;
 }
 
 /* The name, with the index if it is one of an array; NULL when there is no memory. */

@@ -41,6 +41,7 @@ struct launch {
     uint64_t compute_id;
     bool autorun;
     volatile bool leave;
+    uint64_t random; /* 0: it takes no chances */
     struct fifo *awaited;
     bool writing;        /* to `awaited` */
     struct known *table; /* open addressing; a power of two */
@@ -57,6 +58,8 @@ struct network {
     struct launch *launches;
     uint32_t depth_mode;
     uint32_t timeout_ms;
+    uint32_t factor; /* of depths that the source gives */
+    uint64_t seed;
     uint32_t running;
     uint32_t waiting;
     uint64_t stalled_ms; /* when the last launch began to wait */

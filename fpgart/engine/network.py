@@ -140,13 +140,19 @@ class OwnVariable:
 class Network:
     """The channels and variables of a program on a board; keeps `program`, whose kernels they are, alive."""
 
-    def __init__(self, mode: DepthMode, timeout_s: float, program: object = None) -> None:
-        """`timeout_s`: how long all kernels may wait for each other before they are given up; 0 for ever."""
+    def __init__(
+        self, mode: DepthMode, timeout_s: float, program: object = None, *, factor: int = 1, seed: int = 0
+    ) -> None:
+        """`timeout_s`: how long all kernels may wait for each other before they are given up; 0 for ever.
+
+        `factor`: of depths that the source gives. `seed`: not 0 to have packets arrive at other times.
+        """
         self.program = program
         handle = lib.network_new(mode, int(timeout_s * 1000))
         if handle == ffi.NULL:
             raise OutOfHostMemory("no room for a program's channels")
         self.handle = ffi.gc(handle, lib.network_release)
+        lib.network_explore(handle, factor, seed)
         self.stopped = False
         self.began = monotonic_ns()
         self.autorun: dict[str, int] = {}

@@ -11,9 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import environments
-
 import build
+import environments
 
 
 def main() -> int:

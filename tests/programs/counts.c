@@ -169,6 +169,18 @@ static cl_int enqueue_and_replace(void)
     return status | (before != NULL ? clReleaseEvent(before) : CL_SUCCESS);
 }
 
+/* As those do whose kernels come in pairs, of which the second waits for the first. */
+static cl_int enqueue_in_turn(void)
+{
+    cl_event first;
+    size_t size = 1;
+    cl_int status =
+        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, &first);
+    status |=
+        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 1, &first, NULL);
+    return status | clReleaseEvent(first);
+}
+
 static cl_int launch_and_wait(void)
 {
     return enqueue() | clFinish(queue);
@@ -200,6 +212,7 @@ static const struct {
     {"enqueue_again", enqueue_again},
     {"enqueue_and_drop", enqueue_and_drop},
     {"enqueue_and_replace", enqueue_and_replace},
+    {"enqueue_in_turn", enqueue_in_turn},
     {"launch_and_wait", launch_and_wait},
     {"write_and_wait", write_and_wait},
     {"read_and_wait", read_and_wait},

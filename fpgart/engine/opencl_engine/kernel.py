@@ -274,6 +274,13 @@ class KernelBatch:
         self._reported += count
         return list(ffi.unpack(self._statuses, count))
 
+    def wait_for_all(self) -> list[int]:
+        reported, count = self._reported, self._submitted - self._reported
+        if count:
+            lib.driver_await_all(self._events + reported, count, self._statuses)
+            self._reported += count
+        return list(ffi.unpack(self._statuses, count)) if count else []
+
     def __del__(self) -> None:
         if self._reported == self._submitted:
             self._queues.release(self._queue)

@@ -206,7 +206,8 @@ class DriverProgram:
             return None
         chosen = "" if config.CHANNEL_DEPTH.is_set else self.lowered.depths
         depths = DepthMode[(chosen or config.CHANNEL_DEPTH.value).upper()]
-        made = Network(depths, config.DEADLOCK_SECONDS.value, self)
+        exploring = {"factor": config.CHANNEL_FACTOR.value, "seed": config.CHANNEL_SEED.value}
+        made = Network(depths, config.DEADLOCK_SECONDS.value, self, **exploring)
         if self.lowered.hosted or self.lowered.variables:
             self.kernel(DECLARE).launch(b"", 1, ONE_TASK, True, network=made)
         for name, units in self.lowered.autorun.items():

@@ -9,7 +9,7 @@ between; but while others run kernels of the program that comes first, its launc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from time import monotonic_ns
 from typing import NamedTuple, Protocol
@@ -18,7 +18,7 @@ from weakref import ref
 from fpgart import config, log
 from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel
-from fpgart.errors import CLError, OutOfResources, error_of
+from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources, error_of
 from fpgart.runtime.commands.access import Accesses, MemoryAccess
 from fpgart.runtime.commands.invocation import READ_WRITE
 from fpgart.runtime.commands.launch import LaunchKernel, Stage
@@ -89,6 +89,32 @@ def may_run_together(kernels: Sequence[Kernel], device: Device) -> bool:
     )
 
 
+class Waits:
+    """Which launches wait for the events of others, and so fail with them; for all runs of what one host enqueued.
+
+    A run numbers its launches from 0, here they are numbered from the first of all.
+    """
+
+    def __init__(self, after: Mapping[int, int], failed: set[int], first: int) -> None:
+        """`after`: by launch, the one before it whose event it waits for. `first`: number of the run's first one."""
+        self._after = after
+        self._failed = failed
+        self._first = first
+
+    def note(self, numbers: Iterable[int]) -> None:
+        """Some launches of the run have failed."""
+        self._failed.update(self._first + number for number in numbers)
+
+    def failing(self, begin: int, end: int) -> dict[int, CLError]:
+        """Those of some launches of the run that fail because others have, though the engine has run them."""
+        found: dict[int, CLError] = {}
+        for number in range(begin, end):
+            if self._after.get(self._first + number) in self._failed:
+                self._failed.add(self._first + number)
+                found[number] = ExecStatusErrorForEventsInWaitList("a launch failed whose event this one waited for")
+        return found
+
+
 class Followers(Protocol):
     """The events of the launches of a run but for the last, by their numbers; they end with the run's."""
 
@@ -112,7 +138,18 @@ class NoFollowers:
 class LaunchRun(LaunchKernel):
     """Launches of one or more kernels, with the union of their buffers."""
 
-    __slots__ = ("_alone", "_count", "_kernels", "_launches", "_left", "_mixed", "_programs", "_uses", "followers")
+    __slots__ = (
+        "_alone",
+        "_count",
+        "_kernels",
+        "_launches",
+        "_left",
+        "_mixed",
+        "_programs",
+        "_uses",
+        "followers",
+        "waits",
+    )
 
     def __init__(self, device: Device, kernels: Sequence[Kernel], uses: Sequence[Use]) -> None:
         """Room for the buffers, which are alive, is reserved now. Raises MemObjectAllocationFailure, OutOfResources."""
@@ -128,6 +165,8 @@ class LaunchRun(LaunchKernel):
         self._alone = False
         """Whether nothing else may be on the board while it runs."""
         self.followers: Followers = NoFollowers()
+        self.waits: Waits | None = None
+        """Where launches were given events of others to wait for."""
         super().__init__(kernels[0], device, [], _alive(uses), 1, SIZES.pack(*[0] * 9), False)
         self.reserve()
 
@@ -232,6 +271,8 @@ class LaunchRun(LaunchKernel):
         for part in self._left:
             for number in range(part.begin, part.end):
                 self.followers.fail(number, reason)
+            if self.waits is not None:
+                self.waits.note(range(part.begin, part.end))
 
     def _hand_over(self, kernels: Sequence[EngineKernel], parts: Sequence[_Part]) -> int:
         """Run some of them, also those behind one that fails; returns how many have run.
@@ -252,6 +293,9 @@ class LaunchRun(LaunchKernel):
                 submitted.add(part)
         submitted.settle(self.kernel.name)
         self._left = self._left[len(parts) :]
+        if self.waits is not None:
+            self.waits.note(submitted.failed)
+            submitted.failed.update(self.waits.failing(parts[0].begin, parts[-1].end))
         last = submitted.failed.pop(self._count - 1, None)
         for number, error in submitted.failed.items():
             self.followers.fail(number, error)
@@ -328,13 +372,11 @@ class _Submitted:
         for begin, end in self._waiting:
             self._submit(begin, end)
         self._waiting.clear()
-        while self._settled < len(self._numbers):
-            statuses = self._batch.wait()
-            for number, status in zip(self._numbers[self._settled :], statuses, strict=False):
-                if status < COMPLETE:
-                    words = f"a launch of kernel '{name}' failed on the engine"
-                    self.failed[number] = self._batch.failure or error_of(status, words)
-            self._settled += len(statuses)
+        statuses = self._batch.wait_for_all()
+        for number, status in zip(self._numbers[self._settled :], statuses, strict=True):
+            if status < COMPLETE:
+                self.failed[number] = error_of(status, f"a launch of kernel '{name}' failed on the engine")
+        self._settled += len(statuses)
 
     def _submit(self, begin: int, end: int) -> None:
         """Also those behind one that the engine refuses."""

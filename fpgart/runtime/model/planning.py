@@ -17,7 +17,7 @@ from fpgart import opencl as cl
 from fpgart.board.global_memory import AllocationType
 from fpgart.board.timing import Access
 from fpgart.engine.interface import BYTES
-from fpgart.engine.kernel_loops import LOOPING, KernelLoops, kernel_loops
+from fpgart.engine.kernel_loops import KernelLoops, kernel_loops
 from fpgart.runtime.commands.launch import SPLIT_KERNELS, LaunchKernel
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, Migration
@@ -40,6 +40,7 @@ from fpgart.runtime.programs.kernel import SIZES
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Operation
 
+LOOPS_OR_HEADERS = re.compile(r"\b(?:for|while|do)\b|^[ \t]*#[ \t]*include\b", re.MULTILINE)
 INTEGER = re.compile(r"u?(?:char|short|int|long)|unsigned(?: (?:char|short|int|long))?|size_t|bool")
 
 
@@ -289,10 +290,12 @@ class Planner:
     def _cycles_of(self, launch: LaunchKernel) -> int | None:
         """What the loops of a work-item take, with the launch's arguments; None where they cannot be counted."""
         program, kernel = launch.program, launch.kernel
+        if program.listing is not None and LOOPS_OR_HEADERS.search(program.listing) is None:
+            return 1
         if program not in self._loops:
             self._loops[program] = loops(program)
         found = self._loops[program].get(kernel.name)
-        return 1 if found is None else found.cycles(scalars(launch))
+        return None if found is None else found.cycles(scalars(launch))
 
     def _widths_of(self, program: Program) -> dict[str, int]:
         if program not in self._widths:
@@ -318,11 +321,10 @@ def widths(program: Program) -> dict[str, int]:
 
 
 def loops(program: Program) -> dict[str, KernelLoops]:
-    """By kernel, the loops in the OpenCL C that a program is made of, as far as that is known."""
-    listing = program.listing
-    if listing is None or LOOPING.search(listing) is None:
+    """By kernel, the loops in the OpenCL C that a program is made of; empty where that is not known."""
+    if program.listing is None:
         return {}
-    return kernel_loops(listing, program.devices[0].board.build_options(program.options))
+    return kernel_loops(program.listing, program.devices[0].board.build_options(program.options))
 
 
 def scalars(launch: LaunchKernel) -> dict[str, int]:

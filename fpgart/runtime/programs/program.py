@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from hashlib import sha1
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
@@ -41,6 +42,9 @@ class ProgramKernel(Protocol):
 
     @property
     def name(self) -> str: ...
+
+
+_attributes = lru_cache(maxsize=64)(kernel_attributes)
 
 
 class Program:
@@ -380,7 +384,7 @@ class Program:
         options = self.options
         if "__attribute" not in self.source and "__attribute" not in options:
             return {}
-        return kernel_attributes(self.source, options)
+        return _attributes(self.source, options)
 
     @property
     def options(self) -> str:

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fpgart channels`: whether a host's results depend on how deep channels are, or on when packets arrive.
+
+On a board, kernels run at other speeds relative to each other than here, and channels are as deep as the source asks at
+least. A host that is right is right for all of that.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fpgart.cli.running import FOUND, RunError, environment, found
+from fpgart.watch.words import times
+
+DEADLOCK = "deadlock: "
+DEADLOCK_SECONDS = 2
+STRICT = {"CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "strict"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended, and what it wrote to stdout."""
+
+    status: int | None
+    """None: it did not end in time."""
+    output: bytes
+    deadlock: str = ""
+
+    @property
+    def words(self) -> str:
+        if self.deadlock:
+            return f"deadlock: {self.deadlock}"
+        if self.status is None:
+            return "did not end in time"
+        return f"signal {-self.status}" if self.status < 0 else f"exit status {self.status}"
+
+
+class Explorer:
+    """Runs a host in one way after another."""
+
+    def __init__(self, program: tuple[str, ...], extra: dict[str, str], seconds: float) -> None:
+        """Raises RunError where there is no such program."""
+        self._program = program
+        self._extra = {"FPGART_DEADLOCK_SECONDS": str(DEADLOCK_SECONDS), **extra}
+        self._seconds = seconds
+        self._path = found(program[0], environment(extra))
+        self.compares_output = True
+
+    def run(self, **variables: str) -> Outcome:
+        command = [self._path, *self._program[1:]]
+        chosen = environment({**self._extra, **variables})
+        try:
+            made = subprocess.run(command, env=chosen, capture_output=True, timeout=self._seconds, check=False)
+        except subprocess.TimeoutExpired as late:
+            return Outcome(None, late.stdout or b"", _deadlock(late.stderr or b""))
+        except OSError as error:
+            raise RunError(f"{self._program[0]}: {error.strerror}") from None
+        return Outcome(made.returncode, made.stdout, _deadlock(made.stderr))
+
+    def same(self, one: Outcome, other: Outcome) -> bool:
+        ended = (one.status, bool(one.deadlock)) == (other.status, bool(other.deadlock))
+        return ended and (one.output == other.output or not self.compares_output)
+
+
+def _deadlock(log: bytes) -> str:
+    """What the driver said of one."""
+    lines = (line.partition(DEADLOCK)[2] for line in log.decode(errors="replace").splitlines() if DEADLOCK in line)
+    return next(lines, "")
+
+
+def explore(
+    program: tuple[str, ...],
+    extra: dict[str, str],
+    seeds: int,
+    most: int,
+    seconds: float,
+    tell: Callable[[str], None],
+) -> int:
+    """Run the host in all ways and tell what differs; returns the exit status of the command. Raises RunError."""
+    explorer = Explorer(program, extra, seconds)
+    usual, again = explorer.run(), explorer.run()
+    tell(f"as it is: {usual.words}")
+    if usual.output != again.output:
+        explorer.compares_output = False
+        tell("its output differs from run to run: only how it ends is compared")
+    differs = _explore_depths(explorer, usual, most, tell)
+    differs |= _explore_orders(explorer, usual, seeds, tell)
+    if not differs:
+        tell("nothing depends on the depths of channels, or on when packets arrive, as far as was tried")
+    return FOUND if differs else 0
+
+
+def _explore_depths(explorer: Explorer, usual: Outcome, most: int, tell: Callable[[str], None]) -> bool:
+    """Channels as the source has them, then deeper, until it ends as usual."""
+    factor, differs = 1, False
+    while factor <= most:
+        outcome = explorer.run(**STRICT, FPGART_CHANNEL_FACTOR=str(factor))
+        depth = "depths of the source" if factor == 1 else f"depths of the source, times {factor}"
+        if explorer.same(usual, outcome):
+            tell(f"{depth}: the same" + ("; make its channels that much deeper" if differs else ""))
+            return differs
+        tell(f"{depth}: {_difference(usual, outcome)}")
+        differs = True
+        factor *= 2
+    return differs
+
+
+def _explore_orders(explorer: Explorer, usual: Outcome, seeds: int, tell: Callable[[str], None]) -> bool:
+    """Packets at other times, with channels that are deep enough."""
+    different = {}
+    for seed in range(1, seeds + 1):
+        outcome = explorer.run(FPGART_CHANNEL_SEED=str(seed))
+        if not explorer.same(usual, outcome):
+            different[seed] = outcome
+    if seeds:
+        tell(f"packets at other times: {times(len(different), 'run')} of {seeds} differ")
+    for seed, outcome in list(different.items())[:1]:
+        tell(f"  for example FPGART_CHANNEL_SEED={seed}: {_difference(usual, outcome)}")
+        tell("  kernels that ask channels without waiting, or take from several, get other packets on a board, too")
+    return bool(different)
+
+
+def _difference(usual: Outcome, outcome: Outcome) -> str:
+    return outcome.words if outcome.words != usual.words else f"{outcome.words}, with other output"

@@ -1,0 +1,53 @@
+"""`fpgart channels`: hosts that depend on depths of channels, or on when packets arrive, are found; others are not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from c_hosts import ROOT, build, plain_environment
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("channel_orders", tmp_path_factory.mktemp("orders"))
+
+
+def explored(host: Path, part: str, *options: str) -> tuple[int, list[str]]:
+    command = [sys.executable, "-m", "fpgart.cli", "channels", "--board", "a10_ref", *options, "--", host, part]
+    environment = plain_environment()
+    run = subprocess.run(
+        list(map(str, command)), env=environment, capture_output=True, text=True, timeout=120, cwd=ROOT, check=False
+    )
+    assert run.stderr == ""
+    return run.returncode, run.stdout.splitlines()
+
+
+def test_a_host_that_is_right_is_right_in_all_ways(host: Path) -> None:
+    status, lines = explored(host, "right", "--seeds", "2")
+    assert status == 0
+    assert lines[-1].startswith("nothing depends on the depths of channels")
+
+
+def test_a_host_whose_channels_are_too_shallow_is_told_how_deep_they_have_to_be(host: Path) -> None:
+    """Four packets wait in a channel of two."""
+    status, lines = explored(host, "depth", "--seeds", "0")
+    assert status == 3
+    assert lines[0] == "as it is: exit status 0"
+    assert lines[1].startswith("depths of the source: deadlock: kernel ")
+    assert lines[2] == "depths of the source, times 2: the same; make its channels that much deeper"
+
+
+def test_a_host_that_takes_what_is_there_first_depends_on_when_packets_arrive(host: Path) -> None:
+    status, lines = explored(host, "order", "--seeds", "4", "--most", "1")
+    assert status == 3
+    assert any("FPGART_CHANNEL_SEED=" in line for line in lines) or "differs from run to run" in lines[1]
+
+
+def test_a_program_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "fpgart.cli", "channels", "--", str(tmp_path / "missing")]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)
+    assert run.returncode != 0
+    assert "missing: no such program" in run.stderr

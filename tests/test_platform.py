@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The platform and its engine (fpgart/runtime/objects/platform.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic_ns
+from typing import Any
+
+import pytest
+from machine import Machine
+
+from fpgart.engine.interface import NoEngine
+from fpgart.runtime.objects.platform import Platform
+
+Boards = Callable[..., Machine]
+
+
+class Engine:
+    """An engine that is none."""
+
+
+def platform_of(boards: Boards, engine: Any = None, contents: Any = None) -> Platform:
+    machine = boards("a10_ref")
+    return Platform(machine.platform.personality, [], engine, machine.scheduler, contents)
+
+
+@pytest.fixture
+def choices(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """With what an engine was looked for; each time another one is found."""
+    asked: list[Any] = []
+
+    def choose(contents: Any) -> Engine:
+        asked.append(contents)
+        return Engine()
+
+    monkeypatch.setattr("fpgart.engine.choice.choose_engine", choose)
+    return asked
+
+
+def test_an_engine_is_looked_for_when_it_is_first_needed_and_then_kept(boards: Boards, choices: list[Any]) -> None:
+    contents, told = object(), list[str]()
+    platform = platform_of(boards, contents=contents)
+    platform.engine_grew = lambda: told.append("grew")
+    assert choices == []
+    first = platform.engine
+    assert platform.engine is first
+    assert isinstance(first, Engine)
+    assert (choices, told) == ([contents], ["grew"])
+
+
+def test_an_engine_that_is_given_is_the_one(boards: Boards, choices: list[Any]) -> None:
+    given: Any = Engine()
+    assert platform_of(boards, engine=given).engine is given
+    assert choices == []
+
+
+@pytest.mark.parametrize(("engine", "found"), [(Engine(), True), (NoEngine("none is installed"), False)])
+def test_a_platform_knows_whether_anything_executes_kernels(boards: Boards, engine: Any, found: bool) -> None:
+    assert platform_of(boards, engine).has_engine is found
+
+
+def test_a_platform_begins_without_a_handle_and_knows_when(boards: Boards) -> None:
+    before = monotonic_ns()
+    platform = platform_of(boards, Engine())
+    assert platform.handle == 0
+    assert before <= platform.started_ns <= monotonic_ns()
+    assert not platform.malloced.holds(1)
+
+
+def test_devices_are_numbered_in_the_order_of_the_boards(boards: Boards) -> None:
+    machine = boards("a10_ref", "hetero")
+    assert [(device.id, device.board.name) for device in machine.devices] == [(0, "a10_ref"), (1, "hetero")]
+    assert all(device.platform is machine.platform for device in machine.devices)
