@@ -6,14 +6,14 @@ PYTHON ?= $(shell scripts/find-python)
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 ENGINE = $(VENV)/.engine
-C_FILES = icd/*.c icd/*.h icd/shim/*.c icd/shim/*.h icd/preload/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h conformance/c/*.c conformance/c/*.h tests/programs/*.c examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
+C_FILES = icd/*.c icd/*.h icd/shim/*.c icd/shim/*.h icd/preload/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h conformance/c/*.c conformance/c/*.h conformance/surroundings/*.c tests/programs/*.c examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
 SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 # Else each process of the tests would compile all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels clean help
+.PHONY: build site demo fuzz test nightly intel-engine intel isolated lint format picture bench clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -29,6 +29,10 @@ help:
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
 	@echo "              hosts whose threads meet in many ways, RUNS=100 times each"
 	@echo "make fuzz     damaged inputs for all that reads files, binaries and sources; BYTES=1000000000 and SEED=2 for more"
+	@echo "make sanitize conformance on C parts with AddressSanitizer and UBSan (SANITIZERS=thread for the other); SANITIZED=conformance/test_usm.py"
+	@echo "make surroundings  hosts without files, memory, threads, /proc and so on, beside the bare engine; LIBRARIES=folder of allocators"
+	@echo "make limits   very many commands, events, objects and bytes of source, beside the bare engine; ten minutes"
+	@echo "make site     the documentation as pages in build/site, and the manual page of fpgart; a link that leads nowhere is an error"
 	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
@@ -55,6 +59,10 @@ $(ENGINE): $(STAMP) scripts/engine-package | fpgart/libfpgart.so
 # Where PYTHONDONTWRITEBYTECODE is set, every process would compile the driver's modules again: 0.2 s of each.
 build: fpgart/libfpgart.so $(ENGINE)
 	$(BIN)/python -m compileall -q fpgart
+
+site: $(STAMP)
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html docs build/site
+	$(BIN)/sphinx-build --quiet --builder man docs build/site/man
 
 demo: build
 	$(BIN)/python examples/demo.py
@@ -118,9 +126,27 @@ soak: build
 	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds $(SECONDS)
 
 BYTES ?= 10000000
+CALLS ?= 50000
 SEED ?= 1
 fuzz: build
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --bytes $(BYTES) --seed $(SEED) $(FUZZ_OPTIONS)
+	$(BIN)/python conformance/fuzz_calls.py fpgart/libfpgart.so --calls $(CALLS) --seed $(SEED) --patience 36000
+
+# Memory grows with what a sanitizer keeps, so nothing can be said of leaks.
+SANITIZED ?= conformance
+SANITIZERS ?= address
+sanitize: build
+	for kind in $(SANITIZERS); do \
+		scripts/sanitize $(abspath $(BIN))/python $$kind $(abspath $(BIN))/python -m pytest $(SANITIZED) --driver DRIVER \
+			-m "not slow" -k "not leaks_nothing" -p no:cacheprovider -q || exit 1; \
+	done
+
+LIBRARIES ?=
+surroundings: build
+	$(BIN)/python conformance/surroundings.py $(if $(LIBRARIES),--libraries $(LIBRARIES))
+
+limits: build
+	$(BIN)/python conformance/limits.py
 
 clients: build
 	$(BIN)/python clients/run.py

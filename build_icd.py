@@ -343,6 +343,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "check/faults.c",
         "engine/apart.c",
         "engine/calls.c",
+        "engine/links.c",
         "engine/channels.c",
         "engine/crash.c",
         "engine/fifo_log.c",
@@ -424,27 +425,38 @@ def record_interpreter(into: Path) -> None:
 
 
 def build(into: Path) -> list[Path]:
-    """Build everything into `into`; raises BuildError where the machine lacks something."""
+    """Build everything into `into`, where nothing changes before all is made; raises BuildError where the machine lacks
+    something."""
     compiler()
     series = pythons()
     into.mkdir(parents=True, exist_ok=True)
-    remove_earlier(into)
     with tempfile.TemporaryDirectory(prefix="fpgart-build-") as folder:
         work = Path(folder)
+        staged = work / "staged"
+        staged.mkdir()
         try:
             made = [
                 path
                 for library in (driver, boards, board_process)
-                for path in build_library(library, into, work, series)
+                for path in build_library(library, staged, work, series)
             ]
-            made.append(build_native(into, work, series[0]))
-            made += [build_preload(into, name) for name in ("only", "yield")]
-            made += [build_host_library(into, work), build_c_host(into)]
+            made.append(build_native(staged, work, series[0]))
+            made += [build_preload(staged, name) for name in ("only", "yield")]
+            made += [build_host_library(staged, work), build_c_host(staged)]
         except subprocess.CalledProcessError as error:
             raise BuildError(f"the compiler failed: {error.stderr or error}") from error
+        remove_earlier(into)
+        moved = [put(path, into) for path in made]
     (into / "fpgart.icd").write_text("libfpgart.so\n")
     copy_headers(into)
-    return made
+    return moved
+
+
+def put(file: Path, into: Path) -> Path:
+    """A copy in the place of an earlier one, which processes that have it open keep."""
+    target = into / file.name
+    target.unlink(missing_ok=True)
+    return Path(shutil.copy2(file, target))
 
 
 def build_library(described: Callable[[Path], Library], into: Path, work: Path, series: Iterable[Python]) -> list[Path]:

@@ -35,3 +35,13 @@ def test_faults_that_cost_only_time_leave_every_byte_right(
     command = [sys.executable, str(FUZZ), "--seed", str(seed), "--steps", "300"]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_random_calls_of_every_entry_point_are_answered(
+    driver_library: str, driver_environment: dict[str, str]
+) -> None:
+    if "fpgart" not in Path(driver_library).name:
+        pytest.skip("other drivers read through what is no handle")
+    command = [sys.executable, str(FUZZ.with_name("fuzz_calls.py")), driver_library, "--calls", "1500", "--seed", "3"]
+    result = subprocess.run(command, env=driver_environment, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]

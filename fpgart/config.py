@@ -36,7 +36,7 @@ class Holds(Enum):
     FIXED_FILES = "nothing, but files with fixed names in the working directory follow from it"
 
 
-PATH_ENDINGS = (".xml", ".py")
+PATH_ENDINGS = (".xml", ".py", ".yaml", ".yml")
 
 
 def is_path(name: str) -> bool:
@@ -188,6 +188,20 @@ def names(text: str) -> tuple[str, ...]:
     if not found:
         raise ValueError("a list of names, divided by commas, is wanted")
     return found
+
+
+def rank(text: str) -> tuple[int, int]:
+    """A process's number and how many there are: `1/4`."""
+    first, _, size = text.partition("/")
+    if not first.isdecimal() or not 0 <= number(first) < number(size) <= 1 << 20:
+        raise ValueError("a number from 0 and the number of processes are wanted, as in 1/4")
+    return number(first), number(size)
+
+
+def job(text: str) -> str:
+    if not text.replace("-", "").replace(".", "").replace("_", "").isalnum() or text.startswith("."):
+        raise ValueError("letters, digits, points, dashes and underscores are wanted")
+    return text
 
 
 def seconds(text: str) -> float:
@@ -488,6 +502,44 @@ DEADLOCK_SECONDS = Option(
     seconds,
     10.0,
     "Seconds after which kernels that wait for each other while the host waits for them are given up; 0: never.",
+)
+TOPOLOGY = Option(
+    "FPGART_TOPOLOGY",
+    str,
+    "",
+    "Which I/O channels of boards are connected: a .yaml file, a name such as ring, or cables (docs/clusters.md).",
+    holds=Holds.NAMES,
+)
+RANK: Option[tuple[int, int]] = Option(
+    "FPGART_RANK",
+    rank,
+    (0, 1),
+    "Which of the processes of a topology this is, as in 1/4, where no launcher (mpirun, srun) says it.",
+)
+JOB = Option(
+    "FPGART_JOB", job, "", "What the processes of a topology have in common, where no launcher tells jobs apart."
+)
+CABLE_SECONDS = Option(
+    "FPGART_CABLE_SECONDS",
+    seconds,
+    60.0,
+    "Seconds that kernels wait for the other end of a cable to be taken, before their commands fail.",
+)
+CABLES = Option(
+    "FPGART_CABLES",
+    one_of("auto", "memory", "zeromq"),
+    "auto",
+    "How packets pass between processes: memory, zeromq, or auto (memory within a machine, ZeroMQ between machines).",
+)
+MEETING = Option(
+    "FPGART_MEETING",
+    str,
+    "",
+    "Folder that all machines of a topology see, where processes find each other for cables between machines.",
+    holds=Holds.FOLDER,
+)
+ADDRESS = Option(
+    "FPGART_ADDRESS", str, "", "Name or address by which other machines reach this one; default: the system's name."
 )
 EAGER = Option(
     "AOCL_EAGERLY_LOAD_FIRST_BINARY", switch, True, "Whether the first .aocx of a device is loaded at once: 0 or 1."

@@ -23,7 +23,7 @@ LARGEST_SOURCE = 64 * MIB
 LARGEST_TRACE = 2 * GIB
 LONGEST_EVENT = 1 * MIB
 """Characters of a line of a trace."""
-LONGEST_OPTIONS = 1 * MIB
+LONGEST_OPTIONS = 64 * KIB
 """Characters of the options of a build."""
 
 

@@ -46,6 +46,7 @@ class Notices:
         "network_stopped",
         "operation_began",
         "operation_ended",
+        "packets_moved",
         "place_hinted",
         "pointer_refused",
         "program_built",
@@ -120,6 +121,8 @@ class Notices:
         """(event, operation): a device operation starts on the calling thread."""
         self.operation_ended: tuple[Listener, ...] = ()
         """(event, operation, begin_ns, status): it ended, 0 or a negative status."""
+        self.packets_moved: tuple[Listener, ...] = ()
+        """(launch): its kernel has left, and has moved `launch.uses` through cables; on its thread."""
         self.svm_allocated: tuple[Listener, ...] = ()
         """(address, size): shared virtual memory was allocated."""
         self.svm_freed: tuple[Listener, ...] = ()

@@ -8,14 +8,51 @@ import os
 import stat
 from contextlib import suppress
 
+FIRST_FREE = 3
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 def open_output(path: str | os.PathLike[str], flags: int = APPEND) -> int:
-    """A descriptor of a file to write to. Raises OSError.
+    """A descriptor of a file to write to, above the three standard ones, which a host may have closed. Raises OSError.
 
     In a folder that everybody can write to, such as /tmp, neither a link nor another user's file is taken.
     """
+    descriptor = _open(path, flags)
+    if descriptor >= FIRST_FREE:
+        return descriptor
+    import fcntl  # hardly ever needed
+
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
+    finally:
+        os.close(descriptor)
+
+
+class KeptOutput:
+    """An output file that stays open while the host runs, which may close its descriptor and use the number anew."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        found = os.fstat(descriptor)
+        self._identity = found.st_dev, found.st_ino
+
+    def write(self, data: bytes) -> int:
+        """How many bytes were written; raises OSError, also where the descriptor leads to another file now."""
+        self._check()
+        return os.write(self.descriptor, data)
+
+    def close(self) -> None:
+        with suppress(OSError):  # it is closed already, or another file
+            self._check()
+            os.close(self.descriptor)
+
+    def _check(self) -> None:
+        found = os.fstat(self.descriptor)
+        if (found.st_dev, found.st_ino) != self._identity:
+            raise OSError(errno.EBADF, "the program has closed the file and opened another one in its place")
+
+
+def _open(path: str | os.PathLike[str], flags: int) -> int:
     if not _is_shared(os.path.dirname(path) or "."):
         return os.open(path, flags | os.O_CLOEXEC, 0o644)
     try:

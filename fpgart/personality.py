@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from fpgart.version import __version__
+
 FULL_NAME = {
     "sdk": "Intel(R) FPGA SDK for OpenCL(TM)",
     "emulator": "Intel(R) FPGA Emulation Platform for OpenCL(TM)",
@@ -66,7 +68,10 @@ PERSONALITIES: Final[dict[str, Personality]] = {
         words="hosts that look for any of Intel's or Altera's platforms by a part of its name",
     ),
     "fpgart": Personality(
-        "fpgart", "fpgart", "OpenCL 3.0 fpgart 1.0.0", words="hosts that take the first platform, or look for fpgart"
+        "fpgart",
+        "fpgart",
+        f"OpenCL 3.0 fpgart {__version__}",
+        words="hosts that take the first platform, or look for fpgart",
     ),
     "intel": Personality(
         FULL_NAME["sdk"],

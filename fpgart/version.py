@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of the package, which pyproject.toml reads here."""
+"""The version of the package, by semantic versioning (docs/releasing.md): everything that names one takes it from here.
 
-__version__ = "0.1.0"
+pyproject.toml and build_icd.py read it, too.
+"""
+
+__version__ = "1.0.0"

@@ -48,7 +48,8 @@ static int has_room(void)
 
 static void take_out(size_t first, size_t behind)
 {
-    memmove(&allocations[first], &allocations[behind], (count - behind) * sizeof *allocations);
+    if (behind < count) /* else there may be no array yet */
+        memmove(&allocations[first], &allocations[behind], (count - behind) * sizeof *allocations);
     count -= behind - first;
 }
 

@@ -9,6 +9,7 @@
 #include "interpreter.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <pthread.h>
@@ -17,8 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#define LEAST_STACK (128 << 10)
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define PYTHON_SERIES STRING(PY_MAJOR_VERSION) "." STRING(PY_MINOR_VERSION)
@@ -75,6 +78,30 @@ static int may_use(const char *folder)
     return 0;
 }
 
+/* Python refuses to start where standard input is a folder, which a loader's is that looks for
+ * drivers in a program without standard input. Returns the folder's new number, -1 for none. */
+static int hide_folder_in_place_of_input(void)
+{
+    struct stat found;
+    if (fstat(STDIN_FILENO, &found) != 0 || !S_ISDIR(found.st_mode))
+        return -1;
+    int kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (kept >= 0 && nothing >= 0)
+        dup2(nothing, STDIN_FILENO);
+    if (nothing >= 0)
+        close(nothing);
+    return kept;
+}
+
+static void bring_folder_back(int kept)
+{
+    if (kept < 0)
+        return;
+    dup3(kept, STDIN_FILENO, O_CLOEXEC);
+    close(kept);
+}
+
 static int start_own_interpreter(void)
 {
     char home[PATH_MAX];
@@ -96,8 +123,10 @@ static int start_own_interpreter(void)
     PyStatus status = PyConfig_SetBytesString(&config, &config.home, home);
     if (!PyStatus_Exception(status))
         status = PyConfig_SetBytesString(&config, &config.program_name, executable);
+    int folder = hide_folder_in_place_of_input();
     if (!PyStatus_Exception(status))
         status = Py_InitializeFromConfig(&config);
+    bring_folder_back(folder);
     PyConfig_Clear(&config);
     if (PyStatus_Exception(status)) {
         fpgart_complain("Python " PYTHON_SERIES " did not start: %s",
@@ -172,11 +201,46 @@ static int has_cffi(const char *directory)
     return found;
 }
 
+static atomic_int told_of_python;
+
+static const void *library_of(void *function, const char **name)
+{
+    Dl_info info;
+    *name = "?";
+    if (dladdr(function, &info) == 0)
+        return NULL;
+    if (info.dli_fname != NULL)
+        *name = info.dli_fname;
+    return info.dli_fbase;
+}
+
+/* PyPy's library has some of CPython's functions, for itself alone, and the dynamic linker would
+ * have our libpython call those. */
+static int is_one_python(void)
+{
+    void *functions[] = {(void *)(uintptr_t)&PyArg_ValidateKeywordArguments,
+                         (void *)(uintptr_t)&PyThread_tss_create,
+                         (void *)(uintptr_t)&PyState_FindModule};
+    const char *ours, *other;
+    const void *library = library_of((void *)(uintptr_t)&Py_InitializeFromConfig, &ours);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (library_of(functions[i], &other) != library) {
+            if (!atomic_exchange(&told_of_python, 1))
+                fpgart_complain("this process has another Python in it (%s), whose functions the "
+                                "driver's Python would call instead of its own; start the program "
+                                "with LD_PRELOAD=%s",
+                                other, ours);
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int fpgart_looks_installed(void)
 {
     char home[PATH_MAX], packages[PATH_MAX], recorded[PATH_MAX];
     fpgart_packages_directory(packages);
-    return find_home(home) && has_file(packages, "fpgart/api/__init__.py") &&
+    return is_one_python() && find_home(home) && has_file(packages, "fpgart/api/__init__.py") &&
            (has_cffi(packages) || (fpgart_recorded("packages", recorded) && has_cffi(recorded)));
 }
 
@@ -278,7 +342,7 @@ static void start(void)
     char packages[PATH_MAX];
     fpgart_state = FPGART_STARTING;
     fpgart_packages_directory(packages);
-    if (!may_use(fpgart_library_directory()) || !may_use(packages) ||
+    if (!may_use(fpgart_library_directory()) || !may_use(packages) || !is_one_python() ||
         !(Py_IsInitialized() ? move_in() : start_own_interpreter()) || !start_embedding()) {
         fpgart_state = FPGART_FAILED;
         return;
@@ -336,8 +400,46 @@ int fpgart_in_python_host(void)
     return !owns_interpreter && Py_IsInitialized();
 }
 
+/* The lowest address of this thread's stack and the one from which on it has LEAST_STACK bytes. */
+static __thread uintptr_t stack_begin, stack_enough;
+
+static void find_stack(void)
+{
+    pthread_attr_t attributes;
+    void *begin = NULL;
+    size_t size = 0;
+    stack_enough = 1;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
+    if (pthread_attr_getstack(&attributes, &begin, &size) == 0) {
+        stack_begin = (uintptr_t)begin;
+        stack_enough = stack_begin + LEAST_STACK;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+/* Python and compilers need some; on a stack of somebody's own (signals, coroutines) nobody knows.
+ */
+static int has_stack(void)
+{
+    static atomic_int told;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (stack_enough == 0)
+        find_stack();
+    if (here >= stack_enough || here < stack_begin)
+        return 1;
+    if (!atomic_exchange(&told, 1))
+        fpgart_complain(
+            "a thread has %zu bytes of stack left, %d are the least that calls need: give "
+            "it a larger stack (ulimit -s, pthread_attr_setstacksize)",
+            (size_t)(here - stack_begin), LEAST_STACK);
+    return 0;
+}
+
 int fpgart_enter(struct fpgart_visit *visit)
 {
+    if (!has_stack())
+        return 0;
     if (fpgart_state == FPGART_NOT_STARTED || fpgart_state == FPGART_STARTING)
         start_once();
     if (!fpgart_running() || !fpgart_go_in(visit))

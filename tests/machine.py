@@ -16,7 +16,16 @@ from fpgart import opencl as cl
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.engine.interface import SUBMISSION, ArgumentInterface, Batch, EngineKernel, KernelInterface, Reach
+from fpgart.engine.interface import (
+    SUBMISSION,
+    ArgumentInterface,
+    Batch,
+    EngineKernel,
+    KernelInterface,
+    Plugs,
+    Reach,
+    no_plugs,
+)
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.personality import Personality
@@ -150,7 +159,7 @@ class PythonProgram:
     def kernel(self, name: str) -> PythonKernel:
         return self.made
 
-    def network(self) -> None:
+    def network(self, plugs: Plugs = no_plugs) -> None:
         return None
 
 

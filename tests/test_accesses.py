@@ -170,6 +170,17 @@ def test_usm_commands_touch_allocations_from_where_the_pointer_is(boards: Boards
     assert not uses(copy, allocate_device(context, device, SIZE))
 
 
+def test_a_usm_command_is_told_with_the_allocations_that_its_pointers_are_in(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    context, device = machine.context, machine.device
+    allocation = allocate_device(context, device, SIZE)
+    inside, outside = UsmPointer(context, allocation.pointer + 8, 8), UsmPointer(context, HOST, 8)
+    number = allocation.number
+    assert UsmCopy(device, inside, outside, 8).describe() == {"size": 8, "allocation": number, "offset": 8}
+    assert UsmCopy(device, outside, inside, 8).describe() == {"size": 8, "source": number, "source_offset": 8}
+    assert UsmFill(device, inside, b"x", 8).describe() == {"size": 8, "allocation": number, "offset": 8}
+
+
 def test_what_the_host_does_for_a_usm_command_touches_the_same_as_the_board_would(boards: Boards) -> None:
     machine = boards("usm_s10")
     context, device = machine.context, machine.device
@@ -192,7 +203,7 @@ def test_memory_of_the_host_is_given_with_the_command_unless_a_buffer_is_mapped_
     boards: Boards, mapped: bool
 ) -> None:
     buffer = boards("a10_ref").buffer(SIZE)
-    assert Access(READ, ((HOST, HOST + 8),), mapped=mapped).is_given is not mapped
+    assert Access(READ, ((HOST, HOST + 8),), mapped=mapped).is_given == (not mapped)
     assert not Access(READ, ((0, 8),), buffer).is_given
 
 
@@ -231,6 +242,19 @@ def test_work_of_the_host_runs_on_any_thread_and_keeps_nothing_busy(boards: Boar
         assert (operation.accesses(), operation.describe()) == ((), {})
         assert operation.device is device
         assert operation.ready_list is device.scheduler.host_ready
+
+
+def test_work_of_the_host_that_is_not_done_is_replaced_and_what_cannot_begin_ends_with_its_error(
+    boards: Boards,
+) -> None:
+    done: list[str] = []
+    work = HostWork(boards("a10_ref").device, lambda: done.append("work"), lambda: done.append("instead"))
+    work.abandon()
+    with pytest.raises(ValueError, match="words"):
+        Unclaimable(work, ValueError("words")).run()
+    assert done == ["instead"] * 2
+    work.run()
+    assert done[-1] == "work"
 
 
 def test_ranges_that_touch_are_one() -> None:

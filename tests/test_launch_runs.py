@@ -135,6 +135,19 @@ def test_the_launches_of_a_run_share_its_time(host: Host, monkeypatch: pytest.Mo
     assert host.machine.device.kernel_ns == before + 8
 
 
+def test_one_slow_run_makes_a_kernel_count_for_four_times_as_long_at_most(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = count(0, 4_000_000)
+    monkeypatch.setattr("fpgart.runtime.commands.launch_run.monotonic_ns", lambda: next(ticks))
+    engine_kernel: Any = host.kernel.engine_kernel
+    engine_kernel.last_ns = 10_000
+    host.run(4)
+    assert engine_kernel.last_ns == 40_000
+    host.run(4)
+    assert engine_kernel.last_ns == 160_000
+
+
 def test_who_begins_to_listen_meanwhile_hears_of_the_buffers_of_a_run(host: Host) -> None:
     heard: list[Any] = []
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fpgart.engine.opencl_c import buffer_locations
 
 HBM = '__attribute__((buffer_location("HBM")))'
+APART = f"#ifdef APART\n#define IN {HBM}\n#else\n#define IN\n#endif\nkernel void k(global IN int *x) {{}}"
 SOURCES = [
     # source, options, what is found
     ("kernel void k(global int *x) {}", "", {}),
@@ -22,6 +23,10 @@ SOURCES = [
     (f"#define IN {HBM}\nkernel void k(global IN int *x) {{}}", "", {"k": ("HBM",)}),
     (f"#define IN \\\n {HBM}\n#define ALSO IN\nkernel void k(global ALSO int *x) {{}}", "", {"k": ("HBM",)}),
     ("kernel void k(global __attribute__((buffer_location(WHERE))) int *x) {}", '-DWHERE="\\"QDR\\""', {"k": ("QDR",)}),
+    (APART, "-DAPART", {"k": ("HBM",)}),
+    (APART, "", {}),
+    (APART.replace("#ifdef", "#if"), "-D APART", {"k": ("HBM",)}),
+    (f'#if 1\n#include "missing.h"\n#endif\nkernel void k(global {HBM} int *x) {{}}', "", {"k": ("HBM",)}),
     ("#define A A\nkernel void k(global A __attribute__((buffer_location(\"D\"))) int *x) {}", "", {"k": ("D",)}),
 ]  # fmt: skip
 

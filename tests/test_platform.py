@@ -30,7 +30,7 @@ def choices(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """With what an engine was looked for; each time another one is found."""
     asked: list[Any] = []
 
-    def choose(contents: Any) -> Engine:
+    def choose(contents: Any, isolation: Any) -> Engine:
         asked.append(contents)
         return Engine()
 

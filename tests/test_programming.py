@@ -104,6 +104,28 @@ def test_the_contents_of_a_board_outlive_a_programming_that_loses_its_memory(
     assert [machine.read(buffer) for buffer in contents] == list(contents.values())
 
 
+def test_contents_that_a_board_does_not_take_back_are_told_and_keep_no_others_from_it(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("hetero")
+    lost, kept = (machine.keep(machine.buffer(64)) for _ in range(2))
+    for buffer in (lost, kept):
+        machine.write(buffer, b"x" * 64)
+    refused, write = machine.bind(lost), machine.device.mmd.write
+
+    def refuse(host: int, board: int, size: int) -> None:
+        if board == refused:
+            raise BoardError("not there")
+        write(host, board, size)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(machine.device.mmd, "program", ForgetfulBoard(machine).program)
+        patch.setattr(machine.device.mmd, "write", refuse)
+        with pytest.raises(BoardError, match="not there"):
+            load_onto(machine.device, machine.kernel(nothing).program)
+    assert machine.read(kept) == b"x" * 64
+
+
 def test_a_board_that_cannot_be_programmed_at_all_holds_no_program(
     boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,3 +166,13 @@ def test_a_program_that_a_board_does_not_take_leaves_its_memory_free(
     with pytest.raises(BoardError, match="no"):
         load_onto(machine.device, machine.kernel(nothing).program)
     assert (machine.device.blocks(), machine.device.loaded) == ([], {})
+
+
+def test_a_program_that_is_loaded_once_more_lies_in_memory_once(boards: Boards) -> None:
+    machine = boards("k2h")
+    machine.device.open()
+    program = machine.kernel(nothing).program
+    for _ in range(2):
+        load_onto(machine.device, program)
+    assert list(machine.device.loaded.values()) == machine.device.blocks()
+    assert len(machine.device.blocks()) == 1

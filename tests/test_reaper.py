@@ -40,7 +40,7 @@ def test_what_cannot_be_done_is_logged_and_keeps_nothing_from_being_done(capfd: 
     assert done == ["next"]
 
 
-def test_a_thread_that_finds_nothing_any_more_is_done() -> None:
+def test_a_thread_that_finds_nothing_any_more_is_done(capfd: pytest.CaptureFixture[str]) -> None:
     class Emptied(Reaper):
         """Another thread takes the last one between the look and the taking."""
 
@@ -52,3 +52,4 @@ def test_a_thread_that_finds_nothing_any_more_is_done() -> None:
     reaper.append(lambda: done.append("never"))
     reaper.reap()
     assert done == []
+    assert capfd.readouterr().err == ""

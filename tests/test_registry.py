@@ -220,3 +220,19 @@ def test_what_is_added_after_another_thread_has_forgotten_the_dead_is_there() ->
 
     interrupt(living, meanwhile)
     assert living.all() == [thing]
+
+
+def test_the_newest_that_is_alive_is_found_behind_dead_ones() -> None:
+    living: Living[Thing] = Living()
+    kept = [Thing() for _ in range(3)]
+    for each in kept:
+        living.add(each)
+    for _ in range(5):
+        living.add(Thing())
+    assert living.newest() is kept[2]
+    del each, kept[2]
+    assert living.newest() is kept[1]
+    assert living.all() == kept
+    kept.clear()
+    assert living.newest() is None
+    assert not living

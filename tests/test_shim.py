@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from test_secure_execution import NOBODY, open_folder, set_user_id  # noqa: F401
 
+from fpgart.cli import registration
+
 PACKAGE = Path(__file__).resolve().parent.parent / "fpgart"
 SERIES = f"{sys.version_info.major}.{sys.version_info.minor}"
 HOME = Path(os.path.realpath(sys.executable)).parent
@@ -89,6 +91,27 @@ def test_where_that_python_has_no_library_the_named_one_is_taken(host: Path, tmp
     library = installation(tmp_path / "venv")
     (tmp_path / "venv" / "pyvenv.cfg").write_text("home = /nonexistent/bin\n")
     assert run(host, library, FPGART_LIBPYTHON=str(LIBPYTHON)) == (FOUND, [])
+
+
+def test_where_the_path_does_not_tell_the_command_notes_for_which_python_the_package_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libraries(tmp_path / "fpgart")
+    monkeypatch.setattr(registration, "PACKAGE", tmp_path / "fpgart")
+    registration.note_interpreter()
+    noted = (tmp_path / "fpgart" / "interpreter.cfg").read_text()
+    assert noted.splitlines()[:2] == [f"home = {HOME}", f"version = {SERIES}"]
+    installed = installation(tmp_path / "venv").parent
+    monkeypatch.setattr(registration, "PACKAGE", installed)
+    monkeypatch.setattr(sysconfig, "get_paths", lambda: {"platlib": str(installed.parent)})
+    registration.note_interpreter()
+    assert not (installed / "interpreter.cfg").exists()
+
+
+def test_the_noted_python_is_taken(host: Path, tmp_path: Path) -> None:
+    packages = installation(tmp_path / "venv").parents[1].rename(tmp_path / "folder")
+    (packages / "fpgart" / "interpreter.cfg").write_text(f"home = {HOME}\nversion = {SERIES}\n")
+    assert run(host, packages / "fpgart" / "libfpgart.so", HOME="/nonexistent") == (FOUND, [])
 
 
 def test_what_is_named_and_is_no_libpython_is_told(host: Path, tmp_path: Path) -> None:

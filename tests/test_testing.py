@@ -537,6 +537,31 @@ def test_it(fpga, fpga_trace, turn):
     run(project, "-p", "xdist", "-n", "2").assert_outcomes(passed=4)
 
 
+def test_traces_of_all_workers_are_kept_and_become_one_report(project: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    project.makepyfile(
+        COMMON
+        + """
+@pytest.mark.parametrize("number", range(3))
+def test_buffer(fpga, number):
+    context = cl.Context([fpga.device])
+    buffer = cl.Buffer(context, RW, 1024 * (number + 1))
+    cl.enqueue_copy(cl.CommandQueue(context), buffer, np.zeros(1024 * (number + 1), np.uint8))
+"""
+    )
+    run(project, "-p", "xdist", "-n", "2", "--fpgart-traces", "kept").assert_outcomes(passed=3)
+    files = sorted((project.path / "kept").iterdir())
+    assert len(files) == 3
+    assert {file.name.split("-")[0] for file in files} == {"gw0", "gw1"}
+    found = report.of(report.merged([report.ordered(file) for file in files], [file.stem for file in files]))
+    assert found.boards == dict.fromkeys(range(3), "usm_s10")
+    assert sorted(traffic.bytes for (_, call), traffic in found.traffic.items() if "write" in call) == [
+        1024,
+        2048,
+        3072,
+    ]
+
+
 def test_faults_strike_in_the_tests_process_and_in_programs_and_end_with_the_test(project: pytest.Pytester) -> None:
     project.makepyfile(
         HOSTS

@@ -204,17 +204,31 @@ def test_the_child_of_a_fork_writes_nothing(tmp_path: Path) -> None:
 def test_a_disk_that_fills_up_ends_the_trace_and_not_the_host(tmp_path: Path) -> None:
     file = tmp_path / "trace.json"
     fill = f"""
-import os
-for number in os.listdir("/proc/self/fd"):
-    if os.path.realpath("/proc/self/fd/" + number) == {str(file)!r}:
-        os.dup2(os.open("/dev/full", os.O_WRONLY), int(number))
+import os, resource
+size = os.path.getsize({str(file)!r})
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 """
     command = ["run", "--board", "hetero", "--trace", file, "--", sys.executable, "-c", HOST + fill + SET_FIRST]
     result = fpgart(*command)
     assert result.returncode == 0, result.stderr
     told = [line for line in result.stderr.splitlines() if line.startswith("fpgart:")]
-    assert told == ["fpgart: the trace ends here: No space left on device"]
+    assert told == ["fpgart: the trace ends here: File too large"]
     assert "clCreateContext" in report.read(file).calls
+
+
+def test_a_file_that_the_host_opens_in_place_of_the_trace_gets_none_of_it(tmp_path: Path) -> None:
+    file, own = tmp_path / "trace.json", tmp_path / "own"
+    replace = f"""
+import os
+for number in os.listdir("/proc/self/fd"):
+    if os.path.realpath("/proc/self/fd/" + number) == {str(file)!r}:
+        os.dup2(os.open({str(own)!r}, os.O_RDWR | os.O_CREAT), int(number))
+"""
+    command = ["run", "--board", "hetero", "--trace", file, "--", sys.executable, "-c", HOST + replace + SET_FIRST]
+    result = fpgart(*command)
+    assert result.returncode == 0, result.stderr
+    assert "the trace ends here: the program has closed the file and opened another one" in result.stderr
+    assert own.read_bytes() == b""
 
 
 def test_a_trace_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:

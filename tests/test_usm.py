@@ -459,11 +459,14 @@ def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_al
     kernel.set_pointer(0, allocation.pointer)
     launch = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
     plain = new_launch(machine.kernel(increment), machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    follows = machine.kernel(increment)
+    follows.indirect = Indirect.DEVICE
+    reaching = new_launch(follows, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
     into, beside = (
         UsmFill(machine.device, UsmPointer(machine.context, each.pointer, 8), b"x", 8) for each in (allocation, other)
     )
     events = []
-    for operation in (None, launch, plain, into, beside):
+    for operation in (None, launch, plain, into, beside, reaching):
         events.append(machine.queue.new_event(cl.CL_COMMAND_MEMFILL_INTEL))
         events[-1].operation = operation
     waited: list[Event] = []
@@ -481,10 +484,10 @@ def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_al
         blocking_free(machine.context, allocation.pointer)
     finally:
         NOTICES.silence(listener)
-    assert waited == seen == [events[1], events[3]]
+    assert waited == seen == [events[1], events[3], events[5]]
     assert machine.context.usm.find(allocation.pointer) is None
     assert machine.context.usm.find(other.pointer) is other
-    for made in (launch, plain):
+    for made in (launch, plain, reaching):
         made.abandon()
 
 

@@ -103,8 +103,12 @@ def given_mode(properties: tuple[int, ...]) -> int:
 
 
 def is_locked(device: Device, mode: int) -> bool:
-    """Whether a living context has the device for modes of the other kind: its own kernels, or binaries."""
-    return any((context.compiler_mode == PRELOADED) != (mode == PRELOADED) for context in device.contexts.all())
+    """Whether living contexts have the device for modes of the other kind: its own kernels, or binaries.
+
+    So all of them have modes of one kind, and one of them tells.
+    """
+    context = device.contexts.newest()
+    return context is not None and (context.compiler_mode == PRELOADED) != (mode == PRELOADED)
 
 
 def made_context(devices: list[Device], properties: tuple[int, ...], mode: int, notify: Notify | None) -> Context:

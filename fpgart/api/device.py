@@ -24,8 +24,8 @@ from fpgart.errors import (
 from fpgart.personality import PROFILE
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.platform import Platform
+from fpgart.version import __version__
 
-VERSION = "1.0.0"
 KNOWN_TYPES = (
     cl.CL_DEVICE_TYPE_DEFAULT
     | cl.CL_DEVICE_TYPE_CPU
@@ -168,7 +168,7 @@ def driver_version(device: Device) -> str:
     from fpgart.engine.choice import wanted_engine  # not needed to start
 
     engine = wanted_engine().rpartition("/")[2]
-    version = device.platform.personality.driver or VERSION
+    version = device.platform.personality.driver or __version__
     return version if engine == "auto" else f"{version} ({engine})"
 
 
@@ -376,7 +376,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: lambda d: info.u64(1),
     cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: lambda d: info.string(NO_CONFORMANCE),
     cl.CL_DEVICE_UUID_KHR: uuid,
-    cl.CL_DRIVER_UUID_KHR: lambda d: uuid_of(f"fpgart {VERSION}"),
+    cl.CL_DRIVER_UUID_KHR: lambda d: uuid_of(f"fpgart {__version__}"),
     cl.CL_DEVICE_LUID_VALID_KHR: lambda d: info.boolean(False),
     cl.CL_DEVICE_LUID_KHR: lambda d: bytes(8),
     cl.CL_DEVICE_NODE_MASK_KHR: NONE32,

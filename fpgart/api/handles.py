@@ -53,7 +53,10 @@ def publish(item: Any) -> int:
         return int(item.handle)
     handle = int(lib.fpgart_handle_new(KINDS[item.__class__.__name__][0], 1))
     if not handle:
-        raise errors.OutOfHostMemory("no room for another handle: eight million objects are alive")
+        raise errors.OutOfHostMemory(
+            "no room for another handle: eight million objects are alive, or the system gives no addresses for handles "
+            "(ulimit -v?)"
+        )
     _hold(item, handle)
     return handle
 

@@ -98,10 +98,15 @@ def _are_watched() -> bool:
 
 
 def enqueue_recorded(*, by_keeper: bool = False) -> None:
-    """Other threads that come here wait until all of it is in its queue."""
+    """Other threads that come here wait until all of it is in its queue.
+
+    The keeper takes the oldest record only, and has it begin: hosts fill the next one meanwhile, for which they need no
+    interpreter.
+    """
     with _TAKING:
         queue, serial = ffi.new("uintptr_t *"), ffi.new("uint64_t *")
         while launches := lib.fpgart_take_launches(queue, serial, by_keeper):
+            found: CommandQueue | None = None
             try:
                 found = _object(queue[0], serial[0], CommandQueue)
                 if found is not None:
@@ -112,6 +117,10 @@ def enqueue_recorded(*, by_keeper: bool = False) -> None:
                 log.bug("recorded launches could not be enqueued")
             finally:
                 lib.fpgart_launches_taken(launches)
+            if by_keeper:
+                if found is not None:
+                    found.flush()
+                break
 
 
 def _object(handle: int, serial: int, kind: type[Any]) -> Any:

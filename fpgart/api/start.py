@@ -6,7 +6,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from _fpgart_icd import ffi, lib
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from fpgart.engine.isolated.spawning import Isolation
     from fpgart.watch.trace.recorder import Trace
 
+THREAD_STACK = 8 << 20
+"""Bytes of the driver's threads, whatever `ulimit -s` gives those of the host."""
 COLLECT_AFTER = 20_000
 """New objects after which the collector looks at them."""
 
@@ -94,6 +98,7 @@ def register(functions: chapters.Functions) -> None:
     """
     if lib.fpgart_is_guest():
         leave_pointer_types()
+    threading.stack_size(THREAD_STACK)
     settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())), secure=bool(lib.fpgart_is_secure()))
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
@@ -105,6 +110,7 @@ def register(functions: chapters.Functions) -> None:
     made = boards(trace, kernels, stretch)
     personality = chosen_personality([board.mmd.description for board in made])
     platform = Platform(personality, made, None, scheduler, contents, isolation(stretch))
+    start_cables(platform, at_end)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
     start_watchers(at_end)
@@ -227,6 +233,28 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
         if wanted is not None and wanted >= len(platform.devices):
             log.warning(f"FPGART_FAULTS: '{fault.rule.text}': there is no device {wanted}")
     return FAULTS
+
+
+def start_cables(platform: Platform, at_end: list[Callable[[], None]]) -> None:
+    """Have the devices' I/O channels lead where FPGART_TOPOLOGY says; raises TopologyError."""
+    if not config.TOPOLOGY.value:
+        return
+    from fpgart.cluster.wiring import Wiring, chosen_topology, share
+
+    chosen = chosen_topology(len(platform.devices))
+    if chosen is None:
+        return
+    topology, place = chosen
+    seen = share(topology.boards, place, shared=topology.shared)
+    if len(seen) != len(platform.devices):
+        raise config.OptionError(
+            f"FPGART_TOPOLOGY={config.TOPOLOGY.text}: this process sees {len(seen)} of {topology.boards} boards, and "
+            f"FPGART_BOARD names {len(platform.devices)}"
+        )
+    wiring = Wiring(topology, place, seen.start, config.CABLE_SECONDS.value)
+    for device in platform.devices:
+        device.plugs = partial(wiring.plug_in, device.id)
+    at_end.append(wiring.retire)
 
 
 def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:

@@ -2,10 +2,11 @@
 """Reading board_spec.xml, the file in which a board's maker describes its memories.
 
 Understood are `board` (name), `global_mem` (name, max_bandwidth, interleaved_bytes, config_addr, default,
-allocation_type) and its `interface` elements (port, address, size, width, latency, maxburst); everything
-else (host, channels, interfaces of other parts, PLL, ...) is passed over. What such files have no place for
-is in an element of our own: <fpgart vendor="..." full_duplex="0|1" unified_memory="0|1" lowest_first="0|1"/>, which
-also takes the fields of description.Timing (pcie_generation, kernel_clock, ...) as attributes.
+allocation_type) and its `interface` elements (port, address, size, width, latency, maxburst), and the `interface`
+elements of `channels` (type, width, chan_id); everything else (host, interfaces of other parts, PLL, ...) is passed
+over. What such files have no place for is in an element of our own:
+<fpgart vendor="..." full_duplex="0|1" unified_memory="0|1" lowest_first="0|1"/>, which also takes the fields of
+description.Timing (pcie_generation, kernel_clock, ...) as attributes.
 
 Banks are interleaved unless `interleaved_bytes` is 0; left out, it is the longest burst of the memory's interfaces.
 """
@@ -17,7 +18,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import fields
 
-from fpgart.board.description import BoardDescription, Timing
+from fpgart.board.description import BoardDescription, IoChannel, Timing
 from fpgart.board.device_address import BOARD_MASK
 from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
 from fpgart.board.xml_elements import BoardSpecError as BoardSpecError
@@ -30,6 +31,8 @@ PCIE = {
     "pcie_lanes": (1, 2, 4, 8, 16),
     "pcie_payload": (128, 256, 512, 1024, 2048, 4096),
 }
+STREAMS = {"streamsource": False, "streamsink": True}
+"""Whether kernels write to an interface of a type: what is a source for kernels, they read."""
 ALLOCATION_TYPES = {"host": AllocationType.HOST, "shared": AllocationType.SHARED, "device": AllocationType.DEVICE}
 
 
@@ -40,6 +43,7 @@ class _Reader:
         self.board: Element | None = None
         self.ours: Element | None = None
         self.memories: list[tuple[Element, list[Element]]] = []
+        self.channels: list[Element] = []
 
     def visit(self, element: Element, around: Sequence[str]) -> None:
         if not around:
@@ -50,6 +54,8 @@ class _Reader:
             self.memories.append((element, []))
         elif element.name == "interface" and around[-1] == "global_mem":
             self.memories[-1][1].append(element)
+        elif element.name == "interface" and around[-1] == "channels":
+            self.channels.append(element)
 
 
 def parse(data: bytes, file: str) -> BoardDescription:
@@ -84,7 +90,21 @@ def parse(data: bytes, file: str) -> BoardDescription:
         lowest_first=ours.flag("lowest_first"),
         text=data.decode(errors="replace"),
         timing=_timing(ours),
+        channels=_channels(reader.channels),
     )
+
+
+def _channels(elements: list[Element]) -> tuple[IoChannel, ...]:
+    found: dict[str, IoChannel] = {}
+    for element in elements:
+        kind = element.text("type")
+        if kind not in STREAMS:
+            raise element.error("type", f"'{kind}' is not one of {', '.join(STREAMS)}")
+        name = element.attributes.get("chan_id") or element.text("port")
+        if name in found:
+            raise element.error("chan_id", f"'{name}' is taken")
+        found[name] = IoChannel(name, STREAMS[kind], element.positive("width", 256))
+    return tuple(found.values())
 
 
 def read(path: str) -> BoardDescription:
@@ -103,7 +123,7 @@ def _timing(element: Element) -> Timing:
     for field in fields(Timing):
         if field.name not in element.attributes:
             continue
-        read = element.positive if field.name in ("dma_block", "kernel_clock") else element.number
+        read = element.positive if field.name in ("dma_block", "kernel_clock", "cable_rate") else element.number
         value = given[field.name] = read(field.name, 0)
         choices = PCIE.get(field.name)
         if choices and value not in choices:

@@ -15,6 +15,7 @@ class Timing:
 
     `pcie_payload` in bytes per packet; `mmd_latency` nanoseconds per MMD call, `dma_latency` per begun `dma_block`
     of bytes; `kernel_clock` in MHz, `launch_latency` in nanoseconds per launch, `program_time` in milliseconds.
+    Cables between boards have `cable_rate` in Mbit/s each way, and `cable_latency` in nanoseconds from end to end.
     """
 
     pcie_generation: int = 3
@@ -26,6 +27,18 @@ class Timing:
     kernel_clock: int = 300
     launch_latency: int = 10_000
     program_time: int = 2_000
+    cable_rate: int = 40_000
+    cable_latency: int = 520
+
+
+@dataclass(frozen=True, slots=True)
+class IoChannel:
+    """An I/O channel: kernels name it in __attribute__((io("..."))), and write to it (`output`) or read from it."""
+
+    name: str
+    output: bool
+    width: int
+    """Bits of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +50,7 @@ class BoardDescription:
     there is none but the engine's. `lowest_first`: what a host writes to a buffer that no kernel argument has placed
     goes to the memory at the lowest address and not to the default one. `told_allocation`: bytes of the largest
     buffer as hosts are told, 0 where it is the largest there can be. `local_memory` in bytes and `clock_mhz` are 0
-    where nothing is said of them.
+    where nothing is said of them. `channels` are its I/O channels; empty where nothing is said of them.
     """
 
     name: str
@@ -53,6 +66,7 @@ class BoardDescription:
     clock_mhz: int = 0
     text: str = field(default="", repr=False, compare=False)
     timing: Timing = Timing()
+    channels: tuple[IoChannel, ...] = ()
 
     @property
     def has_svm(self) -> bool:

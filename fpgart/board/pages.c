@@ -7,6 +7,7 @@
 #include "pages.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -165,6 +166,20 @@ long touched_pages(uintptr_t address, size_t pages, char *touched)
 int unmap(uintptr_t address, size_t size)
 {
     return munmap((void *)address, size);
+}
+
+int discard(uintptr_t address, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t end = address + size, first = (address + page - 1) / page * page;
+    uintptr_t last = end / page * page;
+    if (first >= last) {
+        memset((void *)address, 0, size);
+        return 0;
+    }
+    memset((void *)address, 0, first - address);
+    memset((void *)last, 0, end - last);
+    return madvise((void *)first, last - first, MADV_REMOVE);
 }
 
 int punch(int descriptor, uint64_t offset, uint64_t size)

@@ -31,6 +31,9 @@ int forget_touches(uintptr_t address, size_t size);
  * for up to 16 pages. Gives how many, -1 where the system does not tell. */
 long touched_pages(uintptr_t address, size_t pages, char *touched);
 int unmap(uintptr_t address, size_t size);
+/* Bytes of map_file() read as zeros from then on, and pages that have no others are given back. 0
+ * on success. */
+int discard(uintptr_t address, size_t size);
 int punch(int descriptor, uint64_t offset, uint64_t size);
 /* cffi */
 #endif

@@ -118,9 +118,6 @@ class SimulatedBoard:
         self._read = self.traffic["read"]
         self._copied = self.traffic["copy"]
         self._opening = threading.Lock()
-        self._descriptor = -1
-        self._offset = 0
-        """Where the memory begins in its file."""
         self._base = 0
         self._size = sum(memory.room for memory in description.memories)
         self._segments: list[tuple[int, int, int]] = []
@@ -154,18 +151,20 @@ class SimulatedBoard:
     def _map(self) -> int:
         """Where the memory is now; 0 where there is no room for it."""
         if self._stretch is not None:
-            base = self._stretch.allocate(self._size, HUGE_PAGE, huge=True)
-            self._descriptor, self._offset = self._stretch.descriptor, self._stretch.offset(base)
-            return base
+            return self._stretch.allocate(self._size, HUGE_PAGE, huge=True)
         descriptor = int(lib.memory_file(os.fsencode(f"fpgart-{self.description.name}")))
         if descriptor < 0:
             raise BoardError(f"the system gives no file for the memory of board '{self.description.name}'")
-        os.ftruncate(descriptor, self._size)
-        base = int(lib.map_file(descriptor, self._size))
-        if base:
-            self._descriptor = descriptor
-        else:
+        try:
+            os.ftruncate(descriptor, self._size)
+        except OSError as error:
             os.close(descriptor)
+            raise BoardError(
+                f"the system gives no file of {self._size} bytes for the memory of board "
+                f"'{self.description.name}': {error.strerror} (ulimit -f?)"
+            ) from None
+        base = int(lib.map_file(descriptor, self._size))
+        os.close(descriptor)  # hosts may close all files, and open others with the same number
         return base
 
     def close(self) -> None:
@@ -176,7 +175,6 @@ class SimulatedBoard:
                 self._stretch.free(self._base)
             else:
                 lib.unmap(self._base, self._size)
-                os.close(self._descriptor)
             self._base = 0
 
     def get_offline_info(self, query: OfflineInfo) -> Answer:
@@ -297,4 +295,4 @@ class SimulatedBoard:
 
     def _punch(self, begin: int, size: int) -> None:
         """Give pages back to the system; `begin` from where the memory begins."""
-        lib.punch(self._descriptor, self._offset + begin, size)
+        lib.discard(self._base + begin, size)

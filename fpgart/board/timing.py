@@ -19,6 +19,8 @@ TRANSFERS = {1: 2_500, 2: 5_000, 3: 8_000, 4: 16_000, 5: 32_000}
 """Millions per second and lane, by the generation of PCI Express."""
 PACKET_OVERHEAD = 24
 """Bytes around a packet's payload: framing and sequence number 4, header with 64-bit address 16, checksum 4."""
+CABLE_WIDTH = 256
+"""Bits of a word on a cable, where the board's description does not say it."""
 REQUEST_CYCLES = 1
 """Cycles of a memory's interface that each burst costs besides its data."""
 
@@ -124,6 +126,12 @@ class Pace:
     def pipeline_time(self, work_items: int, width: int, cycles: int = 1) -> int:
         """Nanoseconds until `work_items` have entered a pipeline, `width` of them at once, each for `cycles`."""
         return -(-(-(-work_items // width) * cycles * 1000) // self.board.timing.kernel_clock)
+
+    def cable_time(self, channel: str, packet: int, packets: int) -> int:
+        """Nanoseconds that packets of `packet` bytes are on the cable in an I/O channel: whole words of the channel."""
+        width = next((each.width for each in self.board.channels if each.name == channel), CABLE_WIDTH)
+        words = -(-8 * packet // width) * packets
+        return nanoseconds(words * width, Fraction(self.board.timing.cable_rate * MEGA))
 
     def memory_latency(self, accesses: Iterable[Access]) -> int:
         """Nanoseconds until the slowest of the memories answers for the first time."""

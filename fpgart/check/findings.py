@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fpgart import log
-from fpgart.output_file import open_output
+from fpgart.output_file import KeptOutput, open_output
 from fpgart.watch.callers import Site
 from fpgart.watch.origins import NoOrigins, Origins
 from fpgart.watch.places import Places
@@ -98,6 +98,7 @@ class Findings:
         """Whether the host may still free what it holds when the parts are asked to finish, as Python's may."""
         self.total = self.different = 0
         self.file = open_output(path) if path else -1
+        self._output = KeptOutput(self.file) if path else None
         self._tell = tell
         self._told: set[tuple[str | Site | None, ...]] = set()
         self._lock = threading.RLock()
@@ -125,8 +126,12 @@ class Findings:
     def tell(self, finding: Finding) -> None:
         """Tell a finding that somebody else has counted, and told apart from others."""
         self._tell(finding.describe(self.places))
-        if self.file >= 0:
-            os.write(self.file, f"{finding.as_json(self.places)}\n".encode(errors="replace"))
+        if self._output is not None:
+            try:
+                self._output.write(f"{finding.as_json(self.places)}\n".encode(errors="replace"))
+            except OSError as error:
+                self._output = None
+                self._tell(f"FPGART_FINDINGS gets no more findings: {error.strerror}")
 
     def add(self, number: int) -> None:
         """Count findings that were told elsewhere."""

@@ -46,6 +46,11 @@ def cli(context: click.Context) -> None:
 @click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
 @click.option("--platform", metavar="NAME", help="Whose name the platform has: see `fpgart info`.")
 @click.option(
+    "--topology",
+    metavar="FILE|NAME|CABLES",
+    help="Which I/O channels are connected: a .yaml file, ring, torus:2x4, ..., or cables (docs/clusters.md).",
+)
+@click.option(
     "--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, oclgrind, or a driver's file."
 )
 @click.option("--trace", metavar="FILE", help="Write what happens there; see `fpgart report` and Perfetto.")
@@ -84,6 +89,7 @@ def cli(context: click.Context) -> None:
 def run(
     board: str | None,
     platform: str | None,
+    topology: str | None,
     engine: str | None,
     trace: str | None,
     faults: str | None,
@@ -113,6 +119,7 @@ def run(
     wanted = {
         "FPGART_BOARD": board,
         "FPGART_PLATFORM": platform,
+        "FPGART_TOPOLOGY": topology,
         "FPGART_ENGINE": engine,
         "FPGART_TRACE": trace,
         "FPGART_FAULTS": faults,
@@ -130,6 +137,7 @@ def run(
     }
     given = {name: value for name, value in wanted.items() if value}
     begin(given)
+    given |= running.place_in_topology()
     if require_use or fail_on_finding:
         sys.exit(running.run_and_judge(program, given, require_use=require_use, fail_on_finding=fail_on_finding))
     running.replace_process(program, given)
@@ -138,6 +146,7 @@ def run(
 SPELLING = {
     "FPGART_BOARD": "--board",
     "FPGART_PLATFORM": "--platform",
+    "FPGART_TOPOLOGY": "--topology",
     "FPGART_ENGINE": "--engine",
     "FPGART_TRACE": "--trace",
     "FPGART_FAULTS": "--faults",
@@ -195,7 +204,13 @@ def info(as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument(
+    "traces",
+    metavar="TRACE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.option(
     "--html",
@@ -205,22 +220,36 @@ def info(as_json: bool) -> None:
     help="Write a page with timeline, memory map and tables instead.",
 )
 @click.option("--follow", is_flag=True, help="Tell it again as the trace grows, until its process has ended.")
-def report(trace: Path, as_json: bool, page: Path | None, follow: bool) -> None:
+@click.option(
+    "--merged",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write one trace for Perfetto instead, with arrows for packets between boards.",
+)
+def report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None) -> None:
     """Say in words what a trace shows: traffic, buffers, copies and their causes, copies to avoid.
 
     fpgart run --trace t.json -- ./my_host; fpgart report t.json
+
+    The traces of several processes, ranks of mpirun for example, become one report.
     """
-    with trace_report.of_fpgart(trace):
-        show_report(trace, as_json, page, follow)
+    with trace_report.of_fpgart(Path(", ".join(map(str, traces)))):
+        show_report(traces, as_json, page, follow, merged)
 
 
-def show_report(trace: Path, as_json: bool, page: Path | None, follow: bool) -> None:
-    events = follow_trace(trace, draw=not as_json) if follow else trace_report.ordered(trace)
+def show_report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None) -> None:
+    """Raises TraceError."""
+    if follow and len(traces) > 1:
+        raise click.UsageError("--follow takes one trace")
+    read = [follow_trace(trace, draw=not as_json) if follow else trace_report.ordered(trace) for trace in traces]
+    events = trace_report.merged(read, [trace.stem for trace in traces])
     found = trace_report.of(events)
+    if merged is not None:
+        write_text(merged, trace_report.as_trace(events))
     if page is not None:
-        write_page(page, found, events, trace.name)
-        if not as_json:
-            return
+        write_page(page, found, events, ", ".join(trace.name for trace in traces))
+    if (page is not None or merged is not None) and not as_json:
+        return
     if as_json:
         click.echo(trace_report.as_json(found), nl=False)
     elif sys.stdout.isatty():
@@ -317,8 +346,13 @@ def write_page(file: Path, found: trace_report.Report, events: list[trace_report
     """Raises TraceError when it cannot."""
     from fpgart.watch.page import as_html
 
+    write_text(file, as_html(found, events, title))
+
+
+def write_text(file: Path, text: str) -> None:
+    """Raises TraceError when it cannot."""
     try:
-        file.write_text(as_html(found, events, title), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise trace_report.TraceError(f"{file}: {error.strerror}") from None
 

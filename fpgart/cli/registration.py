@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+import sysconfig
+from contextlib import suppress
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -29,7 +33,26 @@ def _write(path: Path, library: Path = LIBRARY) -> None:
 
 def vendor_folder() -> Path:
     """A folder with one .icd file that names this installation's library by its full path."""
+    note_interpreter()
     return _folder_with("fpgart.icd", LIBRARY)
+
+
+def note_interpreter() -> None:
+    """Note for which Python this installation is, for hosts in other languages, where its path does not tell.
+
+    icd/place.h has the form of the file. Where it cannot be written, hosts look for a libpython by themselves.
+    """
+    series = f"{sys.version_info.major}.{sys.version_info.minor}"
+    cffi = importlib.util.find_spec("_cffi_backend")
+    told = PACKAGE.parent == Path(sysconfig.get_paths()["platlib"])
+    if told or cffi is None or cffi.origin is None or not (PACKAGE / f"libfpgart.{series}.so").exists():
+        return
+    home, packages = Path(os.path.realpath(sys.executable)).parent, Path(cffi.origin).parent
+    text = f"home = {home}\nversion = {series}\npackages = {packages}\n"
+    file = PACKAGE / "interpreter.cfg"
+    if not file.exists() or file.read_text() != text:
+        with suppress(OSError):
+            file.write_text(text)
 
 
 def board_folder() -> Path:

@@ -27,6 +27,25 @@ NOT_USED = 4
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
+def place_in_topology() -> dict[str, str]:
+    """The variables by which the program sees its boards among those of FPGART_TOPOLOGY; none without one.
+
+    Which process it is, and of which job, is settled here: programs that start others have them in the same place.
+    Raises TopologyError.
+    """
+    if not config.TOPOLOGY.value:
+        return {}
+    from fpgart.board.catalogue import chosen_names
+    from fpgart.cluster import launcher, topology
+    from fpgart.cluster.wiring import own_boards
+
+    place = launcher.place()
+    named = chosen_names()
+    found = topology.read(config.TOPOLOGY.value, max(len(named), place.size))
+    own = {"FPGART_BOARD": ",".join(own_boards(named, found, place))}
+    return own | ({"FPGART_JOB": place.job} if place.size > 1 else {})
+
+
 class RunError(Exception):
     """The program cannot be started; the sentence says why."""
 

@@ -7,7 +7,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from fpgart.watch.report import BufferLife, Report, heading, modelled_in_words, places_in_words, saved, skipped_in_words
+from fpgart.watch.report import (
+    BufferLife,
+    Report,
+    cables_in_words,
+    heading,
+    modelled_in_words,
+    places_in_words,
+    saved,
+    skipped_in_words,
+)
 from fpgart.watch.words import in_words, times
 
 MOST_ROWS = 40
@@ -22,7 +31,7 @@ def show(report: Report, console: Console) -> None:
         if table.row_count:
             console.print()
             console.print(table)
-    for line in modelled_in_words(report):
+    for line in (*cables_in_words(report), *modelled_in_words(report)):
         console.print(escape(line), highlight=False)
     console.print(f"\n{skipped_in_words(report.skipped_migrations)}: the buffer was in its place", style="dim")
     _advice(report, console)

@@ -121,6 +121,23 @@ def check_memories() -> None:
             )
 
 
+def check_topology() -> None:
+    """Raises OptionError for a text that describes no topology, or one that the boards and processes do not fit."""
+    if not config.TOPOLOGY.value:
+        return
+    from fpgart.board.catalogue import chosen_boards
+    from fpgart.cluster import launcher, topology
+    from fpgart.cluster.wiring import check_channels, own_boards, share
+
+    if config.ISOLATE.value:
+        raise OptionError("cables do not lead into the process of FPGART_ISOLATE=1")
+    place = launcher.place()
+    boards, _ = chosen_boards()
+    found = topology.read(config.TOPOLOGY.value, max(len(boards), place.size))
+    own = own_boards(boards, found, place)
+    check_channels(found, share(found.boards, place, shared=found.shared).start, own)
+
+
 def check_engine() -> None:
     """Raises OptionError for an engine that is named and not there."""
     from fpgart.engine.choice import missing
@@ -160,6 +177,7 @@ DEEPER: dict[str, Check] = {
     config.NO_INTERLEAVING.name: check_memories,
     config.ENGINE.name: check_engine,
     config.FAULTS.name: check_faults,
+    config.TOPOLOGY.name: check_topology,
     config.CHECK.name: check_kernel_check,
     config.MODELS.name: check_models,
 }

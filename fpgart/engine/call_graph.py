@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from fpgart.engine.opencl_c import COMMENT, CONTINUED
+from fpgart.engine.comments import COMMENT, CONTINUED
 
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
 DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)

@@ -7,6 +7,7 @@
 #include "channels.h"
 
 #include "calls.h"
+#include "clock.h"
 #include "fifo.h"
 #include "network.h"
 #include "stacks.h"
@@ -37,6 +38,8 @@ enum operation {
 };
 
 static __thread struct launch *current;
+static __thread struct link_use last_uses[MOST_USES];
+static __thread uint32_t last_used;
 
 static struct known *place_of(const struct launch *launch, const void *address)
 {
@@ -97,12 +100,13 @@ static void *variable_of(struct launch *launch, const char *name, uint64_t size,
     return place->found;
 }
 
-static bool try_move(struct fifo *fifo, bool writing, void *data)
+static bool try_move(struct launch *launch, struct fifo *fifo, bool writing, void *data)
 {
     fifo_lock(fifo);
+    launch_check(launch, fifo, writing);
     bool can = fifo_ready(fifo, writing);
     if (can)
-        fifo_move(fifo, writing, data);
+        launch_pass(launch, fifo, writing, data);
     if (can && writing && fifo->io != NULL)
         fifo_drained(fifo);
     fifo_unlock(fifo);
@@ -146,7 +150,7 @@ static uint64_t move_pipe(struct launch *launch, const struct pipe_end *end, boo
         launch_move(launch, end->fifo, writing, data);
         return 0;
     }
-    if (!late && try_move(end->fifo, writing, data))
+    if (!late && try_move(launch, end->fifo, writing, data))
         return 0;
     missed(launch);
     return (uint64_t)-1;
@@ -166,8 +170,9 @@ static uint64_t operation(uint64_t what, uint64_t object, uint64_t data, uint64_
         return 1;
     case TRY_READ:
     case TRY_WRITE:
-        if (!take_a_chance(launch) && try_move(channel_of(launch, (const struct channel *)object),
-                                               what == TRY_WRITE, (void *)data))
+        if (!take_a_chance(launch) &&
+            try_move(launch, channel_of(launch, (const struct channel *)object), what == TRY_WRITE,
+                     (void *)data))
             return 1;
         missed(launch);
         return 0;
@@ -252,6 +257,15 @@ int64_t network_launch(struct network *network, const char *name, uint64_t compu
     current = &launch;
     int64_t result = on_wide_stack(run_enlisted, &this);
     current = NULL;
+    last_used = launch.used;
+    memcpy(last_uses, launch.uses, launch.used * sizeof *launch.uses);
     network_delist(&launch);
     return result;
+}
+
+uint32_t network_uses(struct link_use *uses, uint32_t most)
+{
+    uint32_t count = last_used < most ? last_used : most;
+    memcpy(uses, last_uses, count * sizeof *uses);
+    return count;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef FPGART_CHANNELS_H
 #define FPGART_CHANNELS_H
+#include "links.h"
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -48,6 +49,8 @@ void network_explore(struct network *network, uint32_t factor, uint64_t seed);
 void network_stop(struct network *network);
 /* Stops it, and frees it when the last kernel has left. */
 void network_release(struct network *network);
+/* The I/O channel `name` leads into a cable; before any kernel runs. 0 when there is no memory. */
+int network_plug(struct network *network, const char *name, struct link *link);
 /* NULL for a name that no kernel has used yet. */
 struct fifo *network_channel(struct network *network, const char *name);
 /* The channels, up to `room` of them; returns how many there are. */
@@ -55,6 +58,9 @@ size_t network_channels(struct network *network, struct fifo **channels, size_t 
 void *network_variable(struct network *network, const char *name, uint64_t *size);
 /* What the kernels that were given up last were waiting for. */
 size_t network_report(struct network *network, char *words, size_t size);
+/* What the last launch of the calling thread has moved through cables: how many, of at most
+ * `most`. */
+uint32_t network_uses(struct link_use *uses, uint32_t most);
 /* A thread of the host begins, or stops, to wait for what kernels do; only meanwhile are kernels
  * given up. */
 void network_host_waits(int begins);

@@ -135,8 +135,27 @@ void fifo_wake(struct fifo *fifo)
     futex_wake(&fifo->moved);
 }
 
+void fifo_alarm(struct fifo *fifo)
+{
+    fifo_wake(fifo);
+    if (fifo->link != NULL)
+        link_wake(fifo->link);
+}
+
+/* The other end takes no lock: others may use this one meanwhile. */
+static void sleep_on_link(struct fifo *fifo, uint32_t milliseconds)
+{
+    fifo_unlock(fifo);
+    link_sleep(fifo->link, fifo->packet, milliseconds);
+    fifo_lock(fifo);
+}
+
 void fifo_sleep(struct fifo *fifo, uint32_t milliseconds)
 {
+    if (fifo->link != NULL) {
+        sleep_on_link(fifo, milliseconds);
+        return;
+    }
     uint32_t seen = fifo->moved;
     fifo->sleepers++;
     fifo_unlock(fifo);

@@ -7,6 +7,7 @@
 #define FPGART_FIFO_H
 #include "channels.h"
 #include "fifo_log.h"
+#include "links.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct fifo {
     uint32_t sleepers;
     bool hosted;        /* the host is at one end */
     struct io_file *io; /* at one end, for which `data` is a buffer; else NULL */
+    struct link *link;  /* instead of `data`: the other end is on another board; else NULL */
     uint64_t capacity;  /* bytes, a whole number of packets */
     uint64_t begin;
     uint64_t used; /* bytes */
@@ -42,12 +44,16 @@ void fifo_fill(struct fifo *fifo);
 bool fifo_drained(struct fifo *fifo);
 /* Wakes the threads that sleep on the FIFO. */
 void fifo_wake(struct fifo *fifo);
+/* Wakes them wherever they sleep, so that they look whether they have to leave; needs no lock. */
+void fifo_alarm(struct fifo *fifo);
 /* Sleeps until a packet was moved, for at most so long. */
 void fifo_sleep(struct fifo *fifo, uint32_t milliseconds);
 
 /* Whether a packet (`writing`: the room for one) is there. */
 static inline bool fifo_ready(struct fifo *fifo, bool writing)
 {
+    if (fifo->link != NULL)
+        return link_ready(fifo->link, fifo->packet);
     if (fifo->io != NULL && writing)
         return fifo_drained(fifo);
     if (fifo->io != NULL)
@@ -58,6 +64,10 @@ static inline bool fifo_ready(struct fifo *fifo, bool writing)
 /* Moves one packet; fifo_ready() is true. */
 static inline void fifo_move(struct fifo *fifo, bool writing, void *data)
 {
+    if (fifo->link != NULL) {
+        link_move(fifo->link, data, fifo->packet);
+        return;
+    }
     if (writing) {
         memcpy(fifo->data + (fifo->begin + fifo->used) % fifo->capacity, data, fifo->packet);
         fifo->used += fifo->packet;

@@ -7,10 +7,21 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from struct import Struct
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from fpgart import opencl as cl
 from fpgart.errors import BuildProgramFailure, CLError, CompilerNotAvailable
+
+if TYPE_CHECKING:
+    from fpgart.engine.links import Links
+
+Plugs = Callable[[], "Links"]
+"""Takes the ends of a board's cables, when a program with channels is there for the first time."""
+
+
+def no_plugs() -> Links:
+    """A board without cables."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +246,8 @@ class KernelNetwork(Protocol):
     """When, in nanoseconds of the monotonic clock."""
     autorun: dict[str, int]
     """The kernels that run by themselves, and how many of each."""
+    links: Links
+    """The cables that its I/O channels lead into."""
 
     def history(self) -> list[History]:
         """What happened to each channel since the last call, while channels were watched."""
@@ -376,10 +389,11 @@ class BuiltProgram(Protocol):
     def specialize(self, id: int, value: bytes) -> None:
         """Set a specialisation constant; raises CLError."""
 
-    def network(self) -> KernelNetwork | None:
+    def network(self, plugs: Plugs = no_plugs) -> KernelNetwork | None:
         """What its kernels share on a board that has just been programmed with it; None for nothing.
 
-        Its autorun kernels are running.
+        `plugs` takes the ends of the board's cables; it raises OutOfResources where they are taken. The program's
+        autorun kernels are running.
         """
 
 
@@ -471,5 +485,5 @@ class Unbuildable:
     def specialize(self, id: int, value: bytes) -> None:
         raise CompilerNotAvailable(self.reason)
 
-    def network(self) -> None:
+    def network(self, plugs: Plugs = no_plugs) -> None:
         return None

@@ -32,7 +32,7 @@ from struct import Struct, unpack_from
 from typing import TYPE_CHECKING, Any
 
 from fpgart import config, log
-from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelInterface, Reach
+from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelInterface, Plugs, Reach, no_plugs
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import InvalidOperation, OutOfResources
 
@@ -316,5 +316,5 @@ class ModelProgram:
     def specialize(self, id: int, value: bytes) -> None:
         raise OutOfResources("a real board's program has no specialisation constants")
 
-    def network(self) -> None:
+    def network(self, plugs: Plugs = no_plugs) -> None:
         return None

@@ -53,6 +53,11 @@ static void network_free(struct network *network)
         network->channels = fifo->next;
         fifo_free(fifo);
     }
+    while (network->plugs != NULL) {
+        struct plug *plug = network->plugs;
+        network->plugs = plug->next;
+        free(plug);
+    }
     while (network->variables != NULL) {
         struct variable *variable = network->variables;
         network->variables = variable->next;
@@ -69,9 +74,29 @@ void network_stop(struct network *network)
     for (struct launch *each = network->launches; each != NULL; each = each->next) {
         each->leave = true;
         if (each->awaited != NULL)
-            fifo_wake(each->awaited);
+            fifo_alarm(each->awaited);
     }
     pthread_mutex_unlock(&network->lock);
+}
+
+int network_plug(struct network *network, const char *name, struct link *link)
+{
+    struct plug *plug = malloc(sizeof *plug + strlen(name) + 1);
+    if (plug == NULL)
+        return 0;
+    strcpy(plug->name, name);
+    plug->link = link;
+    plug->next = network->plugs;
+    network->plugs = plug;
+    return 1;
+}
+
+static struct link *plugged(const struct network *network, const char *name)
+{
+    const struct plug *plug = network->plugs;
+    while (plug != NULL && strcmp(plug->name, name) != 0)
+        plug = plug->next;
+    return plug != NULL ? plug->link : NULL;
 }
 
 void network_release(struct network *network)
@@ -135,6 +160,15 @@ static char *name_of(const struct channel *channel)
     return name;
 }
 
+/* An I/O channel has its other end on another board, or else in a file. */
+static void lead_out(const struct network *network, struct fifo *fifo, const char *name)
+{
+    fifo->link = plugged(network, name);
+    if (fifo->link == NULL)
+        fifo->io = io_file_new(name);
+    fifo->hosted = fifo->link != NULL || (fifo->io != NULL && io_file_has_peer(fifo->io));
+}
+
 struct fifo *network_fifo(struct network *network, const struct channel *channel)
 {
     char *name = name_of(channel);
@@ -145,10 +179,8 @@ struct fifo *network_fifo(struct network *network, const struct channel *channel
     if (fifo == NULL) {
         fifo = fifo_new(name, (uint32_t)channel->packet, depth_of(network, channel),
                         channel->hosted != 0);
-        if (fifo != NULL && channel->io != NULL) {
-            fifo->io = io_file_new(channel->io);
-            fifo->hosted = fifo->io != NULL && io_file_has_peer(fifo->io);
-        }
+        if (fifo != NULL && channel->io != NULL)
+            lead_out(network, fifo, channel->io);
         if (fifo != NULL) {
             fifo->next = network->channels;
             network->channels = fifo;

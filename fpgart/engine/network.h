@@ -7,6 +7,7 @@
 #ifndef FPGART_NETWORK_H
 #define FPGART_NETWORK_H
 #include "channels.h"
+#include "links.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { REPORT_BYTES = 4096 };
+enum { REPORT_BYTES = 4096, MOST_USES = 16 };
 
 /* A channel as the kernel's code has it. */
 struct channel {
@@ -33,6 +34,13 @@ struct known {
     void *found;
 };
 
+/* An I/O channel of the board that a cable is plugged into. */
+struct plug {
+    struct plug *next;
+    struct link *link;
+    char name[];
+};
+
 /* A kernel that runs. */
 struct launch {
     struct network *network;
@@ -48,12 +56,15 @@ struct launch {
     size_t room;
     size_t taken;
     size_t misses;
+    struct link_use uses[MOST_USES];
+    uint32_t used;
     jmp_buf escape;
 };
 
 struct network {
     pthread_mutex_t lock;
     struct fifo *channels;
+    struct plug *plugs;
     struct variable *variables;
     struct launch *launches;
     uint32_t depth_mode;

@@ -9,12 +9,17 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from time import monotonic_ns
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from fpgart import log
 from fpgart._native import ffi, lib
 from fpgart.engine.interface import History, SharedMemory, Stall
 from fpgart.errors import OutOfHostMemory, OutOfResources
 from fpgart.notices import NOTICES
+
+if TYPE_CHECKING:
+    from fpgart.engine.links import Links
 
 REPORT_BYTES = 4096
 
@@ -141,11 +146,19 @@ class Network:
     """The channels and variables of a program on a board; keeps `program`, whose kernels they are, alive."""
 
     def __init__(
-        self, mode: DepthMode, timeout_s: float, program: object = None, *, factor: int = 1, seed: int = 0
+        self,
+        mode: DepthMode,
+        timeout_s: float,
+        program: object = None,
+        links: Links = MappingProxyType({}),
+        *,
+        factor: int = 1,
+        seed: int = 0,
     ) -> None:
         """`timeout_s`: how long all kernels may wait for each other before they are given up; 0 for ever.
 
-        `factor`: of depths that the source gives. `seed`: not 0 to have packets arrive at other times.
+        `links`: where I/O channels lead, for as long as kernels run. `factor`: of depths that the source gives.
+        `seed`: not 0 to have packets arrive at other times.
         """
         self.program = program
         handle = lib.network_new(mode, int(timeout_s * 1000))
@@ -153,6 +166,10 @@ class Network:
             raise OutOfHostMemory("no room for a program's channels")
         self.handle = ffi.gc(handle, lib.network_release)
         lib.network_explore(handle, factor, seed)
+        self.links = links
+        for name, link in links.items():
+            if not lib.network_plug(handle, name.encode(), link.handle):
+                raise OutOfHostMemory(f"no room for the {link.cable}")
         self.stopped = False
         self.began = monotonic_ns()
         self.autorun: dict[str, int] = {}
@@ -188,7 +205,7 @@ class Network:
             return GaveUp(f"the board was programmed anew, or closed, while kernel '{kernel}' waited")
         words = ffi.new("char[]", REPORT_BYTES)
         lib.network_report(self.handle, words, REPORT_BYTES)
-        report = f"deadlock: {ffi.string(words).decode(errors='replace')}"
+        report: str = ffi.string(words).decode(errors="replace")
         if report != self._told:  # once for all kernels of it; a hang is nothing to keep for the log
             self._told = report
             log.warning(report)

@@ -3,8 +3,8 @@
 
 Compilers for the CPU skip that attribute.
 
-Not a compiler: comments go, macros without parameters (#define and -D) are put in, conditions are not
-evaluated. That is how such attributes are written:
+Not a compiler: comments go, macros without parameters (#define and -D) are put in. Only a source with conditions goes
+through the preprocessor; where that fails, all its branches are read. That is how such attributes are written:
 
     kernel void k(global __attribute__((buffer_location("HBM"))) int *x, ...)
 """
@@ -18,9 +18,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("(?:\\.|[^"\\\n])*")|(\\[^\n])', re.DOTALL)
-CONTINUED = re.compile(r"\\\r?\n")
+from fpgart.engine.comments import COMMENT, CONTINUED
+from fpgart.engine.preprocessing.files import Includes, PreprocessorError
+from fpgart.engine.preprocessing.preprocessor import preprocess
+
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
+CONDITION = re.compile(r"^[ \t]*#[ \t]*if", re.MULTILINE)
 DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\\.|\S')
 DEEPEST = 32
@@ -91,22 +94,31 @@ def _numbered(tokens: list[str], begin: int, end: int, closed: dict[int, int]) -
 
 def _tokens(source: str, options: str) -> list[str]:
     """The source without comments and directives, with macros put in."""
+    if CONDITION.search(source):
+        source = _chosen(source, options)
     text = COMMENT.sub(lambda found: found[1] or found[2] or " ", CONTINUED.sub(" ", source))
-    macros = {name: TOKEN.findall(body) for name, body in DEFINE.findall(text)} | _macros_of(options)
+    defined = {name: TOKEN.findall(value) for name, _, value in (word.partition("=") for word in _defines(options))}
+    macros = {name: TOKEN.findall(body) for name, body in DEFINE.findall(text)} | defined
     return _Expansion(macros).of(TOKEN.findall(DIRECTIVE.sub("", text)))
 
 
-def _macros_of(options: str) -> dict[str, list[str]]:
+def _chosen(source: str, options: str) -> str:
+    """The branches that hold, with macros put in; the source itself where the preprocessor refuses it."""
+    try:
+        return preprocess(source, "", Includes(), _defines(options)).text
+    except (PreprocessorError, OSError):
+        return source
+
+
+def _defines(options: str) -> Iterator[str]:
+    """What each -D says: NAME or NAME=VALUE."""
     try:
         words = shlex.split(options)
     except ValueError:  # a quote without its end; the compiler will say so
         words = options.split()
-    found = {}
     for index, word in enumerate(words):
         if word.startswith("-D"):
-            name, _, value = (word[2:] or " ".join(words[index + 1 : index + 2])).partition("=")
-            found[name] = TOKEN.findall(value)
-    return found
+            yield word[2:] or " ".join(words[index + 1 : index + 2])
 
 
 class _Expansion:

@@ -65,8 +65,8 @@ static void describe(struct network *network, const struct launch *launch)
     size_t length = strlen(network->report);
     snprintf(network->report + length, sizeof network->report - length,
              "%s%skernel '%s' waits to %s '%s', which %s (%llu of %llu packets)",
-             length > 0 ? "; " : "", launch->autorun ? "autorun " : "", launch->name,
-             launch->writing ? "write to" : "read from", fifo->name,
+             network->report[length - 1] != ' ' ? "; " : "", launch->autorun ? "autorun " : "",
+             launch->name, launch->writing ? "write to" : "read from", fifo->name,
              launch->writing ? "is full" : "is empty",
              (unsigned long long)(fifo->used / fifo->packet),
              (unsigned long long)(fifo->capacity / fifo->packet));
@@ -101,18 +101,40 @@ static void give_up_if_stalled(struct network *network)
     uint64_t since = atomic_load(&host_waits->since);
     since = since > network->stalled_ms ? since : network->stalled_ms;
     if (stalled(network) && now_ms() - since >= network->timeout_ms) {
-        network->report[0] = '\0';
+        snprintf(network->report, sizeof network->report, "deadlock: ");
         for (struct launch *each = network->launches; each != NULL; each = each->next)
             if (!each->autorun) {
                 describe(network, each);
                 each->leave = true;
-                fifo_wake(each->awaited);
+                fifo_alarm(each->awaited);
             }
         for (struct launch *each = network->launches; each != NULL; each = each->next)
             if (each->autorun)
                 describe(network, each);
     }
     pthread_mutex_unlock(&network->lock);
+}
+
+/* Has a kernel leave, and adds to the report why. */
+static void give_up(struct launch *launch, const char *words)
+{
+    struct network *network = launch->network;
+    pthread_mutex_lock(&network->lock);
+    snprintf(network->report, sizeof network->report, "kernel '%s' was given up: %s", launch->name,
+             words);
+    launch->leave = true;
+    pthread_mutex_unlock(&network->lock);
+}
+
+/* Has a kernel leave whose packet will never come, or never be taken. */
+static void give_up_if_lost(struct launch *launch, struct fifo *fifo, uint64_t since_ms)
+{
+    enum link_state state = link_state(fifo->link, fifo->packet, since_ms);
+    char words[REPORT_BYTES / 2];
+    if (state == LINK_SOUND)
+        return;
+    link_describe(fifo->link, state, fifo->packet, words, sizeof words);
+    give_up(launch, words);
 }
 
 static bool is_drained(struct fifo *fifo, bool writing)
@@ -128,11 +150,15 @@ static void wait_until(bool (*is)(struct fifo *, bool), struct launch *launch, s
     if (is(fifo, writing))
         return;
     uint64_t begin = *fifos_watched ? now_ns() : 0;
+    uint64_t begin_ms = now_ms();
     begin_wait(launch, fifo, writing);
     while (!launch->leave && !is(fifo, writing)) {
         fifo_sleep(fifo, fifo->io != NULL ? IO_SLICE_MS : SLICE_MS);
-        if (!is(fifo, writing))
-            give_up_if_stalled(launch->network);
+        if (is(fifo, writing))
+            break;
+        give_up_if_stalled(launch->network);
+        if (fifo->link != NULL)
+            give_up_if_lost(launch, fifo, begin_ms);
     }
     end_wait(launch);
     if (begin != 0)
@@ -147,12 +173,56 @@ static void leave_if_asked(struct launch *launch, struct fifo *fifo)
     }
 }
 
+void launch_check(struct launch *launch, struct fifo *fifo, bool writing)
+{
+    char words[REPORT_BYTES / 2];
+    if (fifo->link == NULL)
+        return;
+    if (link_is_writing(fifo->link) != writing)
+        snprintf(words, sizeof words, "it %s channel '%s', which is the other end of a cable",
+                 writing ? "writes to" : "reads from", fifo->name);
+    else if (fifo->packet > link_largest_packet())
+        snprintf(words, sizeof words, "channel '%s' has packets of %u bytes; cables take up to %u",
+                 fifo->name, fifo->packet, link_largest_packet());
+    else
+        return;
+    give_up(launch, words);
+    leave_if_asked(launch, fifo);
+}
+
+/* The record of a launch's packets through a cable; NULL if there is no room for one more. */
+static struct link_use *use_of(struct launch *launch, const struct fifo *fifo)
+{
+    for (uint32_t i = 0; i < launch->used; i++)
+        if (launch->uses[i].link == fifo->link)
+            return &launch->uses[i];
+    if (launch->used == MOST_USES)
+        return NULL;
+    struct link_use *use = &launch->uses[launch->used++];
+    use->link = fifo->link;
+    use->begin = link_moved(fifo->link);
+    use->packet = fifo->packet;
+    use->first_ns = now_ns();
+    return use;
+}
+
+void launch_pass(struct launch *launch, struct fifo *fifo, bool writing, void *data)
+{
+    struct link_use *use = fifo->link != NULL ? use_of(launch, fifo) : NULL;
+    fifo_move(fifo, writing, data);
+    if (use != NULL) {
+        use->end = link_moved(fifo->link);
+        use->last_ns = now_ns();
+    }
+}
+
 void launch_move(struct launch *launch, struct fifo *fifo, bool writing, void *data)
 {
     fifo_lock(fifo);
+    launch_check(launch, fifo, writing);
     wait_until(fifo_ready, launch, fifo, writing);
     leave_if_asked(launch, fifo);
-    fifo_move(fifo, writing, data);
+    launch_pass(launch, fifo, writing, data);
     if (fifo->io != NULL && writing) {
         wait_until(is_drained, launch, fifo, true);
         leave_if_asked(launch, fifo);

@@ -7,6 +7,10 @@
 
 /* Moves a packet as soon as that is possible. Does not return if the launch has to leave. */
 void launch_move(struct launch *launch, struct fifo *fifo, bool writing, void *data);
+/* Moves a packet that can be moved, and remembers that; the FIFO's lock is held. */
+void launch_pass(struct launch *launch, struct fifo *fifo, bool writing, void *data);
+/* Has a kernel leave that uses the wrong end of a cable; the FIFO's lock is held. */
+void launch_check(struct launch *launch, struct fifo *fifo, bool writing);
 /* Ends a kernel at once, on its own thread. */
 _Noreturn void launch_leave(struct launch *launch);
 #endif

@@ -7,7 +7,7 @@ import os
 import stat
 
 from fpgart import config
-from fpgart.output_file import open_output
+from fpgart.output_file import KeptOutput, open_output
 
 
 class CallLog:
@@ -15,21 +15,21 @@ class CallLog:
 
     def __init__(self) -> None:
         """Raises OptionError for a file that cannot be written."""
-        self._descriptor = -1
+        self._file: KeptOutput | None = None
         path = config.MMD_CALLS.value
         if path:
             try:
-                self._descriptor = open_output(path)
-                if stat.S_ISREG(os.fstat(self._descriptor).st_mode):
-                    os.ftruncate(self._descriptor, 0)
+                self._file = KeptOutput(open_output(path))
+                if stat.S_ISREG(os.fstat(self._file.descriptor).st_mode):
+                    os.ftruncate(self._file.descriptor, 0)
             except OSError as error:
                 raise config.OptionError(f"{config.MMD_CALLS.name}={path}: {error.strerror}") from None
 
     def note(self, call: str, result: int | None = None, **facts: object) -> None:
         """A call with what it was given, and what it returned; without a result it is one of the host's handlers."""
-        if self._descriptor < 0:
+        if self._file is None:
             return
         words = [call, *(f"{name}={fact}" for name, fact in facts.items())]
         if result is not None:
             words += ["=", str(result)]
-        os.write(self._descriptor, (" ".join(words) + "\n").encode(errors="replace"))
+        self._file.write((" ".join(words) + "\n").encode(errors="replace"))

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import gc
 import os
+import re
+import shutil
 import subprocess
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +29,26 @@ OWN_PROGRAMS = "env"
 """Folder with the traces of programs that a test starts by itself."""
 
 
+ARRAYS = ("PYTEST_XDIST_WORKER", "SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "LSB_JOBINDEX", "SGE_TASK_ID")
+"""Variables that tell the workers of a session, or of an array of jobs, apart."""
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Where the traces of a test are kept: files with the names of the worker and of the test."""
+
+    folder: Path
+    test: str
+
+    def take(self, traces: Iterable[Path]) -> None:
+        """Copy a test's traces, those of all its programs."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        workers = [os.environ[name] for name in ARRAYS if os.environ.get(name)]
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join((*workers, self.test)))
+        for number, trace in enumerate(traces):
+            shutil.copyfile(trace, self.folder / (f"{name}.{number}.json" if number else f"{name}.json"))
+
+
 class HostRun(subprocess.CompletedProcess[str]):
     """A program that has ended: returncode, stdout, stderr, and `trace`, what it did."""
 
@@ -41,9 +64,10 @@ class Bench:
     process; programs that the test starts have drivers and boards of their own.
     """
 
-    def __init__(self, boards: tuple[str, ...], folder: Path, *, trace: bool) -> None:
-        """`folder` is for traces; `trace`: of this process, too. Raises DriverError."""
+    def __init__(self, boards: tuple[str, ...], folder: Path, *, trace: bool, keep: Keep | None = None) -> None:
+        """`folder` is for traces; `trace`: of this process, too; `keep`: where they stay. Raises DriverError."""
         self.boards = boards
+        self._keep = keep
         self.raised = False
         """Whether the test raised something: its traceback then keeps alive what it had."""
         self.traced = Traced(self._trace_files, self._settle)
@@ -135,6 +159,8 @@ class Bench:
         end, self._end_trace = self._end_trace, None
         if end is not None:
             end()
+        if self._keep is not None:
+            self._keep.take(self._trace_files())
         if self.raised and settled:
             driver.take_off_boards(self._new_memory())
 

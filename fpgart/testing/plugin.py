@@ -25,6 +25,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("fpgart", "OpenCL hosts on simulated boards")
     words = "boards for the fixture fpga, one per device: names, or paths of board_spec.xml files, divided by commas"
     group.addoption("--fpgart-board", metavar="NAME,...", default="", help=words)
+    group.addoption(
+        "--fpgart-traces",
+        metavar="DIR",
+        default="",
+        help="keep the trace of each test with the fixture fpga there, for `fpgart report DIR/*.json`",
+    )
     parser.addini("fpgart_board", words, default="")
     parser.addini("fpgart_platform", "whose platform hosts see: see FPGART_PLATFORM in docs/options.md", default="")
 
@@ -38,6 +44,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """For plugins that are loaded late (`pytest_plugins` in a conftest)."""
     _register(config, config.getoption("fpgart_board"))
+    traces = config.getoption("fpgart_traces")
+    if traces:
+        config.option.fpgart_traces = str(config.invocation_params.dir / traces)  # workers may be elsewhere
 
 
 def _register(config: pytest.Config, option: str) -> None:
@@ -89,9 +98,12 @@ def fpga(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     boards = request.config.stash.get(BOARDS, ())
     if not boards:
         pytest.fail(NO_BOARD, pytrace=False)
-    from fpgart.testing.bench import Bench
+    from fpgart.testing.bench import Bench, Keep
 
-    bench = Bench(boards, tmp_path_factory.mktemp("fpga"), trace="fpga_trace" in request.fixturenames)
+    traces = request.config.getoption("fpgart_traces")
+    keep = Keep(Path(traces), request.node.nodeid) if traces else None
+    wanted = keep is not None or "fpga_trace" in request.fixturenames
+    bench = Bench(boards, tmp_path_factory.mktemp("fpga"), trace=wanted, keep=keep)
     request.node.stash[BENCH] = bench
     return bench
 

@@ -11,8 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import build
 import environments
+import making
 
 
 def main() -> int:
@@ -27,14 +27,14 @@ def main() -> int:
         wheels = [given.wheel.resolve()]
     else:
         given.into.mkdir(parents=True, exist_ok=True)
-        source = build.source_distribution(given.into.resolve())
-        machines = given.machine or [build.MACHINE]
-        wheels = [build.wheel(source, given.into.resolve(), machine, given.python) for machine in machines]
+        source = making.source_distribution(given.into.resolve())
+        machines = given.machine or [making.MACHINE]
+        wheels = [making.wheel(source, given.into.resolve(), machine, given.python) for machine in machines]
     for made in wheels:
         print(f"{made.name}: {made.stat().st_size / 1e6:.2f} MB", flush=True)
     if given.only_build:
         return 0
-    for_here = next(made for made in wheels if build.MACHINE in made.name)
+    for_here = next(made for made in wheels if making.MACHINE in made.name)
     with tempfile.TemporaryDirectory(prefix="fpgart-wheels-") as folder:
         return environments.try_all(for_here, Path(folder))
 

@@ -78,11 +78,9 @@ def uv(series: str) -> Callable[[Path], Environment]:
     """python-build-standalone, as uv downloads it."""
 
     def make(work: Path) -> Environment:
-        installed = subprocess.run(
-            [*UV, "python", "install", "--quiet", series], capture_output=True, text=True, timeout=300
-        )
+        installed = subprocess.run([*UV, "python", "install", series], capture_output=True, text=True, timeout=300)
         if installed.returncode:
-            raise NotHere("uv cannot download it: " + installed.stderr.strip().splitlines()[-1].strip())
+            raise NotHere("uv cannot download it")
         found = subprocess.run(
             [*UV, "python", "find", "--managed-python", series], capture_output=True, text=True, check=True
         )

@@ -39,6 +39,7 @@ from fpgart.engine.interface import ArgumentInterface, KernelInterface, PipeArgu
 from fpgart.engine.opencl_engine.binary import LOWERED, with_notes, without_notes
 from fpgart.engine.preprocessing.files import Embedded, Input, Inside, PreprocessorError
 from fpgart.errors import CLError
+from fpgart.input_file import LONGEST_OPTIONS
 from fpgart.json_input import parse_json
 from fpgart.watch import report
 from fpgart.watch.captured import (
@@ -235,7 +236,7 @@ def modules() -> list[bytes]:
 
 
 def read_options(data: bytes) -> None:
-    text = data.decode(errors="surrogateescape")
+    text = data.decode(errors="surrogateescape")[:LONGEST_OPTIONS]  # the API refuses longer ones
     translate("kernel void k(global int *x) {}", text, {}, Compiler(macros, None, half=True))
     CompilerOptions.read(text)
     opencl_c.buffer_locations("kernel void k(global int *x) {}", text)

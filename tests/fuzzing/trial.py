@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import time
 import traceback
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from fuzzing.mutation import LARGEST, Mutator
 from fuzzing.readers import READERS
 
 MEMORY = 1 << 30
 """Bytes that reading may take besides what the process has when it begins."""
-HANGS = 60
-"""Seconds after which an input is given up, on a machine that has other things to do."""
+HANGS = 30
+"""Seconds of a processor after which an input is given up."""
+LOOK = 10
+"""Seconds between looks at a process that says nothing."""
 
 
 @dataclass(slots=True)
@@ -51,7 +55,11 @@ def trial(reader: str, seed: int, most_bytes: int, seconds: float, begin: int = 
     there.close()
     told, number = Told(), begin
     try:
-        while here.poll(HANGS):
+        used = 0.0
+        while here.poll(LOOK) or seconds_of(process.pid) - used < HANGS:
+            if not here.poll():
+                continue
+            used = seconds_of(process.pid)
             message = here.recv()
             if isinstance(message, Fault):
                 return told, message
@@ -59,12 +67,21 @@ def trial(reader: str, seed: int, most_bytes: int, seconds: float, begin: int = 
                 process.join()
                 return told, None
             number, told = message
-        words = f"it takes more than {HANGS} seconds"
+        words = f"it takes more than {HANGS} seconds of a processor"
         process.kill()
     except EOFError:
         process.join()
         words = f"the process ended with {process.exitcode}"
     return told, Fault(reader, seed, number, words)
+
+
+def seconds_of(process: int | None) -> float:
+    """Of a processor, that a process has used; 0 for one that has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _read_all(out: Connection, reader: str, seed: int, most_bytes: int, seconds: float, number: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import monotonic_ns
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fpgart._native import ffi
 from fpgart.engine.interface import History
@@ -13,6 +13,9 @@ from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.process import BoardProcess
 from fpgart.notices import NOTICES
+
+if TYPE_CHECKING:
+    from fpgart.engine.links import Links
 
 PIECE = 1 << 24
 """Bytes of a variable that go through one message."""
@@ -38,6 +41,7 @@ class IsolatedNetwork:
         self._number = made.number
         self.autorun = dict(made.autorun)
         self.began = monotonic_ns()
+        self.links: Links = {}
         self.stopped = False
 
     def on(self, process: BoardProcess) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface
+from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface, Plugs, no_plugs
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.kernel import IsolatedKernel, Processes
 from fpgart.engine.isolated.network import IsolatedNetwork
@@ -94,7 +94,8 @@ class IsolatedProgram:
         process.ask(m.Specialize(self.on(process), id, value), m.Done)
         self._constants[id] = value
 
-    def network(self) -> IsolatedNetwork | None:
+    def network(self, plugs: Plugs = no_plugs) -> IsolatedNetwork | None:
+        """No cables lead here: a topology is refused together with FPGART_ISOLATE."""
         process = self.process
         made = process.ask(m.MakeNetwork(self.on(process)), m.NetworkMade)
         return IsolatedNetwork(self, process, made) if made.number else None

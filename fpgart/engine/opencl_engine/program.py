@@ -16,7 +16,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi
 from fpgart.engine.dialect import Compiler, translate
 from fpgart.engine.driver import Driver
-from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface
+from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface, Plugs, no_plugs
 from fpgart.engine.lowering import DECLARE, Lowered, LoweringError, has_channels
 from fpgart.engine.network import DepthMode, Network
 from fpgart.engine.opencl_c import kernel_attributes
@@ -201,13 +201,14 @@ class DriverProgram:
         twin = self.twin()
         return twin.kernel(name) if twin is not None else None
 
-    def network(self) -> Network | None:
+    def network(self, plugs: Plugs = no_plugs) -> Network | None:
         if self.lowered is None:
             return None
         chosen = "" if config.CHANNEL_DEPTH.is_set else self.lowered.depths
         depths = DepthMode[(chosen or config.CHANNEL_DEPTH.value).upper()]
         exploring = {"factor": config.CHANNEL_FACTOR.value, "seed": config.CHANNEL_SEED.value}
-        made = Network(depths, config.DEADLOCK_SECONDS.value, self, **exploring)
+        links = plugs() if self.lowered.channels else {}
+        made = Network(depths, config.DEADLOCK_SECONDS.value, self, links, **exploring)
         if self.lowered.hosted or self.lowered.variables:
             self.kernel(DECLARE).launch(b"", 1, ONE_TASK, True, network=made)
         for name, units in self.lowered.autorun.items():

@@ -6,6 +6,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from time import monotonic_ns
+from typing import TYPE_CHECKING
 
 from fpgart.board.memory_system import NotVisible, Window
 from fpgart.engine.interface import POINTER, Batch, EngineKernel, pack_arguments
@@ -22,6 +23,9 @@ from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, WAITS, Claim, Direction
+
+if TYPE_CHECKING:
+    from fpgart.engine.links import Links, LinkUse
 
 SPLIT_KERNELS = 5
 """The compiler mode that programs the board for every launch."""
@@ -47,7 +51,7 @@ class LaunchKernel(Invocation):
     away until it has ended. Kernels are taken in their order, and then run beside each other.
     """
 
-    __slots__ = ("committed", "cores", "engine_sizes", "moved", "pipes", "reserved", "stage", "watched")
+    __slots__ = ("committed", "cores", "engine_sizes", "moved", "pipes", "reserved", "stage", "uses", "watched")
 
     def __init__(
         self,
@@ -78,6 +82,8 @@ class LaunchKernel(Invocation):
         """The arguments whose buffers had to be migrated for it."""
         self.watched: Sequence[UsmAllocation] = ()
         """Shared memory whose touches by the host are told, while the kernel runs."""
+        self.uses: tuple[LinkUse, ...] = ()
+        """What it has moved through cables to other boards."""
         self.reserved = NOTHING
         self.engine_sizes = sizes
         """The sizes with work-groups that the engine takes."""
@@ -363,10 +369,20 @@ class LaunchKernel(Invocation):
             if shown is not None:
                 for listener in NOTICES.regions_restored:
                     listener(self, shown)
+            if device.network is not None and device.network.links:
+                self._tell_packets(device.network.links)
         self.took(monotonic_ns() - begin)
         if not engine_kernel.launched:
             engine_kernel.launched = True
             device.platform.engine_grew()
+
+    def _tell_packets(self, links: Links) -> None:
+        from fpgart.engine.links import last_uses  # loaded with the first network
+
+        self.uses = last_uses(links)
+        if self.uses:
+            for listener in NOTICES.packets_moved:
+                listener(self)
 
     def _leave_watched(self) -> None:
         watched, self.watched = self.watched, ()

@@ -34,6 +34,8 @@ RUN_NS = 20_000_000
 """How long launches that run as one command may keep other programs off the board."""
 HELD_RUN_NS = 1_000_000
 """The same where the host holds events of several, which learn of their ends together."""
+MOST_GROWTH = 4
+"""A kernel counts for at most so many times as long as before."""
 
 
 class Use(NamedTuple):
@@ -258,8 +260,8 @@ class LaunchRun(LaunchKernel):
         begin = monotonic_ns()
         ended = self._hand_over(kernels, parts)
         each = (monotonic_ns() - begin) // max(1, ended)
-        for kernel in kernels:
-            kernel.last_ns = each
+        for kernel in kernels:  # a run during which the machine did something else says little of its kernels
+            kernel.last_ns = min(each, MOST_GROWTH * kernel.last_ns) if kernel.last_ns else each
         self.device.kernel_ns += each * ended
         for _ in range(ended):
             self.device.mmd.interrupt()

@@ -29,7 +29,7 @@ def load_onto(device: Device, program: Program) -> None:
     else:
         program_anew(device, program)
     device.knows_memories = True
-    device.network = program.made.network()
+    device.network = program.made.network(device.plugs)
     if device.network is not None:
         for listener in NOTICES.network_made:
             listener(device, device.network)

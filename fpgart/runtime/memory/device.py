@@ -12,6 +12,7 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemoryRange, MemorySystem
 from fpgart.board.mmd import SHARED_VIRTUAL_MEMORY, BoardError, Capability, Info, Mmd, OfflineInfo
+from fpgart.engine.interface import Plugs, no_plugs
 from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.registry import Living
@@ -154,6 +155,8 @@ class Device:
         """Those that have it and live."""
         self.network: KernelNetwork | None = None
         """What the kernels of the binary that is loaded share, where they talk to each other."""
+        self.plugs: Plugs = no_plugs
+        """Takes the ends of its cables, once kernels could use them."""
         self._simulator = simulator
         self.knows_memories = not simulator
         """False for a simulator until a binary is loaded: nothing can be placed on it before."""
@@ -174,6 +177,11 @@ class Device:
     @property
     def board(self) -> BoardDescription:
         return self.mmd.description
+
+    @property
+    def has_cables(self) -> bool:
+        """Whether I/O channels of its kernels may lead to other boards."""
+        return self.plugs is not no_plugs
 
     @property
     def max_mem_alloc_size(self) -> int:

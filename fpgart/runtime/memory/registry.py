@@ -107,5 +107,15 @@ class Living(Generic[T]):
             refs = list(self._refs)
         return [item for each in refs if (item := each()) is not None]
 
+    def newest(self) -> T | None:
+        """The youngest that is alive; costs the same however many there are."""
+        with self._lock:
+            while self._refs:
+                item = self._refs[-1]()
+                if item is not None:
+                    return item
+                self._refs.pop()
+        return None
+
     def __bool__(self) -> bool:
-        return bool(self.all())
+        return self.newest() is not None

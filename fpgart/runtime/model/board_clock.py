@@ -15,7 +15,8 @@ from fpgart.runtime.model.timeline import Timeline
 
 WRITE, READ, COPY = "PCIe write", "PCIe read", "copy engine"
 HOST_WRITE, HOST_READ = "write by the host", "read by the host"
-CALLS, PIPELINE, MEMORY_LATENCY, PROGRAMMING = "MMD calls", "pipeline", "memory latency", "programming"
+CALLS, PIPELINE, PROGRAMMING = "MMD calls", "pipeline", "programming"
+MEMORY_LATENCY, CABLE_LATENCY = "memory latency", "cable latency"
 
 
 @dataclass(slots=True)
@@ -60,13 +61,21 @@ class BoardClock:
         """A kernel that could begin at `at`; it begins a launch's latency later, at the earliest."""
         pace = self.pace
         begin = max(at + self.device.board.timing.launch_latency, self._floor)
-        latency = pace.memory_latency(step.accesses)
-        pipelined = pace.pipeline_time(step.work_items, step.width, step.cycles or 1)
-        job = Job(latency, pipelined, {self: pace.bank_time(step.accesses)})
+        latency, cause = pace.memory_latency(step.accesses), MEMORY_LATENCY
+        pipelined, line = pace.pipeline_time(step.work_items, step.width, step.cycles or 1), PIPELINE
+        cables = {
+            f"cable in '{use.channel}'": pace.cable_time(use.channel, use.packet, use.packets) for use in step.uses
+        }
+        streaming = max([pipelined, *cables.values()])
+        if streaming > pipelined:
+            line = max(cables, key=cables.__getitem__)
+        if cables and self.device.board.timing.cable_latency > latency:
+            latency, cause = self.device.board.timing.cable_latency, CABLE_LATENCY
+        job = Job(latency, streaming, {self: pace.bank_time(step.accesses)})
         begin, end, bank = job.place([self._pipelines[step.kernel]], begin)
-        bound = MEMORY_LATENCY if 2 * latency > end - begin else bank or PIPELINE
+        bound = cause if 2 * latency > end - begin else bank or line
         size = sum(access.size for access in step.accesses)
-        busy = {PIPELINE: pipelined, **job.busy(self)}
+        busy = {PIPELINE: pipelined, **cables, **job.busy(self)}
         made = StepTime(self.device, "kernel", begin, end, bound, size, busy, step.kernel, step.program)
         made.uncounted = step.cycles is None
         return made

@@ -18,6 +18,7 @@ from fpgart.board.global_memory import AllocationType
 from fpgart.board.timing import Access
 from fpgart.engine.interface import BYTES
 from fpgart.engine.kernel_loops import KernelLoops, kernel_loops
+from fpgart.engine.links import LinkUse
 from fpgart.runtime.commands.launch import SPLIT_KERNELS, LaunchKernel
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, Migration
@@ -107,6 +108,8 @@ class Run:
     width: int
     accesses: tuple[Access, ...]
     cycles: int | None = 1
+    uses: tuple[LinkUse, ...] = ()
+    """What it moved through cables."""
 
 
 Step = Movement | Programming | Run
@@ -269,7 +272,9 @@ class Planner:
         work_items = sizes[3] * sizes[4] * sizes[5]
         width = self._widths_of(program).get(kernel.name, 1)
         cycles = self._cycles_of(operation)
-        found.append(Run(device, program.identity, kernel.name, work_items, width, tuple(accesses), cycles))
+        found.append(
+            Run(device, program.identity, kernel.name, work_items, width, tuple(accesses), cycles, operation.uses)
+        )
         return found
 
     @staticmethod
@@ -301,6 +306,13 @@ class Planner:
         if program not in self._widths:
             self._widths[program] = widths(program)
         return self._widths[program]
+
+
+def cabled_launch(operation: Operation | None) -> LaunchKernel | None:
+    """The launch that an operation is a stage of, if it may use cables: how many packets is known at its end."""
+    launch = getattr(operation, "launch", None)
+    is_cabled = isinstance(launch, LaunchKernel) and launch.device.has_cables and launch.needs_thread
+    return launch if is_cabled else None
 
 
 def widths(program: Program) -> dict[str, int]:

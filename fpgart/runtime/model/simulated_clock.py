@@ -4,7 +4,8 @@
 Commands get their times from the graph of commands, in the order in which the host enqueues them, and never from when
 they really run. Planning (planning.py) determines the work of a command when it is enqueued, the board's description
 (board/timing.py) its duration, and the commands before it when the board is free (board_clock.py). A command that
-waits for a user event gets its times when the host sets that event.
+waits for a user event gets its times when the host sets that event; a launch that may use cables to other boards when
+it has really run, for only then its packets are known.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from weakref import WeakKeyDictionary
 
 from fpgart.notices import NOTICES
 from fpgart.runtime.model.board_clock import BoardClocks, StepTime
-from fpgart.runtime.model.planning import Planner
-from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event, EventQueue
+from fpgart.runtime.model.planning import Planner, cabled_launch
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event, EventQueue, Operation
 from fpgart.runtime.scheduling.order import QueueOrder, Role
 from fpgart.runtime.scheduling.readiness import role_of
 from fpgart.runtime.scheduling.scheduler import Scheduler
@@ -144,7 +145,16 @@ class SimulatedClock:
             else:
                 command.missing += 1
                 other.dependants.append(command)
+        if cabled_launch(event.operation) is not None:
+            command.missing += 1
         if not command.missing:
+            self._settle([command])
+
+    def packets_known(self, event: Event) -> None:
+        """A launch that may use cables is about to end: nothing that it really waited for is open."""
+        command = self.command(event)
+        command.missing -= 1
+        if not command.missing and not command.settled:
             self._settle([command])
 
     def set_user_event(self, event: Event, status: int) -> None:
@@ -216,6 +226,13 @@ class ModelScheduler(Scheduler):
 
     def _entering(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
         self.clock.enqueue(event, queue, wait_list)
+
+    def _ended_stage(self, event: Event, status: int, following: Operation | None) -> Operation | None:
+        if following is None and cabled_launch(event.operation) is not None:
+            with self._lock:
+                self.clock.packets_known(event)
+            self._tell()
+        return super()._ended_stage(event, status, following)
 
     def run_blocking(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
         try:

@@ -7,10 +7,12 @@ host can do better, text.py writes the report.
 
 from fpgart.watch.report.advice import Adviser, covers
 from fpgart.watch.report.collect import of, read
+from fpgart.watch.report.merge import as_trace, merged
 from fpgart.watch.report.model import (
     CERTAIN,
     Advice,
     BufferLife,
+    CableTraffic,
     Copy,
     Finding,
     HeldBlock,
@@ -22,6 +24,7 @@ from fpgart.watch.report.model import (
 from fpgart.watch.report.text import (
     as_json,
     as_text,
+    cables_in_words,
     heading,
     modelled_in_words,
     places_in_words,
@@ -36,6 +39,7 @@ __all__ = [
     "Adviser",
     "Args",
     "BufferLife",
+    "CableTraffic",
     "Copy",
     "Finding",
     "HeldBlock",
@@ -46,10 +50,13 @@ __all__ = [
     "Traffic",
     "as_json",
     "as_text",
+    "as_trace",
+    "cables_in_words",
     "covers",
     "events",
     "heading",
     "in_order",
+    "merged",
     "modelled_in_words",
     "of",
     "of_fpgart",

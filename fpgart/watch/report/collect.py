@@ -10,7 +10,17 @@ from pathlib import Path
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.heap_advice import HeapAdviser
-from fpgart.watch.report.model import Advice, BufferLife, Copy, HeldBlock, KernelRuns, Modelled, Report, Traffic
+from fpgart.watch.report.model import (
+    Advice,
+    BufferLife,
+    CableTraffic,
+    Copy,
+    HeldBlock,
+    KernelRuns,
+    Modelled,
+    Report,
+    Traffic,
+)
 from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args, of_fpgart, ordered
 from fpgart.watch.words import banks_in_words
@@ -71,6 +81,8 @@ def _take(report: Report, event: Args) -> None:
 def _take_facts(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     if name == "board":
         report.boards[args["device"]] = args["board"]
+    elif name == "process":
+        report.processes.append(args["words"])
     elif name == "not locked":
         report.unlocked.calls += 1
         report.unlocked.bytes += args["size"]
@@ -89,6 +101,16 @@ def _take_mmd_call(report: Report, name: str, args: Args, begin: float, duration
     traffic = report.traffic.setdefault((args["device"], name), Traffic())
     traffic.calls += 1
     traffic.bytes += args["size"]
+    traffic.microseconds += duration
+
+
+def _take_packets(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    traffic = report.cables.setdefault(
+        (args["device"], args["channel"]), CableTraffic(args["cable"], bool(args["writes"]))
+    )
+    traffic.launches += 1
+    traffic.packets += args["packets"]
+    traffic.bytes += args["end"] - args["begin"]
     traffic.microseconds += duration
 
 
@@ -194,6 +216,7 @@ def _life(report: Report, number: int) -> BufferLife:
 BY_CATEGORY: dict[str, Take] = {
     "api": _take_call,
     "buffer": _take_buffer,
+    "cable": _take_packets,
     "device": _take_operation,
     "fpgart": _take_facts,
     "memory": _take_block,

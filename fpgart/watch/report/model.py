@@ -61,6 +61,19 @@ class BufferLife:
 
 
 @dataclass(slots=True)
+class CableTraffic:
+    """What kernels of one device moved through one I/O channel."""
+
+    cable: str
+    writes: bool
+    launches: int = 0
+    packets: int = 0
+    bytes: int = 0
+    microseconds: float = 0.0
+    """From the first to the last packet of each launch."""
+
+
+@dataclass(slots=True)
 class KernelRuns:
     """Runs of one kernel on one device."""
 
@@ -130,6 +143,10 @@ class Report:
     errors: Counter[str] = field(default_factory=Counter)
     traffic: dict[tuple[int, str], Traffic] = field(default_factory=dict)
     kernels: dict[tuple[int, str], KernelRuns] = field(default_factory=dict)
+    cables: dict[tuple[int, str], CableTraffic] = field(default_factory=dict)
+    """By device and I/O channel."""
+    processes: list[str] = field(default_factory=list)
+    """What each process of a merged trace has."""
     buffers: dict[int, BufferLife] = field(default_factory=dict)
     copies: list[Copy] = field(default_factory=list)
     programmed: list[tuple[int, str]] = field(default_factory=list)

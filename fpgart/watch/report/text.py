@@ -35,6 +35,7 @@ def as_text(report: Report) -> str:
         lines.append(f"  device {device}: {name}: {times(kernel.launches, 'run')}, {kernel.microseconds / 1000:.3f} ms")
     if not report.kernels:
         lines.append("  none ran")
+    lines += cables_in_words(report)
     if report.programmed:
         cost = report.programming_microseconds / 1000
         programs = len(set(report.programmed))
@@ -58,6 +59,21 @@ def as_text(report: Report) -> str:
     if not report.advice and not report.heap_advice:
         lines.append("  nothing")
     return "\n".join(lines) + "\n"
+
+
+def cables_in_words(report: Report) -> list[str]:
+    """What kernels moved through each cable, on either side."""
+    if not report.cables:
+        return []
+    lines = ["", "cables"]
+    for (device, channel), traffic in sorted(report.cables.items()):
+        rate = traffic.bytes / traffic.microseconds if traffic.microseconds else 0.0
+        lines.append(
+            f"  device {device}: {'to' if traffic.writes else 'from'} '{channel}': "
+            f"{times(traffic.packets, 'packet')}, {in_words(traffic.bytes)}, "
+            f"{traffic.microseconds / 1000:.3f} ms, {rate:.1f} MB/s ({traffic.cable})"
+        )
+    return lines
 
 
 def modelled_in_words(report: Report) -> list[str]:
@@ -126,6 +142,7 @@ def heading(report: Report) -> list[str]:
             f"{in_words(report.unlocked.bytes)}; the system allows {in_words(report.lock_limit)} (ulimit -l), "
             "a board's driver locks all"
         )
+    lines += [f"  {words}" for words in report.processes]
     for words, number in report.errors.most_common():
         lines.append(f"  error{f' ({number} times)' if number > 1 else ''}: {words}")
     return lines
@@ -242,6 +259,10 @@ def as_json(report: Report) -> str:
         "errors": report.errors,
         "traffic": traffic,
         "kernels": kernels,
+        "cables": [
+            {"device": device, "channel": name, **asdict(each)} for (device, name), each in report.cables.items()
+        ],
+        "processes": report.processes,
         "buffers": [asdict(life) for life in report.buffers.values()],
         "copies": [asdict(copy) for copy in report.copies],
         "programmed": report.programmed,

@@ -5,9 +5,10 @@ The file is a JSON array with one event per line. Each line is written as soon a
 all lines but perhaps the last are whole. Each thread of the host has a track (process 1), and so has each command queue
 under its device (process 2 + the device's number).
 
-- cat "fpgart": begin (args run, the run of `fpgart run`, and process), board (the description of a device's board, and
-  what the model of time says of it),
-  not locked (the system refused to lock host memory; args size and limit), end.
+- cat "fpgart": begin (args run, the run of `fpgart run`, process, clock, the monotonic time that the trace begins
+  at, and epoch, when that clock began; rank, job and machine of a process among several), board (the description of a
+  device's board, and what the model of time says of it), not locked (the system refused to lock host memory; args size
+  and limit), end.
 - cat "site": explains a number: the call that the event is named after, and its frames in the host's code. Commands,
   objects, and calls that may wait have the number as arg site.
 - cat "api": a call of the host. The driver answers reference counting in C; it does not appear.
@@ -17,6 +18,9 @@ under its device (process 2 + the device's number).
 - cat "placing": whether a host's request for a bank or memory took effect, args buffer and bank, argument or words.
 - cat "refusal": a device has no room for a block, args device, size, buffer.
 - cat "device": a device operation, with its command, buffer, kernel, ND-range, or a migration's reason.
+- cat "cable": what a launch moved through an I/O channel that leads to another board, from the first to the last
+  packet; args device, operation, kernel, channel, cable, writes, packets, packet (bytes of one), begin and end
+  (positions in the stream of all bytes, the same at both ends). On tracks of the channels, under their device.
 - cat "buffer": create or release of a buffer.
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its simulated time, in processes of
   its own (1000 + the device's number): args command, queued, submit, begin, end (nanoseconds), bound, busy (by

@@ -9,7 +9,7 @@ import stat
 from itertools import count
 
 from fpgart import log
-from fpgart.output_file import open_output
+from fpgart.output_file import KeptOutput, open_output
 
 FIRST_BYTES = 256
 """The line that names the run lies within these bytes of a trace."""
@@ -20,8 +20,9 @@ class TraceFile:
 
     def __init__(self, path: str, run: str) -> None:
         """Open `path`, or the next free name. Raises OSError if the file cannot be written."""
-        self._file, self.path = open_unshared(path, run)
-        os.write(self._file, b"[\n")
+        descriptor, self.path = open_unshared(path, run)
+        self._file: KeptOutput | None = KeptOutput(descriptor)
+        self._file.write(b"[\n")
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
@@ -29,14 +30,14 @@ class TraceFile:
         self._close()
 
     def _close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     @property
     def is_open(self) -> bool:
         """Whether lines are still written."""
-        return self._file >= 0
+        return self._file is not None
 
     def append(self, line: str) -> None:
         """Write one element of the array."""
@@ -49,16 +50,16 @@ class TraceFile:
 
     def _append(self, text: str) -> None:
         """Write at once. A full disk ends the trace; the host's calls continue without it."""
-        if self._file < 0:
+        if self._file is None:
             return
         line = text.encode()
         try:
-            missing = len(line) - os.write(self._file, line)
+            missing = len(line) - self._file.write(line)
             reason = "the file takes no more" if missing else ""
         except OSError as error:
             reason = error.strerror or str(error)
         if reason:
-            self._file = -1
+            self._file = None
             log.warning(f"the trace ends here: {reason}")
 
 

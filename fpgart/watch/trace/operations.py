@@ -56,6 +56,17 @@ class OperationEvents:
         duration = 0 if source is target else monotonic_ns() - begin
         self._timeline.emit("device", "migration", begin, duration, args, queue)
 
+    def packets_moved(self, launch: LaunchKernel) -> None:
+        operation, _ = self._timeline.operation()
+        for use in launch.uses:
+            args = {"device": launch.device.id, "operation": operation, "kernel": launch.kernel.name}
+            args |= {"channel": use.channel, "cable": use.link.cable, "writes": use.link.writing}
+            args |= {"packets": use.packets, "packet": use.packet, "begin": use.begin, "end": use.end}
+            name = f"{use.packets} packets {'to' if use.link.writing else 'from'} '{use.channel}'"
+            self._timeline.emit_on(
+                "cable", name, launch.device.id, use.channel, use.first_ns, use.last_ns - use.first_ns, args
+            )
+
     def fault_injected(self, device: int, call: str, rule: str, begin: int) -> None:
         args = {"device": device, "call": call} | self._timeline.of_operation()
         self._timeline.emit("fault", rule, begin, monotonic_ns() - begin, args)

@@ -8,13 +8,14 @@ import os
 import threading
 from contextvars import ContextVar
 from itertools import count
-from time import monotonic_ns
+from time import monotonic_ns, time_ns
 from typing import Any
 
 from fpgart import config
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.timing import memory_rate, pcie_rate
+from fpgart.cluster import launcher
 from fpgart.watch.trace.file import TraceFile
 
 HOST = 1
@@ -40,7 +41,8 @@ class Timeline:
         self._tracks: dict[int, dict[str, int]] = {}
         self._operation: ContextVar[tuple[int, int, dict[str, Any]]] = ContextVar("operation", default=NO_OPERATION)
         """Number and queue of the device operation that this thread runs, or works for, and what names its call."""
-        self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, {"run": run, "process": os.getpid()}))
+        facts = {"run": run, "process": os.getpid(), "clock": self._begin, "epoch": time_ns() - monotonic_ns()}
+        self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, facts | of_job()))
         self._name(HOST, 0, "process_name", "host")
 
     @property
@@ -201,6 +203,12 @@ def timing_of(board: BoardDescription) -> dict[str, int]:
         "kernel_clock": timing.kernel_clock,
         "programming": programming,
     }
+
+
+def of_job() -> dict[str, Any]:
+    """What tells the processes of a job apart; nothing for one that is alone."""
+    place = launcher.place()
+    return {"rank": place.rank, "job": place.job, "machine": place.machine} if place.size > 1 else {}
 
 
 def name_of_thread(number: int) -> str:

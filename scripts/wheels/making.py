@@ -86,7 +86,8 @@ def wheel(source: Path, into: Path, machine: str, named: list[str]) -> Path:
         _PYTHON_HOST_PLATFORM=f"linux-{machine}",
     )
     made = newest(unfinished, f"*{machine}.whl")
-    tag = os.environ.get("FPGART_WHEEL_TAG", f"manylinux_{GLIBC.replace('.', '_')}_{machine}")
+    # It finds the tag by the symbols: those of other processors than this one's cannot be named.
+    tag = os.environ.get("FPGART_WHEEL_TAG", "auto")
     run(sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "--wheel-dir", into, made)
     made.unlink()
     unfinished.rmdir()

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Very many objects, commands and bytes: `limits CASE COUNT`. Each case is made and released twice.
+ * Prints the seconds of a processor of both rounds, and the resident KiB before, with everything
+ * made, and after each release. */
+#include "host.h"
+
+#include <malloc.h>
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static long resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long total = 0, pages = 0;
+    if (file == NULL || fscanf(file, "%ld %ld", &total, &pages) != 2)
+        pages = 0;
+    if (file != NULL)
+        fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void *room(size_t count, size_t size)
+{
+    void *made = calloc(count, size);
+    must_be(made != NULL, "there is memory");
+    return made;
+}
+
+static long most;
+
+static void all_made(void)
+{
+    long kibibytes = resident();
+    if (kibibytes > most)
+        most = kibibytes;
+}
+
+static cl_event gate(struct host *host)
+{
+    cl_int status;
+    cl_event made = clCreateUserEvent(host->context, &status);
+    must(status, "clCreateUserEvent");
+    return made;
+}
+
+static void open_gate(cl_event event)
+{
+    must(clSetUserEventStatus(event, CL_COMPLETE), "clSetUserEventStatus");
+    must(clReleaseEvent(event), "clReleaseEvent");
+}
+
+static cl_command_queue unordered(struct host *host)
+{
+    const cl_queue_properties asked[] = {CL_QUEUE_PROPERTIES,
+                                         CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    cl_int status;
+    cl_command_queue made =
+        clCreateCommandQueueWithProperties(host->context, host->device, asked, &status);
+    must(status, "clCreateCommandQueueWithProperties");
+    return made;
+}
+
+/* Writes that nobody waits for, behind one that cannot begin if they are `held`. */
+static void commands(struct host *host, size_t count, bool held)
+{
+    static int number;
+    cl_int status;
+    cl_event first = held ? gate(host) : NULL;
+    cl_mem buffer = clCreateBuffer(host->context, 0, 4096, NULL, &status);
+    must(status, "clCreateBuffer");
+    for (size_t i = 0; i < count; i++)
+        must(clEnqueueWriteBuffer(host->queue, buffer, CL_FALSE, 0, sizeof number, &number,
+                                  held && i == 0, held && i == 0 ? &first : NULL, NULL),
+             "clEnqueueWriteBuffer");
+    all_made();
+    if (held)
+        open_gate(first);
+    must(clFinish(host->queue), "clFinish");
+    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+}
+
+static void unwaited(struct host *host, size_t count)
+{
+    commands(host, count, false);
+}
+
+static void held(struct host *host, size_t count)
+{
+    commands(host, count, true);
+}
+
+static void chain(struct host *host, size_t count)
+{
+    cl_command_queue queue = unordered(host);
+    cl_event *events = room(count + 1, sizeof *events);
+    cl_event first = events[0] = gate(host);
+    for (size_t i = 0; i < count; i++)
+        must(clEnqueueMarkerWithWaitList(queue, 1, &events[i], &events[i + 1]),
+             "clEnqueueMarkerWithWaitList");
+    all_made();
+    must(clSetUserEventStatus(first, CL_COMPLETE), "clSetUserEventStatus");
+    must(clWaitForEvents(1, &events[count]), "clWaitForEvents");
+    for (size_t i = 0; i <= count; i++)
+        must(clReleaseEvent(events[i]), "clReleaseEvent");
+    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    free(events);
+}
+
+static void wait_list(struct host *host, size_t count)
+{
+    cl_command_queue queue = unordered(host);
+    cl_event *events = room(count, sizeof *events), last;
+    cl_event first = gate(host);
+    for (size_t i = 0; i < count; i++)
+        must(clEnqueueMarkerWithWaitList(queue, 1, &first, &events[i]),
+             "clEnqueueMarkerWithWaitList");
+    must(clEnqueueMarkerWithWaitList(queue, (cl_uint)count, events, &last),
+         "clEnqueueMarkerWithWaitList");
+    all_made();
+    open_gate(first);
+    must(clWaitForEvents((cl_uint)count, events), "clWaitForEvents");
+    must(clWaitForEvents(1, &last), "clWaitForEvents");
+    for (size_t i = 0; i < count; i++)
+        must(clReleaseEvent(events[i]), "clReleaseEvent");
+    must(clReleaseEvent(last), "clReleaseEvent");
+    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    free(events);
+}
+
+static void kernels(struct host *host, size_t count)
+{
+    cl_kernel *made = room(count, sizeof *made);
+    cl_int status;
+    for (size_t i = 0; i < count; i++) {
+        made[i] = clCreateKernel(host->program, "k", &status);
+        must(status, "clCreateKernel");
+    }
+    all_made();
+    for (size_t i = 0; i < count; i++)
+        must(clReleaseKernel(made[i]), "clReleaseKernel");
+    free(made);
+}
+
+static void programs(struct host *host, size_t count)
+{
+    const char *source = "kernel void k(global int *x) { x[0] = 1; }";
+    cl_program *made = room(count, sizeof *made);
+    cl_int status;
+    for (size_t i = 0; i < count; i++) {
+        made[i] = clCreateProgramWithSource(host->context, 1, &source, NULL, &status);
+        must(status, "clCreateProgramWithSource");
+    }
+    all_made();
+    for (size_t i = 0; i < count; i++)
+        must(clReleaseProgram(made[i]), "clReleaseProgram");
+    free(made);
+}
+
+static void queues(struct host *host, size_t count)
+{
+    cl_command_queue *made = room(count, sizeof *made);
+    for (size_t i = 0; i < count; i++)
+        made[i] = new_queue(host);
+    all_made();
+    for (size_t i = 0; i < count; i++)
+        must(clReleaseCommandQueue(made[i]), "clReleaseCommandQueue");
+    free(made);
+}
+
+static void contexts(struct host *host, size_t count)
+{
+    cl_context *made = room(count, sizeof *made);
+    cl_int status;
+    for (size_t i = 0; i < count; i++) {
+        made[i] = clCreateContext(NULL, 1, &host->device, NULL, NULL, &status);
+        must(status, "clCreateContext");
+    }
+    all_made();
+    for (size_t i = 0; i < count; i++)
+        must(clReleaseContext(made[i]), "clReleaseContext");
+    free(made);
+}
+
+static void buffers(struct host *host, size_t count)
+{
+    cl_mem *made = room(count, sizeof *made);
+    cl_int status;
+    for (size_t i = 0; i < count; i++) {
+        made[i] = clCreateBuffer(host->context, 0, 4096, NULL, &status);
+        must(status, "clCreateBuffer");
+    }
+    all_made();
+    for (size_t i = 0; i < count; i++)
+        must(clReleaseMemObject(made[i]), "clReleaseMemObject");
+    free(made);
+}
+
+static char *program_text(size_t bytes, const char *line, const char *end)
+{
+    size_t length = strlen(line), lines = bytes / length + 1;
+    char *text = room(lines * length + strlen(end) + 1, 1);
+    for (size_t i = 0; i < lines; i++)
+        memcpy(text + i * length, line, length);
+    memcpy(text + lines * length, end, strlen(end) + 1);
+    return text;
+}
+
+static cl_program built(struct host *host, const char *text, cl_int *result)
+{
+    cl_int status;
+    cl_program made = clCreateProgramWithSource(host->context, 1, &text, NULL, &status);
+    must(status, "clCreateProgramWithSource");
+    *result = clBuildProgram(made, 1, &host->device, "", NULL, NULL);
+    return made;
+}
+
+/* So many bytes of a source whose functions nobody calls. */
+static void source(struct host *host, size_t bytes)
+{
+    static int number;
+    char line[80], end[80];
+    cl_int status;
+    snprintf(line, sizeof line, "/* %d: a line that says nothing of use to anybody at all */ ;\n",
+             getpid() + number++);
+    snprintf(end, sizeof end, "kernel void k(global int *x) { x[0] = %d; }", number);
+    char *text = program_text(bytes, line, end);
+    cl_program made = built(host, text, &status);
+    must(status, "clBuildProgram");
+    all_made();
+    must(clReleaseProgram(made), "clReleaseProgram");
+    free(text);
+}
+
+/* A log of so many bytes: a warning for each line. */
+static void build_log(struct host *host, size_t bytes)
+{
+    char *text = program_text(bytes, "#warning this line of the program has a warning of its own\n",
+                              "kernel void k(global int *x) { x[0] = 1; }");
+    cl_int status;
+    size_t size = 0;
+    cl_program made = built(host, text, &status);
+    must(status, "clBuildProgram");
+    must(clGetProgramBuildInfo(made, host->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size),
+         "clGetProgramBuildInfo");
+    char *log = room(size, 1);
+    must(clGetProgramBuildInfo(made, host->device, CL_PROGRAM_BUILD_LOG, size, log, NULL),
+         "clGetProgramBuildInfo");
+    all_made();
+    free(log);
+    must(clReleaseProgram(made), "clReleaseProgram");
+    free(text);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct host *, size_t);
+} CASES[] = {
+    {"unwaited", unwaited}, {"held", held},         {"chain", chain},   {"wait_list", wait_list},
+    {"kernels", kernels},   {"programs", programs}, {"queues", queues}, {"contexts", contexts},
+    {"buffers", buffers},   {"source", source},     {"log", build_log},
+};
+
+static void run(struct host *host, void (*work)(struct host *, size_t), size_t count)
+{
+    long before = resident(), after[2];
+    double seconds[2];
+    for (int round = 0; round < 2; round++) {
+        double begin = now();
+        work(host, count);
+        seconds[round] = now() - begin;
+        malloc_trim(0);
+        after[round] = resident();
+    }
+    printf("%.3f %.3f %ld %ld %ld %ld\n", seconds[0], seconds[1], before, most, after[0], after[1]);
+}
+
+int main(int count, char **words)
+{
+    struct host host;
+    must_be(count == 3, "usage: limits CASE COUNT");
+    start(&host, "kernel void k(global int *x) { x[0] = 1; }");
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        if (strcmp(CASES[i].name, words[1]) == 0) {
+            run(&host, CASES[i].run, strtoul(words[2], NULL, 10));
+            return 0;
+        }
+    must_be(false, "there is such a case");
+}

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cables whose other end is on another machine: their packets go through ZeroMQ (docs/clusters.md).
+
+Kernels see a ring in shared memory as ever. A pump has its other end in this process: a thread that passes packets on
+to a socket, or takes them from there. The reading side binds a port and leaves its address, with a key, in a folder
+that all machines see; the writing side looks for it there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+from pathlib import Path
+from struct import Struct
+from time import monotonic, sleep
+from typing import Any
+
+from fpgart import log
+from fpgart._native import ffi
+from fpgart.engine.links import Link
+from fpgart.errors import OutOfResources
+
+CHUNK = 65_536
+"""Bytes of packets in a message, at most."""
+QUEUED = 2
+"""Messages that a socket holds; the next one waits, so that a full ring makes the writer wait."""
+SLICE_MS = 100
+"""Between two looks whether anything has changed."""
+HEARTBEAT_MS = 1_000
+LOST_MS = 5_000
+"""A peer that answers no heartbeat for so long is lost; so long a process that ends waits for what it has sent."""
+HEADER = Struct("I")
+"""In front of a message's packets: the bytes of one."""
+
+
+class Meeting:
+    """The folder in which the reading ends of cables leave their addresses."""
+
+    def __init__(self, folder: str, job: str) -> None:
+        self._folder = Path(folder) / f"fpgart-{job}"
+
+    def leave(self, name: str, facts: dict[str, str]) -> None:
+        """Write where a cable's reading end is, whole or not at all. Raises OutOfResources."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self._folder, delete=False) as file:
+                json.dump(facts, file)
+            os.replace(file.name, self._folder / name)
+        except OSError as error:
+            raise OutOfResources(f"cables need the folder {self._folder}: {error.strerror}") from None
+
+    def find(self, name: str) -> dict[str, str]:
+        """What was left; nothing until then."""
+        try:
+            return dict(json.loads((self._folder / name).read_text()))
+        except OSError:
+            return {}
+
+    def forget(self, name: str) -> None:
+        """Remove an address, and the folder behind the last one."""
+        try:
+            (self._folder / name).unlink(missing_ok=True)
+            self._folder.rmdir()
+        except OSError:  # others still have addresses there
+            return
+
+
+class Remote:
+    """The cables of this process that lead to other machines. `host`: the name by which those reach this one."""
+
+    def __init__(self, meeting: Meeting, host: str, patience_s: float) -> None:
+        """Raises OutOfResources, with words, where pyzmq cannot be loaded."""
+        try:
+            import zmq
+        except ImportError as error:
+            raise OutOfResources(
+                f"cables between machines need ZeroMQ (pip install 'fpgart[cluster]'): {error}"
+            ) from None
+        self.zmq: Any = zmq
+        self.meeting = meeting
+        self.host = host
+        self.patience_s = patience_s
+        self.context: Any = zmq.Context()
+        self._pumps: list[Pump] = []
+
+    def lead_on(self, link: Link, name: str) -> None:
+        """Pass on what goes through a cable; `link` is the end of its ring that kernels of this process do not have."""
+        self._pumps.append(Pump(self, link, name))
+
+    def retire(self) -> None:
+        """The process ends: send what kernels have written, as long as somebody takes it."""
+        for pump in self._pumps:
+            pump.retire()
+        if all(pump.has_ended() for pump in self._pumps):
+            self.context.term()
+
+
+class Pump:
+    """Passes on the packets of one direction of a cable, on a thread of its own, until one of its ends is gone."""
+
+    def __init__(self, remote: Remote, link: Link, name: str) -> None:
+        self._remote = remote
+        self._link = link
+        self._name = name
+        self._ended = threading.Event()
+        self._socket = self._new_socket()
+        self._watch = self._socket.get_monitor_socket()
+        self._connected = self._lost = False
+        self._waits_since = monotonic()
+        if link.writing:
+            self._offer()
+        self._thread = threading.Thread(target=self._run, name=f"cable {name}", daemon=True)
+        self._thread.start()
+
+    def retire(self) -> None:
+        """Stop once all is sent that was written."""
+        self._ended.set()
+        self._thread.join(LOST_MS / 1000)
+
+    def has_ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    # Sockets
+
+    def _new_socket(self) -> Any:
+        zmq = self._remote.zmq
+        made = self._remote.context.socket(zmq.PAIR)
+        made.set(zmq.LINGER, LOST_MS)
+        for option in (zmq.SNDHWM, zmq.RCVHWM):
+            made.set(option, QUEUED)
+        made.set(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
+        made.set(zmq.HEARTBEAT_TIMEOUT, LOST_MS)
+        return made
+
+    def _offer(self) -> None:
+        """Bind a port that only those can use who read its key in the folder."""
+        zmq = self._remote.zmq
+        public, secret = zmq.curve_keypair()
+        self._socket.set(zmq.CURVE_SERVER, 1)
+        self._socket.set(zmq.CURVE_SECRETKEY, secret)
+        port = self._socket.bind_to_random_port(f"tcp://{'127.0.0.1' if self._remote.host == '127.0.0.1' else '*'}")
+        address = f"tcp://{self._remote.host}:{port}"
+        self._remote.meeting.leave(self._name, {"address": address, "key": public.decode()})
+
+    def _connect(self, facts: dict[str, str]) -> None:
+        zmq = self._remote.zmq
+        public, secret = zmq.curve_keypair()
+        self._socket.set(zmq.CURVE_PUBLICKEY, public)
+        self._socket.set(zmq.CURVE_SECRETKEY, secret)
+        self._socket.set(zmq.CURVE_SERVERKEY, facts["key"].encode())
+        self._socket.connect(facts["address"])
+
+    def _is_lost(self) -> bool:
+        """Whether the peer's process or machine is gone, or was missed for too long by kernels that wait for it."""
+        from zmq.utils.monitor import recv_monitor_message
+
+        zmq = self._remote.zmq
+        while self._watch.poll(0):
+            event = recv_monitor_message(self._watch)["event"]
+            self._connected = self._connected or event == zmq.EVENT_HANDSHAKE_SUCCEEDED
+            self._lost = self._lost or (self._connected and event == zmq.EVENT_DISCONNECTED)
+        now = monotonic()
+        if self._connected or not self._link.is_awaited:
+            self._waits_since = now
+        if now - self._waits_since > self._remote.patience_s:
+            log.warning(f"{self._link.cable}: nobody has taken its other end for {self._remote.patience_s:.0f} s")
+            self._lost = True
+        return self._lost
+
+    # The thread
+
+    def _run(self) -> None:
+        try:
+            if self._link.writing:
+                self._receive()
+            else:
+                self._send()
+        except self._remote.zmq.ZMQError as error:
+            log.warning(f"{self._link.cable}: {error}")
+        finally:
+            self._socket.disable_monitor()
+            self._watch.close()
+            self._socket.close()
+            if self._link.writing:
+                self._remote.meeting.forget(self._name)
+            self._link.close()  # kernels at its other end are told
+
+    def _send(self) -> None:
+        facts = self._found()
+        if not facts:
+            return
+        self._connect(facts)
+        data = ffi.new("char[]", CHUNK)
+        while not self._is_lost():
+            count = self._link.take(data, SLICE_MS)
+            if count > 0 and not self._pass(HEADER.pack(self._link.packet) + bytes(ffi.buffer(data, count))):
+                return
+            if count < 0 or (count == 0 and self._ended.is_set()):
+                return
+
+    def _found(self) -> dict[str, str]:
+        """Where the reading end is, once it is there; nothing if the process ends before, or has waited too long."""
+        facts = self._remote.meeting.find(self._name)
+        while not facts and not self._is_lost():
+            if self._ended.wait(SLICE_MS / 1000) and not self._link.level:
+                return {}
+            sleep(SLICE_MS / 1000 if self._ended.is_set() else 0)
+            facts = self._remote.meeting.find(self._name)
+        return facts
+
+    def _pass(self, message: bytes) -> bool:
+        """Send a message once there is room; False if the peer is gone."""
+        while not self._socket.poll(SLICE_MS, self._remote.zmq.POLLOUT):
+            if self._is_lost():
+                return False
+        self._socket.send(message)
+        return True
+
+    def _receive(self) -> None:
+        while not self._ended.is_set():
+            if self._socket.poll(SLICE_MS):
+                if not self._deliver(self._socket.recv()):
+                    return
+            elif self._is_lost():
+                return
+
+    def _deliver(self, message: bytes) -> bool:
+        """Write a message's packets into the ring; False if nobody reads them any more."""
+        (packet,) = HEADER.unpack_from(message)
+        data = ffi.from_buffer(message)
+        done = HEADER.size
+        while done < len(message) and not self._ended.is_set():
+            count = self._link.put(data + done, len(message) - done, packet, SLICE_MS)
+            if count < 0:
+                return False
+            done += count
+        return True

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ends of cables that this process has: which they are, and where each meets its other end."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import stat
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from fpgart import config
+from fpgart.board.description import BoardDescription
+from fpgart.cluster import launcher, topology
+from fpgart.cluster.launcher import Place
+from fpgart.cluster.topology import Cable, End, Topology, TopologyError
+from fpgart.engine.links import Link, Links
+from fpgart.errors import OutOfResources
+
+if TYPE_CHECKING:
+    from fpgart.cluster.remote import Remote
+
+SHARED_MEMORY = Path("/dev/shm")
+BoardKind = TypeVar("BoardKind")
+
+
+def share(boards: int, place: Place, *, shared: bool) -> range:
+    """The numbers of the boards that a process sees: its own, or all of its machine. Raises TopologyError."""
+    if boards % place.size:
+        raise TopologyError(f"{boards} boards cannot be divided equally among {place.size} processes")
+    each = boards // place.size
+    if shared:
+        return range(place.machine * place.local_size * each, (place.machine + 1) * place.local_size * each)
+    return range(place.rank * each, (place.rank + 1) * each)
+
+
+def own_boards(boards: Sequence[BoardKind], found: Topology, place: Place) -> list[BoardKind]:
+    """The boards of this process among those of the topology; `boards` names all of them, its own, or one kind.
+
+    Raises TopologyError.
+    """
+    seen = share(found.boards, place, shared=found.shared)
+    if len(boards) == 1:
+        return [boards[0]] * len(seen)
+    if len(boards) == found.boards:
+        return list(boards[seen.start : seen.stop])
+    if len(boards) == len(seen):
+        return list(boards)
+    raise TopologyError(
+        f"{len(boards)} boards are named, the topology has {found.boards}, of which this process sees {len(seen)}"
+    )
+
+
+def folder_of(job: str) -> Path:
+    """Where the processes of a job on this machine meet; raises OutOfResources unless it is this user's alone."""
+    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
+    folder = parent / f"fpgart-{os.getuid()}-{re.sub(r'[^A-Za-z0-9._-]', '_', job)}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise OutOfResources(f"cables of job '{job}' need the folder {folder}: {error.strerror}") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise OutOfResources(f"cables of job '{job}' need the folder {folder}, which belongs to somebody else")
+    return folder
+
+
+class Wiring:
+    """The cables of the boards that this process sees, which are `first` and those that follow."""
+
+    def __init__(self, found: Topology, place: Place, first: int, patience_s: float) -> None:
+        self._topology = found
+        self._place = place
+        self._first = first
+        self._patience_s = patience_s
+        self._ends: dict[int, dict[str, Link]] = {}
+        self._remote: Remote | None = None
+
+    def number(self, device: int) -> int:
+        """The number in the topology of a device of this process."""
+        return self._first + device
+
+    def plug_in(self, device: int) -> Links:
+        """Take the ends of a device's cables, once. Raises OutOfResources where another process has one."""
+        if device not in self._ends:
+            board = self.number(device)
+            taken: dict[str, Link] = {}
+            try:
+                for index, cable in enumerate(self._topology.cables):
+                    for end, writing in ((cable.source, True), (cable.target, False)):
+                        if end.board == board:
+                            taken[end.channel] = self._take(index, cable, writing=writing)
+            except OutOfResources:
+                for link in taken.values():
+                    link.close()
+                raise
+            self._ends[device] = taken
+        return self._ends[device]
+
+    def _take(self, index: int, cable: Cable, *, writing: bool) -> Link:
+        folder = folder_of(self._place.job)
+        if not self._leads_away(cable.target.board if writing else cable.source.board):
+            return self._link(folder / f"{index}.ring", cable, writing=writing)
+        remote = self._remote = self._remote or self._reach_others()
+        path = folder / f"{index}.{'out' if writing else 'in'}.ring"
+        link = self._link(path, cable, writing=writing)
+        remote.lead_on(self._link(path, cable, writing=not writing), f"{index}.json")
+        return link
+
+    def _link(self, path: Path, cable: Cable, *, writing: bool) -> Link:
+        return Link(str(path), str(cable), cable.depth, self._patience_s, writing=writing)
+
+    def _leads_away(self, board: int) -> bool:
+        """Whether packets to or from a board go through ZeroMQ."""
+        each = self._topology.boards // self._place.size
+        rank = board // each
+        if config.CABLES.value != "auto":
+            return config.CABLES.value == "zeromq" and rank != self._place.rank
+        return rank // self._place.local_size != self._place.machine
+
+    def _reach_others(self) -> Remote:
+        from fpgart.cluster.remote import Meeting, Remote
+
+        if not config.MEETING.value:
+            raise OutOfResources("cables between machines need a folder that all of them see: FPGART_MEETING")
+        one_machine = self._place.local_size == self._place.size
+        host = config.ADDRESS.value or ("127.0.0.1" if one_machine else socket.getfqdn())
+        return Remote(Meeting(config.MEETING.value, self._place.job), host, self._patience_s)
+
+    def retire(self) -> None:
+        """The process ends: leave no files of cables that nobody has taken the other end of."""
+        if self._remote is not None:
+            self._remote.retire()
+        for links in self._ends.values():
+            for link in links.values():
+                link.retire()
+        if self._ends:
+            try:
+                folder_of(self._place.job).rmdir()
+            except OSError:  # others of the job still use it
+                return
+
+    def close(self) -> None:
+        """Give all ends back; no kernel uses them any more."""
+        for links in self._ends.values():
+            for link in links.values():
+                link.close()
+        self._ends.clear()
+
+
+def chosen_topology(boards: int) -> tuple[Topology, Place] | None:
+    """What FPGART_TOPOLOGY asks for among `boards` per process, and this process's place; None for no topology.
+
+    Raises TopologyError.
+    """
+    text = config.TOPOLOGY.value
+    if not text:
+        return None
+    if config.ISOLATE.value:
+        raise TopologyError(f"FPGART_TOPOLOGY={text}: cables do not lead into the process of FPGART_ISOLATE=1")
+    place = launcher.place()
+    return topology.read(text, boards * place.size), place
+
+
+def check_channels(found: Topology, first: int, boards: Sequence[BoardDescription]) -> None:
+    """Raises TopologyError for a cable in a channel that its board does not have.
+
+    `boards` are `first` and those that follow; a board whose description names no channels has any.
+    """
+    for cable in found.cables:
+        for end, output in ((cable.source, True), (cable.target, False)):
+            index = end.board - first
+            if 0 <= index < len(boards) and boards[index].channels:
+                _check_end(cable, end, boards[index], output=output)
+
+
+def _check_end(cable: Cable, end: End, board: BoardDescription, *, output: bool) -> None:
+    names = [channel.name for channel in board.channels if channel.output is output]
+    if end.channel not in names:
+        way = "output" if output else "input"
+        raise TopologyError(
+            f"{cable}: a {board.name} has no {way} '{end.channel}'; its {way}s are {', '.join(names) or 'none'}"
+        )

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reader of C skips before anything else: comments, and lines that go on in the next."""
+
+from __future__ import annotations
+
+import re
+
+COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("(?:\\.|[^"\\\n])*")|(\\[^\n])', re.DOTALL)
+"""A comment; or a literal (first group), or an escaped character (second), in which none begins."""
+CONTINUED = re.compile(r"\\\r?\n")

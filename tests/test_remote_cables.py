@@ -1,0 +1,120 @@
+"""Cables between machines (fpgart/cluster/remote.py), here on one machine: what kernels would see at both ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fpgart._native import ffi
+
+from fpgart import config
+from fpgart.cluster import topology
+from fpgart.cluster.launcher import Place
+from fpgart.cluster.remote import Meeting, Remote
+from fpgart.cluster.wiring import Wiring
+from fpgart.engine.links import Link
+from fpgart.errors import OutOfResources
+
+pytest.importorskip("zmq")
+
+
+class Side:
+    """A machine with one end of a cable, which a kernel would have."""
+
+    def __init__(self, folder: Path, writing: bool, patience_s: float = 30.0) -> None:
+        self.remote = Remote(Meeting(str(folder), "job"), "127.0.0.1", patience_s)
+        path = str(folder / ("out" if writing else "in"))
+        self.link = Link(path, "the cable", 0, patience_s, writing=writing)
+        self.remote.lead_on(Link(path, "the cable", 0, patience_s, writing=not writing), "0.json")
+
+    def close(self) -> None:
+        self.remote.retire()
+        self.link.close()
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> Iterator[tuple[Side, Side]]:
+    both = Side(tmp_path, True), Side(tmp_path, False)
+    yield both
+    for side in both:
+        side.close()
+
+
+def until(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def write(link: Link, data: bytes, packet: int) -> int:
+    """Write as much as there is room for within a quarter of a second; bytes."""
+    source, done, idle = ffi.from_buffer(data), 0, 0
+    while done < len(data) and not idle:
+        count = link.put(source + done, len(data) - done, packet, 250)
+        done, idle = done + max(count, 0), count <= 0
+    return done
+
+
+def read(link: Link, size: int) -> bytes:
+    """Read so many bytes, or all that come."""
+    found, data = b"", ffi.new("char[]", 4096)
+    end = time.monotonic() + 60
+    while len(found) < size:
+        count = link.take(data, 100)
+        assert time.monotonic() < end
+        if count < 0:
+            return found
+        found += bytes(ffi.buffer(data, count))
+    return found
+
+
+def test_packets_arrive_whole_and_in_their_order(sides: tuple[Side, Side]) -> None:
+    data = b"".join(number.to_bytes(8, "little") for number in range(5000))
+    assert write(sides[0].link, data, 8) == len(data)
+    assert read(sides[1].link, len(data)) == data
+    assert sides[1].link.packet == 8
+
+
+def test_a_writer_waits_when_nobody_reads(sides: tuple[Side, Side]) -> None:
+    data = bytes(64 << 20)
+    written = write(sides[0].link, data, 1024)
+    assert written < len(data)
+    assert len(read(sides[1].link, written)) == written
+
+
+def test_what_was_written_before_the_process_ended_arrives(sides: tuple[Side, Side]) -> None:
+    assert write(sides[0].link, b"12345678" * 100, 8) == 800
+    sides[0].close()
+    assert read(sides[1].link, 1 << 20) == b"12345678" * 100
+
+
+def test_a_writer_learns_that_the_reader_is_gone(sides: tuple[Side, Side]) -> None:
+    assert write(sides[0].link, b"1234", 4) == 4
+    assert read(sides[1].link, 4) == b"1234"
+    sides[1].close()
+    packet = ffi.from_buffer(bytes(4096))
+    until(lambda: sides[0].link.put(packet, 4096, 4096, 100) < 0)
+
+
+def test_a_reader_that_waits_for_nobody_gives_up_in_the_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    side = Side(tmp_path, False, patience_s=0.3)
+    assert read(side.link, 4) == b""
+    assert "the cable: nobody has taken its other end for 0 s" in capfd.readouterr().err
+    side.close()
+
+
+def test_the_folder_is_left_as_it_was(tmp_path: Path) -> None:
+    for side in (Side(tmp_path, True), Side(tmp_path, False)):
+        side.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_cables_between_machines_need_a_folder_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FPGART_MEETING", raising=False)
+    config.MEETING.forget()
+    wiring = Wiring(topology.read("0:out->1:in", 2), Place(0, 2, 0, 1, "job-without-folder"), 0, 1.0)
+    with pytest.raises(OutOfResources, match="cables between machines need a folder that all of them see"):
+        wiring.plug_in(0)

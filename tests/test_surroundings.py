@@ -1,0 +1,186 @@
+"""Hosts whose process lacks what others have; `python conformance/surroundings.py` tries many more."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from c_hosts import PACKAGE, ROOT, plain_environment
+from machine import Machine
+
+from fpgart import config
+from fpgart.board.mmd import BoardError
+from fpgart.engine import choice, room
+from fpgart.engine.driver import DriverError
+from fpgart.engine.interface import Engine
+from fpgart.output_file import FIRST_FREE, KeptOutput, open_output
+
+sys.path.insert(0, str(ROOT / "conformance"))
+
+from compilation import compiled
+
+RIGHT, REFUSED = 0, 3
+
+
+def run(tmp_path: Path, *words: str, **variables: str) -> tuple[int, str]:
+    """Exit status of the host in these surroundings, and what was said."""
+    (tmp_path / "only.icd").write_text(f"{PACKAGE / 'libfpgart.so'}\n")
+    log = tmp_path / "log"
+    environment = {**plain_environment(), "OCL_ICD_VENDORS": str(tmp_path), "FPGART_LOG": str(log), **variables}
+    host = compiled([ROOT / "conformance" / "surroundings" / "host.c"])
+    result = subprocess.run([host, *words], env=environment, capture_output=True, text=True, timeout=120)
+    return result.returncode, result.stderr + (log.read_text() if log.exists() else "")
+
+
+def test_a_host_without_standard_files_runs(tmp_path: Path, engine: Engine) -> None:
+    status, said = run(tmp_path, "standard", "first")
+    assert status == RIGHT, said
+
+
+def test_a_host_that_closes_all_files_after_a_build_runs(tmp_path: Path, engine: Engine) -> None:
+    status, said = run(tmp_path, "files", "built")
+    assert status == RIGHT, said
+
+
+def test_a_thread_with_too_small_a_stack_is_told_so(tmp_path: Path) -> None:
+    status, said = run(tmp_path, "stack", "first", "64")
+    assert status == REFUSED
+    assert "bytes of stack left, 131072 are the least that calls need" in said
+
+
+def test_a_system_that_gives_no_memory_file_is_told(tmp_path: Path) -> None:
+    status, said = run(tmp_path, "seccomp", "first", "memfd")
+    assert status == REFUSED
+    assert "the system gives no file for the memory of board 'usm_s10'" in said
+
+
+def test_a_system_that_lets_no_file_grow_is_told(boards: type[Machine]) -> None:
+    machine = boards("a10_small")
+    machine.device.mmd.close()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(BoardError, match=r"the system gives no file of \d+ bytes .* File too large"):
+            machine.device.mmd.open()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+
+
+OTHER_PYTHON = "int PyArg_ValidateKeywordArguments(void *arguments) { return 0; }"
+
+
+def test_a_process_with_functions_of_another_python_is_told_so_once(tmp_path: Path) -> None:
+    library = tmp_path / "libother.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=OTHER_PYTHON.encode(), check=True)
+    status, said = run(tmp_path, "nothing", "first", LD_PRELOAD=str(library))
+    assert status == REFUSED
+    assert said.count(f"this process has another Python in it ({library})") == 1
+    assert "start the program with LD_PRELOAD=" in said
+
+
+def test_few_files_make_the_engine_be_passed_over_in_words(tmp_path: Path) -> None:
+    status, said = run(tmp_path, "few-files", "found", "4")
+    assert (status, "files can be opened, which PoCL needs" in said) in ((REFUSED, True), (RIGHT, False)), said
+
+
+# Files of the driver's own
+
+
+def test_an_open_board_has_no_file_that_a_host_could_close(boards: type[Machine]) -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    machine = boards("a10_small")
+    machine.write(machine.keep(machine.buffer(4096)), b"x" * 4096)
+    assert set(os.listdir("/proc/self/fd")) <= before
+
+
+def test_memory_that_is_given_back_reads_as_zeros(boards: type[Machine], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config.WARM_MEMORY, "_value", 0)
+    machine = boards("a10_small")
+    size = 1 << 20
+    buffer = machine.keep(machine.buffer(size))
+    machine.write(buffer, b"x" * size)
+    machine.device.mmd.unused(machine.bind(buffer), size)
+    assert not machine.read(buffer, size - 2 * 4096, 4096).strip(b"\0"), "all whole pages are empty"
+
+
+def test_a_new_board_keeps_what_buffers_hold_to_the_byte(boards: type[Machine]) -> None:
+    machine = boards("a10_small")
+    size = 3 << 10
+    buffers = [machine.keep(machine.buffer(size)) for _ in range(5)]
+    for buffer in buffers:
+        machine.write(buffer, b"x" * size)
+    machine.device.mmd.renew([(machine.bind(buffers[1]), size), (machine.bind(buffers[3]), size)])
+    found = [machine.read(buffer) for buffer in buffers]
+    assert found == [bytes(size), b"x" * size, bytes(size), b"x" * size, bytes(size)]
+
+
+def test_output_files_are_none_of_the_standard_ones(tmp_path: Path) -> None:
+    program = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from fpgart.output_file import open_output
+os.close(0); os.close(1)
+os._exit(open_output({str(tmp_path / "file")!r}))
+"""
+    assert subprocess.run([sys.executable, "-c", program]).returncode >= FIRST_FREE
+
+
+def test_what_is_opened_in_place_of_an_output_file_gets_nothing(tmp_path: Path) -> None:
+    kept = KeptOutput(open_output(tmp_path / "ours"))
+    kept.write(b"first")
+    os.close(kept.descriptor)
+    other = os.open(tmp_path / "theirs", os.O_RDWR | os.O_CREAT)
+    if other != kept.descriptor:
+        os.dup2(other, kept.descriptor)
+        os.close(other)
+    with pytest.raises(OSError, match="opened another one in its place"):
+        kept.write(b"second")
+    kept.close()
+    assert os.fstat(kept.descriptor).st_size == 0, "the host's file stays open"
+    os.close(kept.descriptor)
+
+
+# What the engine needs
+
+
+def test_pocl_is_passed_over_where_the_machine_is_not_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "PROCESSORS", "/dev/null/nowhere")
+    with pytest.raises(DriverError, match="PoCL reads in /dev/null/nowhere what the machine has"):
+        room.check_room(Path("/lib/libpocl.so.2"))
+
+
+def test_pocl_is_passed_over_where_no_thread_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(room.threading.Thread, "start", refuse)
+    with pytest.raises(DriverError, match="the system gives none"):
+        room.check_room(Path("/lib/libpocl.so.2"))
+
+
+def test_pocl_is_passed_over_where_few_files_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "FILES", 1 << 30)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 256), hard))
+    before = len(os.listdir("/proc/self/fd"))
+    try:
+        with pytest.raises(DriverError, match="fewer than 1073741824 files can be opened"):
+            room.check_room(Path("/lib/libpocl.so.2"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_sandbox_that_does_not_tell_processors_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(process: int) -> set[int]:
+        raise PermissionError("Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_getaffinity", forbidden)
+    assert not choice.may_use_all_processors()
