@@ -176,4 +176,4 @@ wheels: build
 	$(BIN)/python scripts/wheels $(WHEEL_OPTIONS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info fpgart/*.so fpgart/*.a fpgart/c-host fpgart/interpreter.cfg fpgart/include
+	rm -rf $(VENV) build dist *.egg-info fpgart/*.so fpgart/fpgart-board fpgart/*.a fpgart/c-host fpgart/interpreter.cfg fpgart/include

@@ -1,4 +1,4 @@
-"""Kills the board process of a host within a second whenever it runs: python tests/killing.py SECONDS
+"""Kills the board process of a host every second or so, whenever it runs: python tests/killing.py SECONDS
 
 The host (tests/programs/survivor.c) must not hang, and nothing may be wrong that it was promised.
 """
@@ -39,12 +39,12 @@ def kill_all_the_time(seconds: float, folder: Path) -> tuple[int, str, int]:
     environment = plain_environment() | {"FPGART_ISOLATE": "1"}
     host = subprocess.Popen([program, str(int(seconds))], env=environment, stdout=subprocess.PIPE, text=True)
     assert host.stdout is not None
-    killed, said = 0, ""
+    killed, said, next_time = 0, "", 0.0
     for line in host.stdout:
         said = line
-        if line == RUNS:
-            time.sleep(EVERY_S * random.random())
+        if line == RUNS and time.monotonic() >= next_time:
             killed += kill_some(host.pid)
+            next_time = time.monotonic() + EVERY_S * random.uniform(0.5, 1.5)
     return host.wait(), said, killed
 
 

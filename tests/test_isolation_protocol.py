@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,10 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fpgart.board.stretch import Stretch
-from fpgart.engine.interface import ArgumentInterface, KernelInterface, PipeArgument
+from fpgart.engine.interface import BYTES, ArgumentInterface, KernelInterface, PipeArgument, pack_arguments
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
+from fpgart.engine.isolated.engine import IsolatedEngine
+from fpgart.engine.isolated.kernel import IsolatedBatch
 from fpgart.engine.isolated.process import BoardProcess
+from fpgart.engine.isolated.spawning import ProcessError
 
 numbers = st.integers(-(1 << 63), (1 << 63) - 1)
 texts = st.binary(max_size=40).map(lambda data: data.decode(errors="surrogateescape"))
@@ -163,3 +168,61 @@ def test_another_version_is_refused() -> None:
     assert f"version {m.VERSION + 1} of fpgart 0.0" in answer.words
     process.stop("was not needed any more")
     process.ended()
+
+
+WITHOUT_HANDLER = """
+import os, signal
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as in hosts that are not written in Python
+from fpgart.board.stretch import Stretch
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.loss import BoardLost
+from fpgart.engine.isolated.process import BoardProcess
+process = BoardProcess(Stretch())
+lanes = [process.take() for _ in range(2)]
+for lane in lanes:
+    process.give_back(lane)
+process.stop("was stopped by the test")
+while process.alive:
+    pass
+try:
+    process.ask(m.DeviceInfo(0), m.Data)
+except BoardLost as lost:
+    print(lost)
+process.stop("is stopped again")
+"""
+
+
+def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_HANDLER], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "was ended: a kernel was stopped by the test while it was asked for a DeviceInfo" in done.stdout
+
+
+@pytest.mark.parametrize("dies", ["before it is given launches", "while they run"])
+def test_all_launches_of_a_batch_fail_whose_board_process_dies(dies: str) -> None:
+    try:
+        engine = IsolatedEngine(Stretch())
+    except ProcessError as error:
+        pytest.skip(str(error))
+    program = engine.from_source("kernel void spin(int n) { for (volatile int i = 0; n && i < 10; i -= n) ; }")
+    program.build("")
+    program.kernels({})
+    kernel, process = program.kernel("spin"), engine.process
+    sizes = struct.pack("9Q", 0, 0, 0, 1, 1, 1, 1, 1, 1)
+    kernel.launch(pack_arguments([(BYTES, 4, bytes(4))]), 1, sizes, True)
+    kernel.launched = True
+    batch = IsolatedBatch(engine, 3)
+    batch._process = process
+    if dies.startswith("before"):
+        process.stop("was stopped by the test")
+        while process.alive:
+            pass
+    for _ in range(3):
+        batch.add(kernel, pack_arguments([(BYTES, 4, struct.pack("i", 1))]), 1, sizes, True)
+    assert batch.submit() == (3, None)
+    if dies.startswith("while"):
+        process.stop("was stopped by the test")
+    assert batch.wait_for_all() == [-5, -5, -5]
+    assert "kernel 'spin' was stopped by the test" in str(batch.failure)
+    engine.process.stop("was not needed any more")
+    engine._process.ended()

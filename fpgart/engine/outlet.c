@@ -102,6 +102,7 @@ struct outlet *outlet_open(int from_output, int from_error)
     if (!started) {
         if (outlet->closes >= 0)
             close(outlet->closes);
+        outlet->closes = -1;
         outlet_free(outlet);
         return NULL;
     }
@@ -119,11 +120,14 @@ void outlet_close(struct outlet *outlet)
         outlet->from[i] = -1;
     }
     close(outlet->closes);
+    outlet->closes = -1;
     pthread_mutex_unlock(&outlet->lock);
 }
 
 void outlet_free(struct outlet *outlet)
 {
+    if (outlet->closes >= 0) /* the thread uses it */
+        outlet_close(outlet);
     pthread_mutex_destroy(&outlet->lock);
     free(outlet);
 }

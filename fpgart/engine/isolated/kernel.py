@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from struct import Struct
 from typing import Protocol, TypeVar
 
@@ -16,7 +16,6 @@ from fpgart.engine.interface import (
     SUBMISSION,
     Batch,
     EngineKernel,
-    KernelInterface,
     KernelNetwork,
     Reach,
     SharedMemory,
@@ -71,6 +70,7 @@ class IsolatedKernel:
         self.last_ns = 0
         made = self.on(engine.process)
         self.waits_for_others = made.waits_for_others
+        self.interface = engine.ask(lambda process: m.Interface(self.on(process).number), m.Interfaces).kernels[0]
         self.new_batch: Callable[[int], Batch] | None = partial(IsolatedBatch, engine) if made.offered else None
 
     def on(self, process: BoardProcess) -> m.Made:
@@ -86,10 +86,6 @@ class IsolatedKernel:
     def argument_count(self) -> int:
         """How many arguments a launch has."""
         return len(self.interface.arguments)
-
-    @cached_property
-    def interface(self) -> KernelInterface:
-        return self._engine.ask(lambda process: m.Interface(self.on(process).number), m.Interfaces).kernels[0]
 
     def accepts(self, index: int, size: int) -> bool:
         return self._engine.ask(lambda process: m.Accepts(self.on(process).number, index, size), m.Truth).truth
@@ -182,7 +178,7 @@ class IsolatedKernel:
     def lost(self, process: BoardProcess, image: bytes) -> BoardLost:
         """Why a launch of it failed whose process has died."""
         loss = process.ended()
-        others = sorted({name for name in process.kernels.values() if name != self.name})
+        others = sorted({name for name in list(process.kernels.values()) if name != self.name})
         beside = f" (or one of those that ran beside it: {', '.join(others)})" if others else ""
         written = [
             argument.name
@@ -260,7 +256,7 @@ class IsolatedBatch:
         self._read = 0
         try:
             done, result = self._hand_over(ours, launches, begin, end)
-        except (OSError, ProtocolError):
+        except (OSError, ProtocolError, BoardLost):
             self._fail()
             return end - begin, None
         if begin + done == end:
@@ -302,7 +298,7 @@ class IsolatedBatch:
         process, lane = self._process, self._lane
         assert process is not None
         if lane is None:  # the process has died
-            return [self._fail()] * (len(self._begun) - self._read)
+            return self._all_failed()
         ended = ffi.new("uint32_t *", self._read)
         kernel, _ = self._begun[self._read]
         running = process.begin(kernel.name)
@@ -312,15 +308,17 @@ class IsolatedBatch:
             ):
                 pass
         except OSError:
-            status = self._fail()
-            count = len(self._begun) - self._read
-            self._read = len(self._begun)
-            return [status] * count
+            return self._all_failed()
         process.end(running)
         process.drain()
         found = ffi.unpack(ffi.cast("int32_t *", self._statuses) + self._read, ended[0] - self._read)
         self._read = int(ended[0])
         return list(found)
+
+    def _all_failed(self) -> list[int]:
+        status, count = self._fail(), len(self._begun) - self._read
+        self._read = len(self._begun)
+        return [status] * count
 
     def _fail(self) -> int:
         """The process has died: the status of all that had not ended."""

@@ -19,6 +19,7 @@ from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, enc
 VERSION = 1
 """Of the messages: host and board process have to have the same, and the same release of fpgart."""
 HEADER = Struct("<II")
+DESCRIPTOR = Struct("i")
 
 # The session
 
@@ -361,8 +362,8 @@ def header(data: bytes) -> tuple[int, type[Any]]:
 
 
 def send(connection: socket.socket, message: object) -> None:
-    """Raises OSError when the other side is gone."""
-    connection.sendall(framed(message))
+    """Raises OSError when the other side is gone, and has no signal tell of it: hosts may die of SIGPIPE."""
+    connection.sendall(framed(message), socket.MSG_NOSIGNAL)
 
 
 def receive(connection: socket.socket) -> Any:
@@ -390,8 +391,9 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 def send_with_descriptor(connection: socket.socket, message: object, descriptor: int) -> None:
     """A message together with an open file. Raises OSError when the other side is gone."""
     data = framed(message)
-    sent = socket.send_fds(connection, [data], [descriptor])
-    connection.sendall(data[sent:])
+    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, DESCRIPTOR.pack(descriptor))
+    sent = connection.sendmsg([data], [rights], socket.MSG_NOSIGNAL)
+    connection.sendall(data[sent:], socket.MSG_NOSIGNAL)
 
 
 def receive_with_descriptor(connection: socket.socket) -> tuple[Any, int]:

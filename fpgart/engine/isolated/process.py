@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import threading
+from contextlib import suppress
 from itertools import count
 from struct import Struct
 from typing import Any, TypeVar
@@ -116,7 +117,11 @@ class BoardProcess:
         address = self.memory.allocate(lib.LANE_BYTES + LANE_DATA)
         if not address:
             raise OutOfResources("there is no memory for another lane to the board process")
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            self.memory.free(address)
+            raise OutOfResources(f"the system gives no socket for another lane: {error.strerror}") from None
         try:
             with theirs, self._opening:
                 m.send_with_descriptor(self._session, m.OpenLane(address), theirs.fileno())
@@ -187,7 +192,7 @@ class BoardProcess:
         with self._ending:
             if self._loss is None and not self._stopped:
                 self._stopped = why
-                self._life.send(b"k")
+                self._tell_keeper()
 
     def ended(self) -> Loss:
         """Wait until it has ended; gives how."""
@@ -203,13 +208,18 @@ class BoardProcess:
     def _read_loss(self) -> Loss:
         data = self._read_status(PATIENCE_S)
         if data is None:
-            self._life.send(b"k")
+            self._tell_keeper()
             data = self._read_status(PATIENCE_S) or b""
         status = int(STATUS.unpack(data)[0]) if len(data) == STATUS.size else None
         crash = self._crash
         if not crash.signal:
             return Loss(status, self._stopped)
         return Loss(status, self._stopped, int(crash.signal), int(crash.code), int(crash.address), int(crash.stack))
+
+    def _tell_keeper(self) -> None:
+        """Have it end the process, unless both have gone already."""
+        with suppress(OSError):
+            self._life.send(b"k", socket.MSG_NOSIGNAL)
 
     def _read_status(self, patience_s: float) -> bytes | None:
         """What the keeper says; None where it says nothing for so long."""

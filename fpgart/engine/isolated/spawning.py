@@ -48,6 +48,13 @@ class Isolation:
 
 def spawn() -> Spawned:
     """Start a board process; raises ProcessError."""
+    try:
+        return _spawn()
+    except OSError as error:
+        raise ProcessError(f"the system does not let a board process start: {error.strerror}") from None
+
+
+def _spawn() -> Spawned:
     session, theirs = socket.socketpair()
     life, keepers = socket.socketpair()
     output, error = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
