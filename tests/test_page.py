@@ -104,6 +104,24 @@ def test_simulated_steps_have_lanes_by_resource() -> None:
     ]
 
 
+def test_banks_have_lanes_of_the_intervals_in_which_steps_have_them() -> None:
+    made = step("kernel", 10, 30, kernel="k")
+    made["args"]["banks"] = {"memory 'DDR' bank 1": [(12, 15), (20, 30)], "memory 'DDR' bank 2": [(12, 14)]}
+    found = [lane for lane in lanes.simulated([made]) if lane.rank == lanes.BANK]
+    assert [(lane.name, [(span.name, span.begin, span.end) for span in lane.spans]) for lane in found] == [
+        ("memory 'DDR' bank 1", [("k", 12, 15), ("k", 20, 30)]),
+        ("memory 'DDR' bank 2", [("k", 12, 14)]),
+    ]
+
+
+def test_what_banks_do_has_no_time_of_its_own() -> None:
+    made = step("write", 10, 30)
+    made["args"]["banks"] = {"memory 'DDR'": [(10, 50)]}
+    use = time_use.of_simulated([made], lanes.simulated([made]))
+    assert use is not None
+    assert {part.name: part.own for part in use.parts} == {"link, host to board": 20, time_use.WAITING: 10}
+
+
 def step(name: str, begin: int, end: int, kernel: str = "") -> Any:
     """A step in the simulated clock, in nanoseconds."""
     resource = "pipeline" if kernel else "programming" if name == "program" else f"PCIe {name}"

@@ -442,6 +442,17 @@ def test_kernels_that_share_a_bank_share_its_bandwidth(boards: Boards) -> None:
     assert second.bound == "memory 'DDR' bank 1"
 
 
+def test_a_step_tells_in_which_intervals_it_has_a_bank(boards: Boards) -> None:
+    """Who comes second has the bank when the first is done with it."""
+    machine = boards("a10_ref")
+    clocks = BoardClocks()
+    accesses = (Access(0, 1024, 16 * MIB),)
+    runs = [Run(machine.device, "p", name, 1, 1, accesses) for name in ("one", "two")]
+    (first,), (second,) = (clocks.place(run, 0) for run in runs)
+    assert first.banks == {"memory 'DDR' bank 1": [(first.begin + 240, first.end)]}
+    assert second.banks == {"memory 'DDR' bank 1": [(first.end, second.end)]}
+
+
 def test_a_later_command_uses_the_gap_that_an_earlier_one_left(boards: Boards) -> None:
     """Double buffering: the next write runs beside the kernel although the read behind that was enqueued before."""
     machine = boards("usm_s10", modelled=True)

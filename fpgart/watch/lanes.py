@@ -68,7 +68,7 @@ class Lane:
         return max((span.row for span in self.spans), default=0) + 1
 
 
-HOST, QUEUE, KERNEL, AUTORUN, CHANNEL, LINK, SHARED = range(7)
+HOST, QUEUE, KERNEL, AUTORUN, CHANNEL, LINK, SHARED, BANK = range(8)
 
 
 class _Lanes:
@@ -185,7 +185,7 @@ def _take_level(lanes: _Lanes, event: Args) -> None:
 
 
 def simulated(events: Iterable[Args]) -> list[Lane]:
-    """Lanes of the resources of the simulated clock; empty without it."""
+    """Lanes of the resources of the simulated clock, banks last; empty without it."""
     lanes = _Lanes()
     for event in events:
         if event.get("cat") != "time":
@@ -196,8 +196,16 @@ def simulated(events: Iterable[Args]) -> list[Lane]:
         words = f"bound by {args['bound']}; {in_facts({'command': args['command'], 'size': args['size']})}"
         words += "; at least: its loops cannot be counted" if "loops" in args else ""
         span = Span(STEPS.get(name, "kernel"), args["begin"], args["end"], kernel or name, words)
-        lanes.of(f"device {args['device']}", lane, rank).spans.append(span)
+        device = f"device {args['device']}"
+        lanes.of(device, lane, rank).spans.append(span)
+        for bank, intervals in args.get("banks", {}).items():  # traces of older versions have none
+            _take_bank(lanes.of(device, bank, BANK), span, intervals)
     return lanes.arranged()
+
+
+def _take_bank(lane: Lane, step: Span, intervals: list[tuple[int, int]]) -> None:
+    """The parts of a step in which it has a bank."""
+    lane.spans += [Span(step.kind, begin, end, step.name, step.words) for begin, end in intervals]
 
 
 def first_simulated(events: Iterable[Args]) -> int:

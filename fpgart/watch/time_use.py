@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fpgart.watch.lanes import AUTORUN, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
+from fpgart.watch.lanes import AUTORUN, BANK, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
 from fpgart.watch.report.trace_events import Args
 
 PRECEDENCE = ("kernel", "program", "copy", "write", "read", "migration", "call")
@@ -69,7 +69,7 @@ def of_real(events: list[Args], lanes: Iterable[Lane], end: int) -> TimeUse:
 
 def of_simulated(events: list[Args], lanes: Iterable[Lane]) -> TimeUse | None:
     """In the simulated clock; None without it."""
-    spans = [span for lane in lanes for span in lane.spans]
+    spans = [span for lane in lanes if lane.rank != BANK for span in lane.spans]
     if not spans:
         return None
     use = _of(spans, first_simulated(events), max(span.end for span in spans), SIMULATED_NAMES, WAITING)

@@ -23,7 +23,7 @@ MEMORY_LATENCY, CABLE_LATENCY = "memory latency", "cable latency"
 class StepTime:
     """A step in the simulated clock, in nanoseconds. `bound` names what it would have to have more of to end earlier.
 
-    `busy`: by resource of `device`, how long the step keeps it busy.
+    `busy`: by resource of `device`, how long the step keeps it busy. `banks`: by bank, in which intervals it has it.
     """
 
     device: Device
@@ -33,6 +33,7 @@ class StepTime:
     bound: str
     size: int = 0
     busy: dict[str, int] = field(default_factory=dict)
+    banks: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     kernel: str = ""
     program: str = ""
     uncounted: bool = False
@@ -76,7 +77,7 @@ class BoardClock:
         bound = cause if 2 * latency > end - begin else bank or line
         size = sum(access.size for access in step.accesses)
         busy = {PIPELINE: pipelined, **cables, **job.busy(self)}
-        made = StepTime(self.device, "kernel", begin, end, bound, size, busy, step.kernel, step.program)
+        made = StepTime(self.device, "kernel", begin, end, bound, size, busy, job.held(self), step.kernel, step.program)
         made.uncounted = step.cycles is None
         return made
 
@@ -115,6 +116,11 @@ class Job:
         self.latency = latency
         self.streaming = streaming
         self.banks = banks
+        self._held: dict[BoardClock, dict[str, list[tuple[int, int]]]] = {clock: {} for clock in banks}
+
+    def held(self, clock: BoardClock) -> dict[str, list[tuple[int, int]]]:
+        """By bank of a board, in which intervals it has it; to be asked once it is placed."""
+        return self._held.get(clock, {})
 
     def busy(self, clock: BoardClock) -> dict[str, int]:
         return {clock.bank_name(bank): time for bank, time in self.banks.get(clock, {}).items()}
@@ -135,8 +141,10 @@ class Job:
         for clock, needs in self.banks.items():
             for bank, time in needs.items():
                 line = clock.bank_line(bank)
-                for part in line.parts(begin + self.latency, time):
+                parts = line.parts(begin + self.latency, time)
+                for part in parts:
                     line.take(*part)
+                self._held[clock][clock.bank_name(bank)] = parts
         return begin, end, slowest
 
     def _end(self, begin: int) -> tuple[int, str]:
@@ -187,7 +195,14 @@ class BoardClocks:
         bound = CALLS if 2 * latency > end - begin else bank or link
         busy = {link: latency + streaming, **job.busy(clock)}
         return StepTime(
-            spot.device, _name(step, "write" if step.target else "read"), begin, end, bound, step.bytes, busy
+            spot.device,
+            _name(step, "write" if step.target else "read"),
+            begin,
+            end,
+            bound,
+            step.bytes,
+            busy,
+            job.held(clock),
         )
 
     def _copy(self, step: Movement, source: Spot, target: Spot, at: int) -> StepTime:
@@ -199,7 +214,7 @@ class BoardClocks:
         begin, end, bank = job.place([clock.to_board, clock.to_host], at)
         bound = CALLS if 2 * latency > end - begin else bank
         busy = {COPY: end - begin, **job.busy(clock)}
-        return StepTime(source.device, _name(step, "copy"), begin, end, bound, step.bytes, busy)
+        return StepTime(source.device, _name(step, "copy"), begin, end, bound, step.bytes, busy, job.held(clock))
 
     def _across(self, step: Movement, source: Spot, target: Spot, at: int) -> list[StepTime]:
         """From board to board: through the host, one piece being written while the next one is read."""
@@ -223,7 +238,7 @@ class BoardClocks:
             taker: {taker.write: step.count * sum(writes), **job.busy(taker)},
         }
         return [
-            StepTime(clock.device, _name(step, "copy"), begin, end, bound, step.bytes, busy[clock])
+            StepTime(clock.device, _name(step, "copy"), begin, end, bound, step.bytes, busy[clock], job.held(clock))
             for clock in (giver, taker)
         ]
 

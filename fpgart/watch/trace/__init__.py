@@ -24,7 +24,8 @@ under its device (process 2 + the device's number).
 - cat "buffer": create or release of a buffer.
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its simulated time, in processes of
   its own (1000 + the device's number): args command, queued, submit, begin, end (nanoseconds), bound, busy (by
-  resource), size; loops, if nobody can count those of the kernel.
+  resource), banks (by name, the intervals in which the step has it), size; loops, if nobody can count those of the
+  kernel.
 - cat "channel": counters, how many packets a channel holds (args packets, capacity), and stall, for as long as a kernel
   waited for it (args device, channel, capacity, kernel, writing); a busy channel is only sampled.
 - cat "autorun": an autorun kernel, from when the board was programmed, args device, units.

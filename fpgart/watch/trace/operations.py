@@ -93,7 +93,7 @@ class SimulatedSteps:
         for step in steps:
             args = {"device": step.device.id, "command": command_name(event), "queue": queue_number(event)}
             args |= {"queued": command.queued, "submit": command.submit, "begin": step.begin, "end": step.end}
-            args |= {"bound": step.bound, "busy": step.busy, "size": step.size}
+            args |= {"bound": step.bound, "busy": step.busy, "banks": step.banks, "size": step.size}
             if step.kernel:
                 args["kernel"] = step.kernel
             if step.uncounted:
