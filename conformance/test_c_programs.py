@@ -638,8 +638,11 @@ def test_ctrl_c_kills_the_host_as_usual(build: Build, driver_environment: Enviro
 
 
 def test_no_program_is_left_out() -> None:
-    """Each source in c/ is compiled by some test here, or needs containers (tests/test_board_traffic.py)."""
+    """Each source in c/ is compiled by some test here, needs containers (tests/test_board_traffic.py), or measures."""
     programs = {path.stem for path in SOURCES.iterdir() if path.suffix in (".c", ".cpp")}
     used = set(re.findall(r'build\("(\w+)"\)', Path(__file__).read_text()))
     used |= {program for program, *_ in HOSTS.values()}
-    assert {name for name in programs if not name.startswith("bad_input_")} == used - {"host"} | {"board_traffic"}
+    assert {name for name in programs if not name.startswith("bad_input_")} == used - {"host"} | {
+        "board_traffic",
+        "limits",
+    }
