@@ -6,6 +6,7 @@ Nothing of the kind is told of the same host where it does it right.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,7 +45,9 @@ def line(mistake: str) -> int:
 
 def advice(folder: Path, mistake: str, *words: str) -> list[Advice]:
     trace = folder / "trace.json"
-    variables = running.environment({"FPGART_BOARD": MISTAKES[mistake][0], "FPGART_TRACE": str(trace)})
+    board = MISTAKES[mistake][0] if mistake in MISTAKES else "a10_ref"
+    chosen = {"FPGART_BOARD": board, "FPGART_TRACE": str(trace), "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "strict"}
+    variables = running.environment(chosen)
     subprocess.run([str(compiled([SOURCE])), mistake, *words], check=True, timeout=120, cwd=folder, env=variables)
     return report.read(trace).advice
 
@@ -61,6 +64,22 @@ def test_each_mistake_is_told_with_what_it_costs_and_its_line(mistake: str, tmp_
 def test_nothing_of_the_kind_is_told_where_it_is_right(mistake: str, tmp_path: Path) -> None:
     found = [each.words for each in advice(tmp_path, mistake, "fixed")]
     assert not [words for words in found if MISTAKES[mistake][1] in words]
+
+
+def deeper(folder: Path, *words: str) -> list[Advice]:
+    return [each for each in advice(folder, "shallow", *words) if "make channel 'bursts'" in each.words]
+
+
+def test_a_channel_with_less_room_than_a_burst_is_told_with_who_waits(tmp_path: Path) -> None:
+    (found,) = deeper(tmp_path)
+    assert "deeper than 4, such as __attribute__((depth(8)))" in found.words
+    assert re.search(r"'give' waited [\d.]+ ms while it was full, and .* 'take' [\d.]+ ms while", found.words)
+    assert found.measured
+    assert found.nanoseconds >= 20_000_000
+
+
+def test_a_channel_with_room_for_all_is_deep_enough(tmp_path: Path) -> None:
+    assert deeper(tmp_path, "fixed") == []
 
 
 def event(category: str, name: str, begin: float, end: float, **args: Any) -> dict[str, Any]:
@@ -119,6 +138,36 @@ PYTHON_FRAME = {"file": "host.py", "line": 7, "function": "work"}
     ids=["in a call", "short", "a small part"],
 )
 def test_other_pauses_are_not(events: list[dict[str, Any]]) -> None:
+    assert found_in(*events) == []
+
+
+def stall(writing: bool, begin: float, end: float) -> dict[str, Any]:
+    """A wait for a channel, in milliseconds."""
+    who = {"kernel": "out" if writing else "in", "writing": writing}
+    return event("channel", "stall", begin * 1000, end * 1000, device=0, channel="c", capacity=8, **who)
+
+
+def test_what_a_deeper_channel_saves_is_the_shorter_wait() -> None:
+    (found,) = found_in(stall(True, 0, 30), stall(False, 30, 52), stall(True, 52, 80))
+    assert (found.noun, found.nanoseconds, found.measured) == ("time", 22_000_000, True)
+
+
+CHANNELS_THAT_ARE_DEEP_ENOUGH = {
+    "the reader is slower": [stall(True, 0, 300)],
+    "the writer is slower": [stall(False, 0, 300)],
+    "the reader waits for the first packet and after the last": [
+        stall(False, 0, 50),
+        stall(True, 50, 90),
+        stall(False, 90, 200),
+    ],
+    "threads hand packets over": [stall(n % 2 == 0, n / 20, (n + 1) / 20) for n in range(1001)],
+    "threads wait for a processor": [stall(True, 0, 100), stall(False, 10, 70)],
+    "a small part": [stall(True, 0, 30), stall(False, 40, 61), stall(True, 300, 330)],
+}
+
+
+@pytest.mark.parametrize("events", CHANNELS_THAT_ARE_DEEP_ENOUGH.values(), ids=CHANNELS_THAT_ARE_DEEP_ENOUGH)
+def test_other_waits_for_channels_are_no_matter_of_depth(events: list[dict[str, Any]]) -> None:
     assert found_in(*events) == []
 
 

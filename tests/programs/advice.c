@@ -18,6 +18,28 @@ static const char *kernels =
 static const char *here = "kernel void near(global int *x) { x[get_global_id(0)] += 1; }\n"
                           "kernel void wide(global const int16 *a, global int16 *b)\n"
                           "{ b[get_global_id(0)] = a[get_global_id(0)]; }\n";
+/* Work, then many packets at once; and the other end of that. */
+static const char *bursts =
+    "#pragma OPENCL EXTENSION cl_intel_channels : enable\n"
+    "channel float bursts __attribute__((depth(DEPTH)));\n"
+    "float work(float x) { for (int k = 0; k < 2000000; k++) x = sqrt(x * x + 1); return x; }\n"
+    "kernel void give(global float *y)\n"
+    "{\n"
+    "    float x = y[0];\n"
+    "    for (int i = 0; i < 8; i++) {\n"
+    "        x = work(x);\n"
+    "        for (int j = 0; j < 64; j++) write_channel_intel(bursts, x);\n"
+    "    }\n"
+    "}\n"
+    "kernel void take(global float *y)\n"
+    "{\n"
+    "    float x = 0;\n"
+    "    for (int i = 0; i < 8; i++) {\n"
+    "        x = work(x + read_channel_intel(bursts));\n"
+    "        for (int j = 1; j < 64; j++) x += read_channel_intel(bursts);\n"
+    "    }\n"
+    "    y[0] = x;\n"
+    "}\n";
 
 static void run(cl_command_queue queue, cl_kernel kernel, size_t count, cl_event after)
 {
@@ -137,14 +159,34 @@ static void programs(struct host *host, int fixed)
         run(host->queue, both[fixed ? i / ROUNDS : i % 2], COUNT, NULL); // mistake programs
 }
 
+/* A channel with less room than a burst; or with room for all. */
+static void shallow(struct host *host, int fixed)
+{
+    cl_int status;
+    const char *depth = fixed ? "-DDEPTH=512" : "-DDEPTH=4";
+    host->program = clCreateProgramWithSource(host->context, 1, &bursts, NULL, &status);
+    must(status, "clCreateProgramWithSource");
+    must(clBuildProgram(host->program, 1, &host->device, depth, NULL, NULL), "clBuildProgram");
+    cl_command_queue other = new_queue(host);
+    const char *names[] = {"give", "take"};
+    for (int i = 0; i < 2; i++) {
+        cl_kernel kernel = new_kernel(host, names[i]);
+        cl_mem buffer = new_buffer(host, sizeof(cl_float));
+        fill(host->queue, buffer, 1, sizeof(cl_float));
+        set_argument(kernel, 0, sizeof buffer, &buffer);
+        run(i ? other : host->queue, kernel, 1, NULL);
+    }
+    must(clFinish(other), "clFinish");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*act)(struct host *host, int fixed);
-    } mistakes[] = {{"pingpong", pingpong}, {"banks", banks}, {"overlap", overlap},
-                    {"waiting", waiting},   {"tiny", tiny},   {"unaligned", unaligned},
-                    {"programs", programs}};
+    } mistakes[] = {{"pingpong", pingpong}, {"banks", banks},    {"overlap", overlap},
+                    {"waiting", waiting},   {"tiny", tiny},      {"unaligned", unaligned},
+                    {"programs", programs}, {"shallow", shallow}};
     struct host host;
     int fixed = argc > 2 && strcmp(argv[2], "fixed") == 0;
     start(&host, argc > 1 && strcmp(argv[1], "pingpong") == 0 ? kernels : here);

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fpgart.watch.report.bank_advice import BankAdviser
+from fpgart.watch.report.channel_advice import ChannelAdviser
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import THE_BUFFER, Found
 from fpgart.watch.report.idle_advice import IdleAdviser
@@ -48,6 +49,7 @@ class Adviser:
             TransferAdviser(self._found, costs),
             OverlapAdviser(self._found, costs, sites),
             IdleAdviser(self._found, sites),
+            ChannelAdviser(self._found),
         )
 
     def advice(self) -> list[Advice]:

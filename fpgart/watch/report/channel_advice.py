@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on channels that are too shallow for kernels that work in bursts: both sides wait by turns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from fpgart.watch.report.found import Found
+from fpgart.watch.report.idle_advice import Interval, covered, merged
+from fpgart.watch.report.trace_events import Args
+
+LEAST_US = 100.0
+"""A wait that is worth a word: shorter ones are also those of threads of this machine that hand packets over."""
+LEAST_TOTAL_US = 20_000.0
+LEAST_SHARE = 0.1
+"""Of the time from the first wait to write to the last, that the waits have to take."""
+
+
+@dataclass(slots=True)
+class Waits:
+    """Who waited for one channel, and when, in microseconds."""
+
+    capacity: int = 0
+    writers: set[str] = field(default_factory=set)
+    readers: set[str] = field(default_factory=set)
+    full: list[Interval] = field(default_factory=list)
+    empty: list[Interval] = field(default_factory=list)
+
+
+class ChannelAdviser:
+    """Takes the events of a trace. Waits are those of the run: the model of time has no rates of channels' kernels.
+
+    A channel at which only one side waits is left alone: the other side is slower, and no depth changes that.
+    """
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._channels: defaultdict[tuple[int, str], Waits] = defaultdict(Waits)
+
+    def take(self, event: Args) -> None:
+        if event.get("cat") != "channel" or event["name"] != "stall" or event["dur"] < LEAST_US:
+            return
+        args, begin = event["args"], float(event["ts"])
+        waits = self._channels[args["device"], args["channel"]]
+        waits.capacity = args["capacity"]
+        (waits.writers if args["writing"] else waits.readers).add(args["kernel"])
+        (waits.full if args["writing"] else waits.empty).append((begin, begin + float(event["dur"])))
+
+    def finish(self) -> None:
+        for (device, channel), waits in self._channels.items():
+            full, empty = merged(waits.full), merged(waits.empty)
+            if not full or not empty:
+                continue
+            window = full[0][0], full[-1][1]
+            both = together(full, empty)
+            wrote, read = sum(end - begin for begin, end in full) - both, covered(empty, 0, window) - both
+            saved = min(wrote, read)
+            if saved < max(LEAST_TOTAL_US, LEAST_SHARE * (window[1] - window[0])):
+                continue
+            words = (
+                f"make channel '{channel}' of device {device} deeper than {waits.capacity}, such as "
+                f"__attribute__((depth({2 * waits.capacity}))), and compare: {_named(waits.writers)} waited "
+                f"{wrote / 1000:.3f} ms while it was full, and meanwhile by turns {_named(waits.readers)} "
+                f"{read / 1000:.3f} ms while it was empty, at most the shorter of which a depth saves"
+            )
+            self._found.add(words, nanoseconds=int(saved * 1000), noun="time", measured=True)
+
+
+def together(some: list[Interval], others: list[Interval]) -> float:
+    """The time that is in both lists, each of which is in order and apart.
+
+    A channel is never full and empty: who waits while the other side waits has its packet or its room,
+    and waits for its turn on a processor of this machine.
+    """
+    total, at = 0.0, 0
+    for begin, end in some:
+        while at < len(others) and others[at][1] <= begin:
+            at += 1
+        total += covered(others, at, (begin, end))
+    return total
+
+
+def _named(kernels: set[str]) -> str:
+    return " and ".join(f"'{name}'" for name in sorted(kernels))
