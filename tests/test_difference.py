@@ -40,6 +40,14 @@ def test_equal_runs_differ_in_nothing() -> None:
     assert not found.exceeds(0)
 
 
+def test_times_that_were_not_compared_are_not_called_the_same() -> None:
+    before, after = run_of(64, 100), run_of(64, 100)
+    after.modelled.clear()
+    found = difference.between(before, after)
+    assert difference.as_text(found).endswith("\nthe same bytes and launches\n")
+    assert difference.as_markdown(found).endswith("\nThe same bytes and launches.\n")
+
+
 def test_figures_are_told_with_their_change_what_grew_most_first() -> None:
     before, after = run_of(1000, 990, launches=4), run_of(1500, 1990, launches=3)
     assert changes(before, after) == [

@@ -167,6 +167,37 @@ def test_top_shows_a_running_host_once_and_as_json(runtime: Path) -> None:
     assert "no host that can be asked" in last.stdout
 
 
+WORKING_HOST = """
+import sys, threading
+import numpy as np, pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queue = cl.CommandQueue(context)
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 1 << 10)
+data, over = np.zeros(1 << 10, np.uint8), threading.Event()
+cl.enqueue_copy(queue, buffer, data)
+threading.Thread(target=lambda: (sys.stdin.readline(), over.set())).start()
+print("ready", flush=True)
+while not over.wait(0.001):
+    cl.enqueue_copy(queue, buffer, data)
+"""
+
+
+def test_a_single_answer_of_top_has_the_rates_between_two_looks(runtime: Path) -> None:
+    pytest.importorskip("pyopencl")
+    command = [sys.executable, "-m", "fpgart.cli"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = [*command, "run", "--", sys.executable, "-c", WORKING_HOST]
+    with subprocess.Popen(run, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "ready\n"
+        once = [*command, "top", str(host.pid), "--once", "--json", "--interval", "0.5"]
+        answer = subprocess.run(once, env=environment, capture_output=True, text=True, timeout=60)
+        host.communicate("\n", timeout=60)
+    (line,) = answer.stdout.splitlines()
+    (device,) = json.loads(line)["devices"]
+    assert device["per_second"]["written"] > 0
+
+
 # The screen
 
 

@@ -281,7 +281,7 @@ def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
 
 @cli.command()
 @click.argument("process", metavar="[PID]", required=False, type=click.IntRange(min=1))
-@click.option("--once", is_flag=True, help="Tell once what is so now, and end.")
+@click.option("--once", is_flag=True, help="Look twice, tell once what is so now and the rates between, and end.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: a line per host and look.")
 @click.option(
     "--interval",
@@ -307,6 +307,8 @@ def top(process: int | None, once: bool, as_json: bool, interval: float) -> None
         live_view.show(looks, interval, console)
         return
     while True:
+        if once and looks.look():  # rates need a look before
+            time.sleep(interval)
         pairs = looks.look()
         for before, now in pairs if as_json else ():
             click.echo(json.dumps(live_view.with_rates(before, now)))

@@ -11,7 +11,7 @@ from fpgart.board.faults import FAULTS
 from fpgart.output_file import open_output
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.objects.platform import Platform
-from fpgart.watch.words import banks_in_words, in_words
+from fpgart.watch.words import banks_in_words, in_words, times
 
 MOST_BLOCKS = 64
 
@@ -71,9 +71,9 @@ class Summary:
             lines.append("  no buffer was ever placed on it")
         for call, traffic in device.mmd.traffic.items():
             if traffic.calls:
-                lines.append(f"  aocl_mmd_{call}: {traffic.calls} calls, {in_words(traffic.bytes)}")
+                lines.append(f"  aocl_mmd_{call}: {times(traffic.calls, 'call')}, {in_words(traffic.bytes)}")
         if device.kernels_run:
-            lines.append(f"  kernels: {device.kernels_run} launches, {device.kernel_ns / 1e6:.3f} ms")
+            lines.append(f"  kernels: {times(device.kernels_run, 'launch')}, {device.kernel_ns / 1e6:.3f} ms")
         return lines
 
     def write(self, platform: Platform, target: str) -> None:

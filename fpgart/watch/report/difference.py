@@ -66,6 +66,13 @@ class Difference:
     old_advice: list[Advice] = field(default_factory=list)
     """What the first run was advised to do and the second one is not."""
     warnings: list[str] = field(default_factory=list)
+    timed: bool = True
+    """Whether both runs have the model's times, so that these were compared, too."""
+
+    @property
+    def sameness(self) -> str:
+        """What is the same where no figure differs."""
+        return "the same bytes, launches and times" if self.timed else "the same bytes and launches"
 
     def exceeds(self, percent: float) -> bool:
         """Whether a figure grew by more than that, or there is new advice (but for what was measured in the run)."""
@@ -77,7 +84,7 @@ def between(before: Report, after: Report) -> Difference:
     """What differs; times only where both runs have the model's (FPGART_TIME=model)."""
     first, second = dict(_figures(before)), dict(_figures(after))
     modelled = bool(before.modelled) and bool(after.modelled)
-    found = Difference(warnings=list(_warnings(before, after)))
+    found = Difference(warnings=list(_warnings(before, after)), timed=modelled)
     for key in dict.fromkeys([*first, *second]):
         what, unit = key
         figure = Figure(what, unit, first.get(key, 0), second.get(key, 0))
@@ -132,7 +139,7 @@ def as_text(found: Difference) -> str:
         before, after = figure.unit.words(figure.before), figure.unit.words(figure.after)
         lines.append(f"{figure.what:<{width}}  {before:>14} -> {after:>14}  {figure.change}")
     if not found.figures:
-        lines.append("the same bytes, launches and times")
+        lines.append(found.sameness)
     for heading, advice in (("new advice", found.new_advice), ("followed advice", found.old_advice)):
         lines += ["", heading] if advice else []
         for each in advice:
@@ -151,7 +158,7 @@ def as_markdown(found: Difference) -> str:
             strong = "**" if figure.percent > 0 else ""
             lines.append(f"| {_escaped(figure.what)} | {before} | {after} | {strong}{figure.change}{strong} |")
     else:
-        lines.append("The same bytes, launches and times.")
+        lines.append(f"{found.sameness.capitalize()}.")
     for heading, advice in (("New advice", found.new_advice), ("Followed advice", found.old_advice)):
         lines += ["", f"**{heading}**", ""] if advice else []
         for each in advice:
