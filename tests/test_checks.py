@@ -120,7 +120,7 @@ def run(*words: object, **more: str) -> subprocess.CompletedProcess[str]:
 def test_a_run_with_findings_exits_with_3() -> None:
     result = run("--check", "order", "--fail-on-finding", "--", build("order_two_writes"))
     assert result.returncode == 3
-    assert "fpgart: 1 finding, 1 of them different" in result.stderr
+    assert "fpgart: 1 finding" in result.stderr.splitlines()
 
 
 def test_a_run_without_findings_exits_as_its_program() -> None:

@@ -20,6 +20,7 @@ from fpgart.output_file import KeptOutput, open_output
 from fpgart.watch.callers import Site
 from fpgart.watch.origins import NoOrigins, Origins
 from fpgart.watch.places import Places
+from fpgart.watch.words import times
 
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 MOST_REMEMBERED = 10_000
@@ -145,4 +146,5 @@ class Findings:
             total, different = self.total, self.different
             self.total = self.different = 0
         if total and os.getpid() == self._process:
-            self._tell(f"{total} finding{'s' if total > 1 else ''}, {different} of them different")
+            repeated = f", {different} of them different" if different < total else ""
+            self._tell(f"{times(total, 'finding')}{repeated}")
