@@ -6,6 +6,8 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,13 +18,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fpgart.board.stretch import Stretch
-from fpgart.engine.interface import BYTES, ArgumentInterface, KernelInterface, PipeArgument, pack_arguments
+from fpgart.engine.interface import (
+    BYTES,
+    ArgumentInterface,
+    EngineKernel,
+    KernelInterface,
+    PipeArgument,
+    pack_arguments,
+)
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.engine.isolated.engine import IsolatedEngine
 from fpgart.engine.isolated.kernel import IsolatedBatch
-from fpgart.engine.isolated.process import BoardProcess
+from fpgart.engine.isolated.loss import BoardLost
+from fpgart.engine.isolated.process import BoardProcess, Lane
 from fpgart.engine.isolated.spawning import ProcessError
+from fpgart.errors import OutOfResources
 
 numbers = st.integers(-(1 << 63), (1 << 63) - 1)
 texts = st.binary(max_size=40).map(lambda data: data.decode(errors="surrogateescape"))
@@ -151,6 +162,17 @@ def test_several_launches_of_nonsense_are_refused(
     process.give_back(lane)
 
 
+def test_a_request_that_is_no_message_fails_and_leaves_the_board_process_alone(process: BoardProcess) -> None:
+    lane = process.take()
+    process.give_back(lane)
+    with pytest.raises(OutOfResources, match="9223372036854775808 is no number of 64 bits with a sign"):
+        process.ask(m.SuggestedLocalSize(1, (), (0,), (1 << 63,)), m.Numbers)
+    assert process.alive
+    assert process.take() is lane
+    process.give_back(lane)
+    assert lives(process)
+
+
 def test_a_session_that_breaks_off_ends_the_board_process_by_itself() -> None:
     process = BoardProcess(Stretch())
     process._session.sendall(b"\xff" * 64)
@@ -176,7 +198,7 @@ signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as in hosts that are not writte
 from fpgart.board.stretch import Stretch
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
-from fpgart.engine.isolated.process import BoardProcess
+from fpgart.engine.isolated.process import BoardProcess, Lane
 process = BoardProcess(Stretch())
 lanes = [process.take() for _ in range(2)]
 for lane in lanes:
@@ -198,19 +220,62 @@ def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
     assert "was ended: a kernel was stopped by the test while it was asked for a DeviceInfo" in done.stdout
 
 
-@pytest.mark.parametrize("dies", ["before it is given launches", "while they run"])
-def test_all_launches_of_a_batch_fail_whose_board_process_dies(dies: str) -> None:
+class CountingStretch(Stretch):
+    """Knows what is allocated in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allocated: set[int] = set()
+
+    def allocate(self, size: int, alignment: int = 4096, *, huge: bool = False) -> int:
+        found = super().allocate(size, alignment, huge=huge)
+        self.allocated.add(found)
+        return found
+
+    def free(self, address: int) -> None:
+        super().free(address)
+        self.allocated.remove(address)
+
+
+@pytest.fixture(scope="module")
+def memory() -> CountingStretch:
+    """For one board process after the other: there is room for few stretches."""
+    return CountingStretch()
+
+
+@pytest.fixture
+def engine(memory: CountingStretch) -> Iterator[IsolatedEngine]:
+    """An engine in a board process."""
     try:
-        engine = IsolatedEngine(Stretch())
+        made = IsolatedEngine(memory)
     except ProcessError as error:
         pytest.skip(str(error))
+    yield made
+    made.process.stop("was not needed any more")
+    made._process.ended()
+
+
+SIZES = struct.pack("9Q", 0, 0, 0, 1, 1, 1, 1, 1, 1)
+
+
+def spinning(engine: IsolatedEngine) -> EngineKernel:
+    """A kernel that ends if its argument is 0."""
     program = engine.from_source("kernel void spin(int n) { for (volatile int i = 0; n && i < 10; i -= n) ; }")
     program.build("")
     program.kernels({})
-    kernel, process = program.kernel("spin"), engine.process
-    sizes = struct.pack("9Q", 0, 0, 0, 1, 1, 1, 1, 1, 1)
-    kernel.launch(pack_arguments([(BYTES, 4, bytes(4))]), 1, sizes, True)
+    kernel = program.kernel("spin")
+    kernel.launch(arguments_of(0), 1, SIZES, True)
     kernel.launched = True
+    return kernel
+
+
+def arguments_of(number: int) -> bytes:
+    return pack_arguments([(BYTES, 4, struct.pack("i", number))])
+
+
+@pytest.mark.parametrize("dies", ["before it is given launches", "while they run"])
+def test_all_launches_of_a_batch_fail_whose_board_process_dies(dies: str, engine: IsolatedEngine) -> None:
+    kernel, process = spinning(engine), engine.process
     batch = IsolatedBatch(engine, 3)
     batch._process = process
     if dies.startswith("before"):
@@ -218,11 +283,84 @@ def test_all_launches_of_a_batch_fail_whose_board_process_dies(dies: str) -> Non
         while process.alive:
             pass
     for _ in range(3):
-        batch.add(kernel, pack_arguments([(BYTES, 4, struct.pack("i", 1))]), 1, sizes, True)
+        batch.add(kernel, arguments_of(1), 1, SIZES, True)
     assert batch.submit() == (3, None)
     if dies.startswith("while"):
         process.stop("was stopped by the test")
     assert batch.wait_for_all() == [-5, -5, -5]
     assert "kernel 'spin' was stopped by the test" in str(batch.failure)
-    engine.process.stop("was not needed any more")
-    engine._process.ended()
+
+
+def test_a_launch_that_gets_no_lane_fails_and_those_behind_it_run(
+    engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, process = spinning(engine), engine.process
+    batch = IsolatedBatch(engine, 2)
+    batch.add(kernel, arguments_of(0), 1, SIZES, True)
+    with monkeypatch.context() as patch:
+        patch.setattr(BoardProcess, "take", no_lane)
+        done, error = batch.submit()
+    assert (done, str(error)) == (0, "there is no memory for a lane")
+    assert batch.wait_for_all() == []
+    batch.add(kernel, arguments_of(0), 1, SIZES, True)
+    assert batch.submit() == (1, None)
+    assert batch.wait_for_all() == [0]
+    assert engine.process is process
+
+
+def no_lane(process: BoardProcess) -> Lane:
+    raise OutOfResources("there is no memory for a lane")
+
+
+def test_a_batch_keeps_the_arguments_of_its_launches_once(engine: IsolatedEngine) -> None:
+    kernel = spinning(engine)
+    batch, launches = IsolatedBatch(engine, 400), 400
+    for _ in range(launches):
+        batch.add(kernel, arguments_of(0), 1, SIZES, True)
+    tracemalloc.start()
+    assert batch.submit() == (launches, None)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert batch.wait_for_all() == [0] * launches
+    assert kept < 1 << 20, "bytes"
+
+
+def test_a_count_of_ended_launches_that_cannot_be_is_no_count(engine: IsolatedEngine) -> None:
+    """A kernel may have written over the lane."""
+    kernel, process = spinning(engine), engine.process
+    batch = IsolatedBatch(engine, 1)
+    batch.add(kernel, arguments_of(1), 1, SIZES, True)
+    assert batch.submit() == (1, None)
+    assert batch._lane is not None
+    ffi.cast("uint32_t *", batch._lane.address)[2] = 0x7FFFFFFF
+    assert batch.wait_for_all() == [-5]
+    assert "wrote over what the driver and the board process share" in str(batch.failure)
+    assert not process.alive
+
+
+@pytest.mark.parametrize("dies", ["of a request", "of a launch", "of launches"])
+def test_a_board_process_that_has_died_leaves_no_memory_behind(
+    dies: str, engine: IsolatedEngine, memory: CountingStretch
+) -> None:
+    process = engine.process
+    before = memory.allocated - {lane.address for lane in process._lanes}
+    kernel = spinning(engine)
+    lanes = [process.take() for _ in range(3)]
+    process.make_room(lanes[2], 1 << 20)
+    for lane in lanes:
+        process.give_back(lane)
+    if dies == "of a request":
+        process.stop("was stopped by the test")
+        with pytest.raises(BoardLost):
+            process.ask(m.DeviceInfo(0), m.Data)
+    elif dies == "of a launch":
+        threading.Timer(0.1, process.stop, ["was stopped by the test"]).start()
+        with pytest.raises(BoardLost):
+            kernel.launch(arguments_of(1), 1, SIZES, True)
+    else:
+        batch = IsolatedBatch(engine, 1)
+        batch.add(kernel, arguments_of(1), 1, SIZES, True)
+        assert batch.submit() == (1, None)
+        process.stop("was stopped by the test")
+        assert batch.wait_for_all() == [-5]
+    assert memory.allocated == before

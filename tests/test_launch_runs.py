@@ -186,6 +186,13 @@ def test_launches_behind_one_that_fails_are_run(host: Host) -> None:
     assert [error.status for error in host.told] == [OutOfResources.status]
 
 
+def test_launches_that_fail_say_why_where_the_engine_knows(host: Host) -> None:
+    host.batch.fail = {1}
+    host.batch.failure = OutOfResources("the kernel touched 0x10")
+    host.run(2)
+    assert list(map(str, host.told)) == ["the kernel touched 0x10"]
+
+
 @pytest.mark.parametrize("how", ["refuse", "fail"])
 def test_the_event_of_a_run_has_the_status_of_its_last_launch(host: Host, how: str) -> None:
     setattr(host.batch, how, {3})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -103,6 +104,17 @@ def test_a_reader_that_waits_for_nobody_gives_up_in_the_end(tmp_path: Path, capf
     side = Side(tmp_path, False, patience_s=0.3)
     assert read(side.link, 4) == b""
     assert "the cable: nobody has taken its other end for 0 s" in capfd.readouterr().err
+    side.close()
+
+
+@pytest.mark.parametrize("message", [b"", struct.pack("I", 0) + b"1234", struct.pack("I", 1 << 20) + bytes(1 << 20)])
+def test_what_is_no_message_of_packets_ends_the_cable_and_no_more(
+    tmp_path: Path, message: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    side = Side(tmp_path, False)
+    assert not side.remote._pumps[0]._deliver(message)
+    assert "the cable: a message of" in capfd.readouterr().err
+    assert side.link.level == 0
     side.close()
 
 

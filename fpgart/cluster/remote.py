@@ -18,7 +18,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from fpgart import log
-from fpgart._native import ffi
+from fpgart._native import ffi, lib
 from fpgart.engine.links import Link
 from fpgart.errors import OutOfResources
 
@@ -227,8 +227,11 @@ class Pump:
                 return
 
     def _deliver(self, message: bytes) -> bool:
-        """Write a message's packets into the ring; False if nobody reads them any more."""
-        (packet,) = HEADER.unpack_from(message)
+        """Write a message's packets into the ring; False if nobody reads them any more, or it is none."""
+        (packet,) = HEADER.unpack_from(message.ljust(HEADER.size, b"\0"))
+        if not 0 < packet <= lib.link_largest_packet() or len(message) > HEADER.size + CHUNK:
+            log.warning(f"{self._link.cable}: a message of {len(message)} bytes for packets of {packet} is none")
+            return False
         data = ffi.from_buffer(message)
         done = HEADER.size
         while done < len(message) and not self._ended.is_set():

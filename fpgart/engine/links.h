@@ -29,6 +29,8 @@ uint32_t link_packet(const struct link *link);
 int64_t link_take(struct link *link, char *data, size_t size, uint32_t milliseconds);
 int64_t link_put(struct link *link, const char *data, size_t size, uint32_t packet,
                  uint32_t milliseconds);
+/* The most bytes that a packet may have. */
+uint32_t link_largest_packet(void);
 /* Bytes that are in the ring. */
 uint64_t link_level(const struct link *link);
 /* Whether a kernel at the other end sleeps until something is moved here. */
@@ -62,6 +64,4 @@ enum link_state link_state(const struct link *link, uint32_t packet, uint64_t si
 /* Says in words what is wrong with it. */
 void link_describe(const struct link *link, enum link_state state, uint32_t packet, char *words,
                    size_t size);
-/* The most bytes that a packet may have. */
-uint32_t link_largest_packet(void);
 #endif

@@ -133,6 +133,7 @@ class IsolatedKernel:
         process = self._engine.process
         made = self.on(process)
         number = network.on(process) if isinstance(network, IsolatedNetwork) else 0
+        lane = None
         try:
             lane = process.take()
             running = process.begin(self.name)
@@ -142,6 +143,8 @@ class IsolatedKernel:
                 launch = m.Launch(made.number, image, dimensions, sizes, has_local, number)
                 error = self._run_by_message(process, lane, launch)
         except (OSError, ProtocolError):
+            if lane is not None:
+                process.bury(lane)
             raise self.lost(process, image) from None
         process.end(running)
         process.give_back(lane)
@@ -175,7 +178,7 @@ class IsolatedKernel:
             process.stop(too_long())
             raise
 
-    def lost(self, process: BoardProcess, image: bytes) -> BoardLost:
+    def lost(self, process: BoardProcess, image: bytes | memoryview) -> BoardLost:
         """Why a launch of it failed whose process has died."""
         loss = process.ended()
         others = sorted({name for name in list(process.kernels.values()) if name != self.name})
@@ -220,6 +223,13 @@ def has_answered(process: BoardProcess, outcome: int) -> bool:
     return False
 
 
+def check_count(process: BoardProcess, count: int, least: int, most: int) -> None:
+    """Kernels can write over a lane: a count that cannot be ends the process, and raises OSError."""
+    if not least <= count <= most:
+        process.stop("wrote over what the driver and the board process share, and was ended")
+        raise ConnectionResetError(f"{count} launches cannot be, {least} to {most} can")
+
+
 class IsolatedBatch:
     """A `Batch` in the board process."""
 
@@ -228,7 +238,7 @@ class IsolatedBatch:
         self._process: BoardProcess | None = None
         self._lane: Lane | None = None
         self._added: list[tuple[IsolatedKernel, bytes, int, bytes, bool]] = []
-        self._begun: list[tuple[IsolatedKernel, bytes]] = []
+        self._begun: list[tuple[IsolatedKernel, memoryview]] = []
         """Kernel and arguments of each launch that is under way."""
         self._statuses = 0
         """Where the board process puts theirs."""
@@ -252,13 +262,17 @@ class IsolatedBatch:
         while len(self._begun) > self._read:  # the lane is for one array at a time
             self._known += self._await()
         ours = [kernel for kernel in kernels if isinstance(kernel, IsolatedKernel)]
-        self._begun = [(ours[number], launches[place:]) for number, place in _entries(launches, begin, end)]
+        whole = memoryview(launches)
+        self._begun = [(ours[number], whole[place:]) for number, place in _entries(launches, begin, end)]
         self._read = 0
         try:
             done, result = self._hand_over(ours, launches, begin, end)
         except (OSError, ProtocolError, BoardLost):
             self._fail()
             return end - begin, None
+        except CLError as error:  # nothing has been handed over
+            self._begun.clear()
+            return 0, error
         if begin + done == end:
             return done, None
         failed, _ = self._begun[done]
@@ -279,7 +293,9 @@ class IsolatedBatch:
         lib.lane_submit(lane.address, lane.data, len(launches), len(kernels), begin, end)
         while not has_answered(process, lib.lane_wait(lane.address, process.life, limit())):
             pass
-        return int(lib.lane_submitted(lane.address)), int(lib.lane_result(lane.address))
+        done = int(lib.lane_submitted(lane.address))
+        check_count(process, done, 0, end - begin)
+        return done, int(lib.lane_result(lane.address))
 
     def wait(self) -> list[int]:
         if self._known:
@@ -307,6 +323,7 @@ class IsolatedBatch:
                 process, lib.lane_wait_ended(lane.address, self._read, process.life, limit(), ended)
             ):
                 pass
+            check_count(process, int(ended[0]), self._read + 1, len(self._begun))
         except OSError:
             return self._all_failed()
         process.end(running)
@@ -322,9 +339,11 @@ class IsolatedBatch:
 
     def _fail(self) -> int:
         """The process has died: the status of all that had not ended."""
-        self._lane = None
+        lane, self._lane = self._lane, None
+        assert self._process is not None
+        if lane is not None:
+            self._process.bury(lane)
         if self.failure is None:
-            assert self._process is not None
             kernel, image = self._begun[self._read]
             self.failure = kernel.lost(self._process, image)
         return self.failure.status

@@ -48,7 +48,7 @@ class Loss:
         """Whether `address` is what an instruction wanted to reach."""
         return name_of(self.signal) in PROGRAM_ERRORS and 0 < self.code != SI_KERNEL
 
-    def words(self, image: bytes, interface: KernelInterface | None) -> str:
+    def words(self, image: bytes | memoryview, interface: KernelInterface | None) -> str:
         """What happened, of a kernel that was launched with these arguments."""
         if self.stopped:
             return self.stopped
@@ -86,7 +86,7 @@ def name_of(number: int) -> str:
         return f"signal {number}"
 
 
-def place_of(address: int, image: bytes, interface: KernelInterface | None) -> str:
+def place_of(address: int, image: bytes | memoryview, interface: KernelInterface | None) -> str:
     """Where an address is, seen from the arguments of a launch."""
     if address < 4096:
         return "where nothing is: a NULL pointer"

@@ -363,7 +363,12 @@ def header(data: bytes) -> tuple[int, type[Any]]:
 
 def send(connection: socket.socket, message: object) -> None:
     """Raises OSError when the other side is gone, and has no signal tell of it: hosts may die of SIGPIPE."""
-    connection.sendall(framed(message), socket.MSG_NOSIGNAL)
+    send_framed(connection, framed(message))
+
+
+def send_framed(connection: socket.socket, data: bytes) -> None:
+    """As send(), what framed() has given."""
+    connection.sendall(data, socket.MSG_NOSIGNAL)
 
 
 def receive(connection: socket.socket) -> Any:

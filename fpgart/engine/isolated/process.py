@@ -113,6 +113,24 @@ class BoardProcess:
         """The lane is free for others: what was asked there has been answered."""
         self._lanes.append(lane)
 
+    def bury(self, lane: Lane) -> None:
+        """The process died before it answered there; waits until it has ended."""
+        self.ended()
+        self._lanes.append(lane)
+        self._free_lanes()
+
+    def _free_lanes(self) -> None:
+        """Nobody uses them any more, unless the process may still be there."""
+        assert self._loss is not None
+        while self._lanes:
+            lane = self._lanes.pop()
+            lane.connection.close()
+            if self._loss.status is None:
+                continue
+            if lane.data != lane.address + int(lib.LANE_BYTES):
+                self.memory.free(lane.data)
+            self.memory.free(lane.address)
+
     def _open_lane(self) -> Lane:
         address = self.memory.allocate(lib.LANE_BYTES + LANE_DATA)
         if not address:
@@ -136,10 +154,18 @@ class BoardProcess:
     # Talking
 
     def exchange(self, lane: Lane, request: object, patience_s: float | None = None) -> Any:
-        """The answer to a message. Raises OSError or ProtocolError when the process dies, TimeoutError."""
+        """The answer to a message. Raises OSError or ProtocolError when the process dies, TimeoutError.
+
+        Raises OutOfResources for what is no message, before anything is said; the lane is free again then.
+        """
+        try:
+            data = m.framed(request)
+        except ProtocolError as error:
+            self.give_back(lane)
+            raise OutOfResources(f"the board process cannot be asked for a {type(request).__name__}: {error}") from None
         lane.connection.settimeout(patience_s)
         lib.lane_announce(lane.address)  # first: what does not fit the socket's buffer has to be read meanwhile
-        m.send(lane.connection, request)
+        m.send_framed(lane.connection, data)
         answer = m.receive(lane.connection)
         if answer is None:
             raise ConnectionResetError("the board process has closed a lane")
@@ -147,6 +173,7 @@ class BoardProcess:
 
     def ask(self, request: object, kind: type[T]) -> T:
         """The answer to a message. Raises what is answered instead, and BoardLost when the process dies."""
+        lane = None
         try:
             lane = self.take()
             if self._released:
@@ -155,6 +182,8 @@ class BoardProcess:
                 self.exchange(lane, m.Release(programs, networks))
             answer = self.exchange(lane, request)
         except (OSError, ProtocolError):
+            if lane is not None:
+                self.bury(lane)
             raise BoardLost(
                 f"the board process {self.ended().ending} while it was asked for a {type(request).__name__}"
             ) from None
@@ -201,8 +230,7 @@ class BoardProcess:
                 self._loss = self._read_loss()
                 self._session.close()
                 lib.outlet_close(self._outlet)
-                for lane in self._lanes:
-                    lane.connection.close()
+                self._free_lanes()
             return self._loss
 
     def _read_loss(self) -> Loss:

@@ -377,8 +377,15 @@ class _Submitted:
         statuses = self._batch.wait_for_all()
         for number, status in zip(self._numbers[self._settled :], statuses, strict=True):
             if status < COMPLETE:
-                self.failed[number] = error_of(status, f"a launch of kernel '{name}' failed on the engine")
+                self.failed[number] = self._error(status, name)
         self._settled += len(statuses)
+
+    def _error(self, status: int, name: str) -> CLError:
+        """Why a launch failed, with the engine's words if it has any."""
+        why = self._batch.failure
+        if why is not None and why.status == status:
+            return why
+        return error_of(status, f"a launch of kernel '{name}' failed on the engine")
 
     def _submit(self, begin: int, end: int) -> None:
         """Also those behind one that the engine refuses."""
