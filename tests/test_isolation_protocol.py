@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import struct
 import subprocess
@@ -17,6 +18,7 @@ from fpgart._native import ffi, lib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fpgart import config
 from fpgart.board.stretch import Stretch
 from fpgart.engine.interface import (
     BYTES,
@@ -364,3 +366,32 @@ def test_a_board_process_that_has_died_leaves_no_memory_behind(
         process.stop("was stopped by the test")
         assert batch.wait_for_all() == [-5]
     assert memory.allocated == before
+
+
+@pytest.mark.parametrize("handed_over", ["alone", "in a batch"])
+def test_signals_of_the_host_do_not_let_a_kernel_run_longer(
+    handed_over: str, engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, process = spinning(engine), engine.process
+    monkeypatch.setenv("FPGART_KERNEL_TIMEOUT", "0.3")
+    config.KERNEL_TIMEOUT.forget()
+    guard = threading.Timer(20, process.stop, ["was never ended"])
+    guard.start()
+    before = signal.signal(signal.SIGALRM, lambda number, frame: None)
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    try:
+        if handed_over == "alone":
+            with pytest.raises(BoardLost, match="ran longer than"):
+                kernel.launch(arguments_of(1), 1, SIZES, True)
+        else:
+            batch = IsolatedBatch(engine, 1)
+            batch.add(kernel, arguments_of(1), 1, SIZES, True)
+            assert batch.submit() == (1, None)
+            assert batch.wait_for_all() == [-5]
+            assert "ran longer than" in str(batch.failure)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        guard.cancel()
+        monkeypatch.undo()
+        config.KERNEL_TIMEOUT.forget()

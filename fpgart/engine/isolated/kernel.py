@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from struct import Struct
+from time import monotonic
 from typing import Protocol, TypeVar
 
 from fpgart import config
@@ -163,10 +164,10 @@ class IsolatedKernel:
         has_local: bool,
     ) -> CLError | None:
         """What the engine says of the launch. Raises OSError when the process dies."""
-        address, size, life, limit_ms = lane.address, len(image), process.life, limit()
-        outcome = lib.lane_run(address, made.offered, image, size, dimensions, sizes, has_local, life, limit_ms)
+        address, size, life, left = lane.address, len(image), process.life, limits()
+        outcome = lib.lane_run(address, made.offered, image, size, dimensions, sizes, has_local, life, next(left))
         while not has_answered(process, outcome):
-            outcome = lib.lane_wait(address, life, limit_ms)
+            outcome = lib.lane_wait(address, life, next(left))
         result = int(lib.lane_result(address))
         return failure(self.name, result) if result & 0xFFFFFFFF else None
 
@@ -207,9 +208,12 @@ def failure(name: str, result: int) -> CLError:
     return error_of(status, f"kernel '{name}' failed on the engine, in {where}")
 
 
-def limit() -> int:
-    """How long a kernel may run, in milliseconds; 0 for ever."""
-    return int(config.KERNEL_TIMEOUT.value * 1000)
+def limits() -> Iterator[int]:
+    """How long a kernel that begins now may run on, in milliseconds, each time that somebody asks; 0 for ever."""
+    seconds = config.KERNEL_TIMEOUT.value
+    end = monotonic() + seconds
+    while True:
+        yield max(1, int((end - monotonic()) * 1000)) if seconds else 0
 
 
 def has_answered(process: BoardProcess, outcome: int) -> bool:
@@ -291,7 +295,8 @@ class IsolatedBatch:
         ffi.memmove(ffi.cast("char *", lane.data + at), numbers, len(numbers))
         self._statuses = lane.data + behind
         lib.lane_submit(lane.address, lane.data, len(launches), len(kernels), begin, end)
-        while not has_answered(process, lib.lane_wait(lane.address, process.life, limit())):
+        left = limits()
+        while not has_answered(process, lib.lane_wait(lane.address, process.life, next(left))):
             pass
         done = int(lib.lane_submitted(lane.address))
         check_count(process, done, 0, end - begin)
@@ -317,10 +322,10 @@ class IsolatedBatch:
             return self._all_failed()
         ended = ffi.new("uint32_t *", self._read)
         kernel, _ = self._begun[self._read]
-        running = process.begin(kernel.name)
+        running, left = process.begin(kernel.name), limits()
         try:
             while not has_answered(
-                process, lib.lane_wait_ended(lane.address, self._read, process.life, limit(), ended)
+                process, lib.lane_wait_ended(lane.address, self._read, process.life, next(left), ended)
             ):
                 pass
             check_count(process, int(ended[0]), self._read + 1, len(self._begun))
