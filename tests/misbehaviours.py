@@ -42,17 +42,17 @@ class Misbehaviour:
         return self.source or f"{self.before}\nkernel void bad({self.arguments}) {{ {self.body} }}\n"
 
 
-GETPID, KILL, EXIT = 39, 62, 231
-"""Numbers of system calls of Linux on x86."""
+GETTID, TKILL, EXIT = 186, 200, 231
+"""System calls of Linux on x86. A signal for the thread itself comes before it goes on, one for its process later."""
 
 
 def system_call(number: int, first: object, second: int) -> str:
     """A kernel's own way into the system: no compiler for kernels links the C library."""
     assembler = '__asm__ volatile("syscall" : "=a"({}) : "a"({}L), "D"({}), "S"({}L) : "rcx", "r11", "memory");'
     return (
-        "if (data[1] == 1) { long pid, result; "
-        + assembler.format("pid", GETPID, "0L", 0)
-        + assembler.format("result", number, first if first == "pid" else f"{first}L", second)
+        "if (data[1] == 1) { long tid, result; "
+        + assembler.format("tid", GETTID, "0L", 0)
+        + assembler.format("result", number, first if first == "tid" else f"{first}L", second)
         + " }"
     )
 
@@ -115,7 +115,7 @@ MISBEHAVIOURS = (
     ),
     Misbehaviour(
         "abort()",
-        system_call(KILL, "pid", 6),
+        system_call(TKILL, "tid", 6),
         r"kernel 'bad'.* made the board process die of SIGABRT",
     ),
     Misbehaviour(
@@ -125,7 +125,7 @@ MISBEHAVIOURS = (
     ),
     Misbehaviour(
         "its process is killed, as where memory is used up",
-        system_call(KILL, "pid", 9),
+        system_call(TKILL, "tid", 9),
         r"kernel 'bad'.* lost its board process, which was ended by SIGKILL, as the system does when memory",
     ),
     Misbehaviour("an endless loop", "volatile global int *flag = data; while (*flag == 0) ;", WORDS_OF_TIMEOUT),
