@@ -75,7 +75,12 @@ def private_folder(path: str) -> str:
     """A folder that only this user can enter, made if need be; not those above it. Raises OSError for any other."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
-    facts = os.lstat(path)
-    if facts.st_uid != os.geteuid() or facts.st_mode & 0o170077 != 0o040000:
+    if not is_private(path):
         raise OSError(errno.EPERM, "a link, another user's, or open to others", path)
     return path
+
+
+def is_private(folder: str) -> bool:
+    """Whether it is the user's, no link, and closed to all others. Raises OSError."""
+    facts = os.lstat(folder)
+    return facts.st_uid == os.geteuid() and facts.st_mode & 0o170077 == 0o040000

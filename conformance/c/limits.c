@@ -133,73 +133,34 @@ static void wait_list(struct host *host, size_t count)
     free(events);
 }
 
-static void kernels(struct host *host, size_t count)
-{
-    cl_kernel *made = room(count, sizeof *made);
-    cl_int status;
-    for (size_t i = 0; i < count; i++) {
-        made[i] = clCreateKernel(host->program, "k", &status);
-        must(status, "clCreateKernel");
+/* Makes so many objects, and releases them. `make` is called with `arguments`, which name a status.
+ */
+#define OBJECTS(name, type, make, arguments, release)                                              \
+    static void name(struct host *host, size_t count)                                              \
+    {                                                                                              \
+        type *made = room(count, sizeof *made);                                                    \
+        cl_int status;                                                                             \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            made[i] = make arguments;                                                              \
+            must(status, #make);                                                                   \
+        }                                                                                          \
+        all_made();                                                                                \
+        for (size_t i = 0; i < count; i++)                                                         \
+            must(release(made[i]), #release);                                                      \
+        free(made);                                                                                \
     }
-    all_made();
-    for (size_t i = 0; i < count; i++)
-        must(clReleaseKernel(made[i]), "clReleaseKernel");
-    free(made);
-}
 
-static void programs(struct host *host, size_t count)
-{
-    const char *source = "kernel void k(global int *x) { x[0] = 1; }";
-    cl_program *made = room(count, sizeof *made);
-    cl_int status;
-    for (size_t i = 0; i < count; i++) {
-        made[i] = clCreateProgramWithSource(host->context, 1, &source, NULL, &status);
-        must(status, "clCreateProgramWithSource");
-    }
-    all_made();
-    for (size_t i = 0; i < count; i++)
-        must(clReleaseProgram(made[i]), "clReleaseProgram");
-    free(made);
-}
+static const char *SMALL = "kernel void k(global int *x) { x[0] = 1; }";
 
-static void queues(struct host *host, size_t count)
-{
-    cl_command_queue *made = room(count, sizeof *made);
-    for (size_t i = 0; i < count; i++)
-        made[i] = new_queue(host);
-    all_made();
-    for (size_t i = 0; i < count; i++)
-        must(clReleaseCommandQueue(made[i]), "clReleaseCommandQueue");
-    free(made);
-}
-
-static void contexts(struct host *host, size_t count)
-{
-    cl_context *made = room(count, sizeof *made);
-    cl_int status;
-    for (size_t i = 0; i < count; i++) {
-        made[i] = clCreateContext(NULL, 1, &host->device, NULL, NULL, &status);
-        must(status, "clCreateContext");
-    }
-    all_made();
-    for (size_t i = 0; i < count; i++)
-        must(clReleaseContext(made[i]), "clReleaseContext");
-    free(made);
-}
-
-static void buffers(struct host *host, size_t count)
-{
-    cl_mem *made = room(count, sizeof *made);
-    cl_int status;
-    for (size_t i = 0; i < count; i++) {
-        made[i] = clCreateBuffer(host->context, 0, 4096, NULL, &status);
-        must(status, "clCreateBuffer");
-    }
-    all_made();
-    for (size_t i = 0; i < count; i++)
-        must(clReleaseMemObject(made[i]), "clReleaseMemObject");
-    free(made);
-}
+OBJECTS(kernels, cl_kernel, clCreateKernel, (host->program, "k", &status), clReleaseKernel)
+OBJECTS(programs, cl_program, clCreateProgramWithSource, (host->context, 1, &SMALL, NULL, &status),
+        clReleaseProgram)
+OBJECTS(queues, cl_command_queue, clCreateCommandQueueWithProperties,
+        (host->context, host->device, NULL, &status), clReleaseCommandQueue)
+OBJECTS(contexts, cl_context, clCreateContext, (NULL, 1, &host->device, NULL, NULL, &status),
+        clReleaseContext)
+OBJECTS(buffers, cl_mem, clCreateBuffer, (host->context, 0, 4096, NULL, &status),
+        clReleaseMemObject)
 
 static char *program_text(size_t bytes, const char *line, const char *end)
 {
@@ -240,8 +201,8 @@ static void source(struct host *host, size_t bytes)
 /* A log of so many bytes: a warning for each line. */
 static void build_log(struct host *host, size_t bytes)
 {
-    char *text = program_text(bytes, "#warning this line of the program has a warning of its own\n",
-                              "kernel void k(global int *x) { x[0] = 1; }");
+    char *text =
+        program_text(bytes, "#warning this line of the program has a warning of its own\n", SMALL);
     cl_int status;
     size_t size = 0;
     cl_program made = built(host, text, &status);
@@ -284,7 +245,7 @@ int main(int count, char **words)
 {
     struct host host;
     must_be(count == 3, "usage: limits CASE COUNT");
-    start(&host, "kernel void k(global int *x) { x[0] = 1; }");
+    start(&host, SMALL);
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
         if (strcmp(CASES[i].name, words[1]) == 0) {
             run(&host, CASES[i].run, strtoul(words[2], NULL, 10));

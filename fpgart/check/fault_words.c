@@ -2,13 +2,13 @@
 #define _GNU_SOURCE
 #include "fault_words.h"
 
-#include <linux/futex.h>
+#include "../engine/clock.h"
+#include "../engine/futex.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { DRAFTS = 4, PATIENCE = 10000 };
@@ -50,7 +50,7 @@ void fault_told(int draft, unsigned ticket)
     if (draft < 0)
         return;
     drafts[draft].told = ticket;
-    syscall(SYS_futex, &drafts[draft].told, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    futex_wake(&drafts[draft].told);
 }
 
 /* The handler blocks all signals while it holds a draft, so one soon becomes free. Exceptions are a
@@ -137,24 +137,15 @@ static void send(int file, const char *bytes, size_t length)
     }
 }
 
-static long long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 /* Waits until the finding is told; 0 if nobody has begun to in time. */
 static int wait_for_teller(struct fault_draft *draft, unsigned ticket)
 {
     unsigned seen;
-    long long end = now_ms() + patience_ms;
+    uint64_t now, end = now_ms() + (uint64_t)patience_ms;
     while ((seen = draft->told) != ticket) {
-        long long left = end - now_ms();
-        if (left <= 0)
+        if ((now = now_ms()) >= end)
             return !atomic_compare_exchange_strong(&draft->ticket, &ticket, 0);
-        struct timespec most = {left / 1000, left % 1000 * 1000000};
-        syscall(SYS_futex, &draft->told, FUTEX_WAIT_PRIVATE, seen, &most, NULL, 0);
+        futex_sleep(&draft->told, seen, (uint32_t)(end - now));
     }
     return 1;
 }

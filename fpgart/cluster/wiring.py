@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import socket
-import stat
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from fpgart.cluster.launcher import Place
 from fpgart.cluster.topology import Cable, End, Topology, TopologyError
 from fpgart.engine.links import Link, Links
 from fpgart.errors import OutOfResources
+from fpgart.output_file import private_folder
 
 if TYPE_CHECKING:
     from fpgart.cluster.remote import Remote
@@ -59,13 +59,9 @@ def folder_of(job: str) -> Path:
     parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
     folder = parent / f"fpgart-{os.getuid()}-{re.sub(r'[^A-Za-z0-9._-]', '_', job)}"
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        return Path(private_folder(str(folder)))
     except OSError as error:
         raise OutOfResources(f"cables of job '{job}' need the folder {folder}: {error.strerror}") from None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise OutOfResources(f"cables of job '{job}' need the folder {folder}, which belongs to somebody else")
-    return folder
 
 
 class Wiring:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fpgart import config
 from fpgart.engine.driver import DriverError
+from fpgart.output_file import is_private
 
 VARIABLE = "POCL_CACHE_DIR"
 BELOW = os.path.join("pocl", "kcache")
@@ -92,12 +93,6 @@ def is_own(folder: str) -> bool:
     """Whether it is the user's, no link, and nobody else can write to it."""
     facts = os.lstat(folder)
     return facts.st_uid == os.geteuid() and facts.st_mode & 0o170022 == 0o040000
-
-
-def is_private(folder: str) -> bool:
-    """Whether it is the user's, no link, and closed to all others."""
-    facts = os.lstat(folder)
-    return facts.st_uid == os.geteuid() and facts.st_mode & 0o170077 == 0o040000
 
 
 def fault_of(folder: str) -> str:

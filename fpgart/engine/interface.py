@@ -7,7 +7,7 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fpgart import opencl as cl
 from fpgart.errors import BuildProgramFailure, CLError, CompilerNotAvailable
@@ -341,31 +341,6 @@ class EngineKernel(Protocol):
         `image` has the arguments as pack_arguments() lays them out, `sizes` the global offset, global
         size and local size, three 64-bit numbers each.
         """
-
-
-class CountedKernel(Protocol):
-    """A kernel that says how many arguments it has."""
-
-    @property
-    def argument_count(self) -> int: ...
-
-
-K = TypeVar("K", bound=CountedKernel)
-
-
-def lay_out(launches: Sequence[tuple[K, bytes, int, bytes, bool]]) -> tuple[list[K], bytes]:
-    """Their kernels, and `struct submission` of each (engine/calls.h) with all arguments behind.
-
-    A launch: kernel, arguments, dimensions, sizes, and whether it has a local size.
-    """
-    kernels: dict[K, int] = {}
-    entries, images, end = [], [], SUBMISSION.size * len(launches)
-    for kernel, image, dimensions, sizes, has_local in launches:
-        number = kernels.setdefault(kernel, len(kernels))
-        entries.append(SUBMISSION.pack(number, end, sizes, kernel.argument_count, dimensions, has_local))
-        images.append(image)
-        end += len(image)
-    return list(kernels), b"".join(entries + images)
 
 
 class BuiltProgram(Protocol):

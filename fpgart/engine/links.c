@@ -3,10 +3,10 @@
 #include "links.h"
 
 #include "clock.h"
+#include "futex.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,7 +220,7 @@ bool link_ready(const struct link *link, uint32_t packet)
 static void wake(_Atomic uint32_t *sleeps)
 {
     if (atomic_load(sleeps) != 0 && atomic_exchange(sleeps, 0) != 0)
-        syscall(SYS_futex, sleeps, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        futex_wake(sleeps);
 }
 
 /* Copies between the caller and the ring, which may go on at its beginning. */
@@ -274,15 +274,21 @@ static _Atomic uint32_t *own_sleep(struct link *link)
     return link->writing ? &link->ring->writer_sleeps : &link->ring->reader_sleeps;
 }
 
+/* 0: only looks; for a futex that is no end. */
+static void sleep_for(_Atomic uint32_t *sleeps, uint32_t milliseconds)
+{
+    if (milliseconds > 0)
+        futex_sleep(sleeps, 1, milliseconds);
+}
+
 void link_sleep(struct link *link, uint32_t packet, uint32_t milliseconds)
 {
-    struct timespec most = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
     for (int i = 0; i < LOOKS; i++)
         if (link_ready(link, packet))
             return;
     atomic_store(own_sleep(link), 1);
     if (!link_ready(link, packet)) /* else it has been woken already, or will be for nothing */
-        syscall(SYS_futex, own_sleep(link), FUTEX_WAIT, 1, &most, NULL, 0);
+        sleep_for(own_sleep(link), milliseconds);
 }
 
 void link_wake(struct link *link)
@@ -325,14 +331,13 @@ void link_describe(const struct link *link, enum link_state state, uint32_t pack
 
 static bool wait_for_bytes(struct link *link, size_t wanted, uint32_t milliseconds)
 {
-    struct timespec most = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
     uint64_t limit = link->writing ? capacity_for(link, (uint32_t)wanted) - wanted : 0;
     for (int i = 0; i < 2; i++) {
         if (link->writing ? link_level(link) <= limit : link_level(link) > 0)
             return true;
         atomic_store(own_sleep(link), 1);
         if (link->writing ? link_level(link) > limit : link_level(link) == 0)
-            syscall(SYS_futex, own_sleep(link), FUTEX_WAIT, 1, &most, NULL, 0);
+            sleep_for(own_sleep(link), milliseconds);
     }
     return link->writing ? link_level(link) <= limit : link_level(link) > 0;
 }

@@ -20,7 +20,6 @@ from fpgart.engine.interface import (
     KernelNetwork,
     Reach,
     SharedMemory,
-    lay_out,
 )
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
@@ -28,7 +27,8 @@ from fpgart.engine.isolated.loss import ENTRY, BoardLost
 from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.process import BoardProcess, Lane, error_in
 from fpgart.engine.isolated.staging import Staged
-from fpgart.errors import CLError, OutOfResources, error_of
+from fpgart.engine.launches import AddedLaunches, launch_failure
+from fpgart.errors import CLError, OutOfResources
 
 T = TypeVar("T")
 U32 = Struct("<I")
@@ -201,11 +201,9 @@ def too_long() -> str:
 
 def failure(name: str, result: int) -> CLError:
     """What the result of a launch that went wrong says."""
-    status, place = int(ffi.cast("int32_t", result)), result >> 32
-    if place == lib.LANE_REFUSED:
+    if result >> 32 == lib.LANE_REFUSED:
         return OutOfResources(f"the board process did not take a launch of kernel '{name}'")
-    where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
-    return error_of(status, f"kernel '{name}' failed on the engine, in {where}")
+    return launch_failure(name, result)
 
 
 def limits() -> Iterator[int]:
@@ -234,14 +232,16 @@ def check_count(process: BoardProcess, count: int, least: int, most: int) -> Non
         raise ConnectionResetError(f"{count} launches cannot be, {least} to {most} can")
 
 
-class IsolatedBatch:
+class IsolatedBatch(AddedLaunches[IsolatedKernel]):
     """A `Batch` in the board process."""
 
+    takes = IsolatedKernel
+
     def __init__(self, engine: Processes, most: int) -> None:
+        super().__init__()
         self._engine = engine
         self._process: BoardProcess | None = None
         self._lane: Lane | None = None
-        self._added: list[tuple[IsolatedKernel, bytes, int, bytes, bool]] = []
         self._begun: list[tuple[IsolatedKernel, memoryview]] = []
         """Kernel and arguments of each launch that is under way."""
         self._statuses = 0
@@ -250,15 +250,6 @@ class IsolatedBatch:
         self._known: list[int] = []
         """Statuses that wait() has not given yet."""
         self.failure: CLError | None = None
-
-    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        assert isinstance(kernel, IsolatedKernel)
-        self._added.append((kernel, image, dimensions, sizes, has_local))
-
-    def submit(self) -> tuple[int, CLError | None]:
-        added, self._added = self._added, []
-        kernels, launches = lay_out(added)
-        return self.submit_laid_out(kernels, launches, 0, len(added))
 
     def submit_laid_out(
         self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int

@@ -39,7 +39,7 @@ class SeatedKernel(DriverKernel):
         except IndexError:
             driver = self.driver
             queue = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
-            name = ffi.new("char[]", self._name.encode())
+            name = ffi.new("char[]", self.name.encode())
             return Seat(queue, driver.create("clCreateKernel", self.program_handle, name))
 
     def on_own_thread(self) -> DriverKernel:
@@ -94,7 +94,7 @@ class ConcurrentKernel(SeatedKernel):
     ) -> None:
         """Raises CLError; GaveUp when the kernel was made to leave, which costs its seat."""
         seat = self._seat()
-        name = self._name
+        name = self.name
         c_name = ffi.new("char[]", name.encode())
         result = lib.network_launch(
             network.handle, c_name, compute_id, autorun, seat.queue, seat.kernel, self._count, image, dimensions, sizes,
@@ -113,4 +113,4 @@ class ConcurrentKernel(SeatedKernel):
         except GaveUp:
             return
         except CLError as error:
-            log.warning(f"autorun kernel '{self._name}' ended: {error}")
+            log.warning(f"autorun kernel '{self.name}' ended: {error}")

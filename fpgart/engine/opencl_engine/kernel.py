@@ -22,12 +22,12 @@ from fpgart.engine.interface import (
     KernelNetwork,
     PipeArgument,
     Reach,
-    lay_out,
 )
+from fpgart.engine.launches import AddedLaunches, launch_failure
 from fpgart.engine.lowering import Lowered
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.engine.opencl_engine.queues import Queues
-from fpgart.errors import CLError, error_of
+from fpgart.errors import CLError
 
 U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
 
@@ -85,7 +85,7 @@ class DriverKernel:
         self.launched = False
         self.last_ns = 0
         self.waits_for_others = False
-        self._name = name
+        self.name = name
         self._count = int(U32.unpack(self.driver.query("clGetKernelInfo", self.handle, cl.CL_KERNEL_NUM_ARGS))[0])
 
     @property
@@ -109,7 +109,7 @@ class DriverKernel:
             cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
         )
         return KernelInterface(
-            self._name,
+            self.name,
             tuple(self._argument(index) for index in range(self._count)),
             driver.text("clGetKernelInfo", self.handle, cl.CL_KERNEL_ATTRIBUTES),
             SIZE3.unpack(required),
@@ -135,7 +135,7 @@ class DriverKernel:
 
     def on_own_thread(self) -> DriverKernel:
         program = self._program()
-        twin = program.twin_kernel(self._name) if program is not None else None
+        twin = program.twin_kernel(self.name) if program is not None else None
         return self if twin is None else twin
 
     def accepts(self, index: int, size: int) -> bool:
@@ -179,7 +179,7 @@ class DriverKernel:
         assert program is not None  # the runtime's kernel keeps it alive
         driver, suggested = self.driver, ffi.new("size_t[]", len(sizes))
         # A kernel of its own: on the shared one, launches of other threads set their arguments meanwhile.
-        handle = driver.create("clCreateKernel", program.handle, ffi.new("char[]", self._name.encode()))
+        handle = driver.create("clCreateKernel", program.handle, ffi.new("char[]", self.name.encode()))
         try:
             for index, (size, value) in enumerate(arguments):
                 driver.call(
@@ -223,37 +223,23 @@ class DriverKernel:
 
     def _check(self, result: int) -> None:
         if result & 0xFFFFFFFF:
-            raise self.failure(result)
-
-    def failure(self, result: int) -> CLError:
-        """What the result of a launch that went wrong says."""
-        status, place = int(ffi.cast("int32_t", result)), int(result) >> 32
-        where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
-        return error_of(status, f"kernel '{self._name}' failed on the engine, in {where}")
+            raise launch_failure(self.name, result)
 
 
-class KernelBatch:
+class KernelBatch(AddedLaunches[DriverKernel]):
     """A `Batch`: kernels in a queue of the driver that nobody else uses meanwhile."""
 
     failure: CLError | None = None
-    __slots__ = ("_added", "_events", "_queue", "_queues", "_reported", "_statuses", "_submitted")
+    takes = DriverKernel
+    __slots__ = ("_events", "_queue", "_queues", "_reported", "_statuses", "_submitted")
 
     def __init__(self, queues: Queues, most: int) -> None:
+        super().__init__()
         self._queues = queues
         self._queue = queues.acquire()
-        self._added: list[tuple[DriverKernel, bytes, int, bytes, bool]] = []
         self._events = ffi.new("uintptr_t[]", most)
         self._statuses = ffi.new("int32_t[]", most)
         self._submitted = self._reported = 0
-
-    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        assert isinstance(kernel, DriverKernel)
-        self._added.append((kernel, image, dimensions, sizes, has_local))
-
-    def submit(self) -> tuple[int, CLError | None]:
-        added, self._added = self._added, []
-        kernels, launches = lay_out(added)
-        return self.submit_laid_out(kernels, launches, 0, len(added))
 
     def submit_laid_out(
         self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
@@ -266,7 +252,7 @@ class KernelBatch:
         if begin + done == end:
             return done, None
         (number,) = U64.unpack_from(launches, (begin + done) * SUBMISSION.size)
-        return done, ours[number].failure(int(result[0]))
+        return done, launch_failure(ours[number].name, int(result[0]))
 
     def wait(self) -> list[int]:
         reported = self._reported

@@ -196,9 +196,6 @@ class Program:
             for build in self.builds.values()
         )
 
-    def build_of(self, device: Device) -> Build:
-        return self.builds[device]
-
     def specialize(self, id: int, value: bytes) -> None:
         """Set a specialisation constant for the builds from now on; raises the engine's error."""
         self._program().specialize(id, value)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What engines share whose launches go through engine/calls.h: how launches are laid out, and what results say."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Generic, Protocol, TypeVar, cast
+
+from fpgart._native import ffi
+from fpgart.engine.interface import SUBMISSION, EngineKernel
+from fpgart.errors import CLError, error_of
+
+
+class CountedKernel(EngineKernel, Protocol):
+    """A kernel that says how many arguments it has."""
+
+    @property
+    def argument_count(self) -> int: ...
+
+
+K = TypeVar("K", bound=CountedKernel)
+
+
+def lay_out(launches: Sequence[tuple[K, bytes, int, bytes, bool]]) -> tuple[list[K], bytes]:
+    """Their kernels, and `struct submission` of each (engine/calls.h) with all arguments behind.
+
+    A launch: kernel, arguments, dimensions, sizes, and whether it has a local size.
+    """
+    kernels: dict[K, int] = {}
+    entries, images, end = [], [], SUBMISSION.size * len(launches)
+    for kernel, image, dimensions, sizes, has_local in launches:
+        number = kernels.setdefault(kernel, len(kernels))
+        entries.append(SUBMISSION.pack(number, end, sizes, kernel.argument_count, dimensions, has_local))
+        images.append(image)
+        end += len(image)
+    return list(kernels), b"".join(entries + images)
+
+
+class AddedLaunches(ABC, Generic[K]):
+    """A `Batch` that lays out what is added to it as C lays out launches that recur, and hands it over like them."""
+
+    __slots__ = ("_added",)
+    takes: ClassVar[type]
+    """The kernels of its engine."""
+
+    def __init__(self) -> None:
+        self._added: list[tuple[K, bytes, int, bytes, bool]] = []
+
+    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        assert isinstance(kernel, self.takes)
+        self._added.append((cast("K", kernel), image, dimensions, sizes, has_local))
+
+    def submit(self) -> tuple[int, CLError | None]:
+        added, self._added = self._added, []
+        kernels, launches = lay_out(added)
+        return self.submit_laid_out(kernels, launches, 0, len(added))
+
+    @abstractmethod
+    def submit_laid_out(
+        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
+    ) -> tuple[int, CLError | None]: ...
+
+
+def launch_failure(name: str, result: int) -> CLError:
+    """What the result of a launch of kernel `name` that went wrong says: the place, and the driver's status."""
+    place, status = result >> 32, int(ffi.cast("int32_t", result))
+    where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
+    return error_of(status, f"kernel '{name}' failed on the engine, in {where}")
