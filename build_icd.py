@@ -348,6 +348,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "engine/crash.c",
         "engine/fifo_log.c",
         "engine/environment.c",
+        "engine/interrupts.c",
         "engine/lanes.c",
         "engine/signals.c",
         "engine/stacks.c",

@@ -124,6 +124,24 @@ def test_packets_pass_between_two_boards_in_their_order(cluster: Cluster) -> Non
     assert unpack("1000i", received()) == tuple(range(0, 3000, 3))
 
 
+def test_children_of_a_process_do_not_keep_its_ends_of_cables(tmp_path: Path) -> None:
+    path = str(tmp_path / "ring")
+    ours = Link(path, CABLE, 0, 1.0, writing=True)
+    until, done = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(done)
+        os.read(until, 1)
+        os._exit(0)
+    try:
+        ours.close()
+        Link(path, CABLE, 0, 1.0, writing=True).close()
+    finally:
+        os.close(done)
+        os.close(until)
+        os.waitpid(child, 0)
+
+
 def test_the_writer_waits_for_a_reader_that_is_late(cluster: Cluster) -> None:
     program = cluster.program()
     amount = 50_000  # 200 kB: more than a cable without a depth holds

@@ -135,6 +135,66 @@ def test_a_board_process_that_is_killed_while_nothing_runs_is_started_anew(tmp_p
     assert b"kernel 2" in output
 
 
+LOOPS = """
+import sys, time
+import numpy as np, pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queue = cl.CommandQueue(context)
+program = cl.Program(context, "kernel void spin(global volatile int *a) { while (a[0] == 0) ; }").build()
+def spin(value):
+    data = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.full(1, value, np.int32))
+    program.spin(queue, (1,), (1,), data)
+    queue.flush()
+if sys.argv[1] != "its first launch":
+    spin(1)
+    queue.finish()
+spin(0)
+if sys.argv[1] == "a launch of a worker":
+    time.sleep(0.5)
+print("ready", flush=True)
+try:
+    try:
+        queue.finish()
+    finally:
+        time.sleep(0)  # Python's handler comes before the next call
+except KeyboardInterrupt:
+    print("interrupted")
+spin(1)
+queue.finish()
+print("right")
+"""
+
+
+@pytest.mark.parametrize("launch", ["its first launch", "its second launch", "a launch of a worker"])
+def test_ctrl_c_ends_a_kernel_of_a_host_in_python_that_loops(launch: str, tmp_path: Path) -> None:
+    program = tmp_path / "host.py"
+    program.write_text(LOOPS)
+    command = [Path(sys.executable).with_name("fpgart"), "run", "--isolate", "--", sys.executable, program, launch]
+    host = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert host.stdout is not None
+    assert host.stdout.readline() == b"ready\n"
+    time.sleep(0.3)
+    host.send_signal(signal.SIGINT)
+    output, errors = host.communicate(timeout=60)
+    assert output == b"interrupted\nright\n", errors
+    assert errors.count(b"kernel 'spin' was ended by Ctrl-C; what its arguments a point to is undefined now") == 1
+
+
+def test_the_user_is_told_of_a_fault_once(tmp_path: Path) -> None:
+    source = tmp_path / "bad.cl"
+    source.write_text(MISBEHAVIOURS[0].text)
+    done = subprocess.run(
+        [build("misbehaving", tmp_path, "-lpthread"), source, "alone"],
+        env=plain_environment() | {"FPGART_ISOLATE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert re.findall(r"^fpgart: kernel 'bad' .* a NULL pointer;.*$", done.stderr, re.MULTILINE) == [
+        done.stderr.rstrip()
+    ]
+
+
 HOSTS_OWN_MEMORY = """
 import numpy as np, pyopencl as cl
 context = cl.Context(cl.get_platforms()[0].get_devices())

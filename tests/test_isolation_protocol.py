@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import struct
@@ -20,11 +21,15 @@ from hypothesis import strategies as st
 
 from fpgart import config
 from fpgart.board.stretch import Stretch
+from fpgart.boardprocess.served import Served
+from fpgart.boardprocess.session import Session, framed_answer
+from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import (
     BYTES,
     ArgumentInterface,
     EngineKernel,
     KernelInterface,
+    NoEngine,
     PipeArgument,
     pack_arguments,
 )
@@ -33,9 +38,10 @@ from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.engine.isolated.engine import IsolatedEngine
 from fpgart.engine.isolated.kernel import IsolatedBatch
 from fpgart.engine.isolated.loss import BoardLost
-from fpgart.engine.isolated.process import BoardProcess, Lane
-from fpgart.engine.isolated.spawning import ProcessError
-from fpgart.errors import OutOfResources
+from fpgart.engine.isolated.process import BoardProcess, Lane, start_process
+from fpgart.engine.isolated.spawning import ProcessError, Spawned
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.errors import OutOfHostMemory, OutOfResources
 
 numbers = st.integers(-(1 << 63), (1 << 63) - 1)
 texts = st.binary(max_size=40).map(lambda data: data.decode(errors="surrogateescape"))
@@ -145,7 +151,7 @@ def test_a_launch_of_nonsense_is_refused(
     """The kernel's number is one that was never given; the size of the arguments may be another than theirs."""
     lane = process.take()
     lib.lane_launch(lane.address, kernel, image, len(image), dimensions, sizes, has_local)
-    assert lib.lane_wait(lane.address, process.life, 20_000) == lib.LANE_ANSWERED
+    assert lib.lane_wait(lane.address, process.life, 20_000, lib.interrupts()) == lib.LANE_ANSWERED
     assert lib.lane_result(lane.address) >> 32 == lib.LANE_REFUSED
     process.give_back(lane)
 
@@ -159,9 +165,84 @@ def test_several_launches_of_nonsense_are_refused(
     ffi.memmove(ffi.cast("char *", lane.data), content, len(content))
     place = lane.data if own else data
     lib.lane_submit(lane.address, place, size, kernels, begin, end)
-    assert lib.lane_wait(lane.address, process.life, 20_000) == lib.LANE_ANSWERED
+    assert lib.lane_wait(lane.address, process.life, 20_000, lib.interrupts()) == lib.LANE_ANSWERED
     assert lib.lane_submitted(lane.address) == 0
     process.give_back(lane)
+
+
+def test_a_file_that_comes_with_a_message_is_not_for_programs_that_the_process_starts() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        m.send_with_descriptors(ours, m.Done(), [ours.fileno(), theirs.fileno()])
+        message, descriptors = m.receive_with_descriptors(theirs, 2)
+    assert (message, [os.get_inheritable(each) for each in descriptors]) == (m.Done(), [False, False])
+    m.close_all(descriptors)
+
+
+def test_an_answer_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class LongWinded(NoEngine):
+        def device_info(self, query: int) -> bytes:
+            return bytes(query)
+
+    monkeypatch.setattr(m, "MOST_BYTES", 1000)
+    data = framed_answer(Served(LongWinded("")), m.DeviceInfo(1000))
+    length, kind = m.header(data[: m.HEADER.size])
+    answer = decoded(kind, data[m.HEADER.size :])
+    assert (length, answer) == (len(data) - 8, m.Failed(-5, "a Data of 1004 bytes is too large (1000)"))
+
+
+def test_a_lane_that_gets_no_queue_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = choose_engine()
+    if not isinstance(engine, OpenCLEngine):
+        pytest.skip("queues are those of another driver")
+    ours, theirs = socket.socketpair()
+    session, memory = Session(theirs), Stretch()
+    session._begin, session._size, session._engine = memory.begin, memory.size, engine
+
+    def no_queue() -> int:
+        raise OutOfHostMemory("there is no queue")
+
+    monkeypatch.setattr(engine.queues, "acquire", no_queue)
+    lane = memory.allocate(lib.LANE_BYTES)
+    with ours, theirs, pytest.raises(OutOfHostMemory, match="there is no queue"):
+        session._open_lane(m.OpenLane(lane), theirs.fileno())
+
+
+def test_a_board_process_that_says_nothing_is_waited_for_no_longer_than_it_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fpgart.engine.isolated.process.GREETING_S", 0.1)
+    session, theirs = socket.socketpair()
+    life, keepers = socket.socketpair()
+    output, error = os.pipe(), os.pipe()
+    keepers.sendall(struct.pack("i", 9))
+    with theirs, keepers, pytest.raises(ProcessError, match=r"did not answer for 0.1 s, and was ended"):
+        start_process(Stretch(), Spawned(session, life, output[0], error[0]))
+    os.close(output[1])
+    os.close(error[1])
+
+
+def test_what_is_released_meanwhile_is_told_once(process: BoardProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    exchange = process.exchange
+
+    def exchanged(lane: Lane, request: object) -> object:
+        if isinstance(request, m.Release):
+            told.extend(request.programs)
+        return exchange(lane, request)
+
+    def forget(first: int) -> None:
+        for number in range(first, first + 1000):
+            process.forget(program=number)
+
+    monkeypatch.setattr(process, "exchange", exchanged)
+    threads = [threading.Thread(target=forget, args=(1000 * first,)) for first in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        process.ask(m.DeviceInfo(0), m.Data)
+    process.ask(m.DeviceInfo(0), m.Data)
+    assert sorted(number for number in told if number) == list(range(1000, 5000))
 
 
 def test_a_request_that_is_no_message_fails_and_leaves_the_board_process_alone(process: BoardProcess) -> None:
@@ -218,8 +299,8 @@ process.stop("is stopped again")
 
 def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_HANDLER], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "was ended: a kernel was stopped by the test while it was asked for a DeviceInfo" in done.stdout
+    words = "the board process was ended: a kernel was stopped by the test while it was asked for a DeviceInfo"
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{words}\n", f"fpgart: {words}\n")
 
 
 class CountingStretch(Stretch):

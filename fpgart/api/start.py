@@ -69,6 +69,17 @@ def isolation(stretch: Stretch | None) -> Isolation | None:
         raise config.OptionError(f"{config.ISOLATE.name}=1: {error}") from None
 
 
+def hear_interrupts() -> None:
+    """Have Ctrl-C end kernels of a host in Python that gets a KeyboardInterrupt: it gets that when they have ended.
+
+    Handlers are the same in all interpreters. One of the host's own may want something else of the signal.
+    """
+    import signal
+
+    if getattr(signal.getsignal(signal.SIGINT), "__name__", "") == signal.default_int_handler.__name__:
+        native.interrupts_watch()
+
+
 def boards(trace: Trace | None, kernels: KernelCheck | None = None, stretch: Stretch | None = None) -> list[Board]:
     """What FPGART_BOARD and its kin ask for; a file that describes no board is told about and left out.
 
@@ -110,6 +121,8 @@ def register(functions: chapters.Functions) -> None:
     made = boards(trace, kernels, stretch)
     personality = chosen_personality([board.mmd.description for board in made])
     platform = Platform(personality, made, None, scheduler, contents, isolation(stretch))
+    if stretch is not None and lib.fpgart_is_guest():
+        hear_interrupts()
     start_cables(platform, at_end)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)

@@ -54,15 +54,14 @@ class Session:
     def run(self) -> None:
         """Raises ProtocolError, OSError."""
         while True:
-            message, descriptor = m.receive_with_descriptor(self._connection)
+            message, descriptors = m.receive_with_descriptors(self._connection, 1)
             if message is None:
                 return
             try:
-                answer = self._answer(message, descriptor)
+                answer = self._answer(message, descriptors[0] if descriptors else -1)
             except CLError as error:
                 answer = m.Failed(error.status, str(error))
-                if descriptor >= 0:
-                    os.close(descriptor)
+                m.close_all(descriptors)
             m.send(self._connection, answer)
 
     def _answer(self, message: object, descriptor: int) -> object:
@@ -108,32 +107,47 @@ class Session:
             raise InvalidValue(f"a lane at {ask.address:#x} is behind the end of the host's memory")
         if descriptor < 0:
             raise InvalidValue("a lane comes with a socket")
-        lane = threading.Thread(
-            target=self._serve_lane, args=(ask.address, socket.socket(fileno=descriptor)), daemon=True
-        )
+        queues = self._engine.queues if isinstance(self._engine, OpenCLEngine) else None
+        queue = queues.acquire() if queues is not None else 0
+        connection = socket.socket(fileno=descriptor)
+        lane = threading.Thread(target=self._serve_lane, args=(ask.address, connection, queue), daemon=True)
         try:
             lane.start()
         except RuntimeError:
+            if queues is not None:
+                queues.release(queue)
+            connection.detach()
             raise OutOfResources("the system has no thread for another lane") from None
         return m.Done()
 
-    def _serve_lane(self, address: int, connection: socket.socket) -> None:
+    def _serve_lane(self, address: int, connection: socket.socket, queue: int) -> None:
         """Until the host closes it, or says what is no message."""
-        engine, served = self._engine, self._served
-        queue = engine.queues.acquire() if isinstance(engine, OpenCLEngine) else 0
+        served = self._served
         try:
             while True:
                 lib.lane_serve(address, queue)
                 request = m.receive(connection)
                 if request is None:
                     return
-                m.send(connection, _answered(served, request))
+                m.send_framed(connection, framed_answer(served, request))
         except ProtocolError as error:
             log.warning(f"a lane of the host is closed: {error}")
         except OSError as error:
             log.note(f"a lane of the host is closed: {error}")
         finally:
             connection.close()
+            if isinstance(self._engine, OpenCLEngine):
+                self._engine.queues.release(queue)
+
+
+def framed_answer(served: Served, request: object) -> bytes:
+    """The answer to a request as it goes through a socket, whatever happens."""
+    try:
+        return m.framed(_answered(served, request))
+    except ProtocolError as error:  # what is answered is larger than a message
+        return m.framed(m.Failed(OutOfResources.status, str(error)))
+    except MemoryError:
+        return m.framed(out_of_memory(request))
 
 
 def _answered(served: Served, request: object) -> object:

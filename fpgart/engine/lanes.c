@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "copies.h"
 #include "futex.h"
+#include "interrupts.h"
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -136,7 +137,7 @@ int lane_is_lost(int descriptor)
 
 /* Waits until a word is not `seen` any more. */
 static int await(struct lane *lane, _Atomic uint32_t *word, uint32_t seen, int life,
-                 uint32_t milliseconds)
+                 uint32_t milliseconds, uint32_t interrupted)
 {
     if (changes_soon(word, seen))
         return LANE_ANSWERED;
@@ -151,24 +152,26 @@ static int await(struct lane *lane, _Atomic uint32_t *word, uint32_t seen, int l
             outcome = LANE_LOST;
         else if (milliseconds > 0 && now_ms() >= end)
             outcome = LANE_LATE;
-        else if (signalled)
+        else if (signalled || interrupts() != interrupted)
             outcome = LANE_INTERRUPTED;
     }
     atomic_store(&lane->host_sleeps, 0);
     return outcome;
 }
 
-int lane_wait(uintptr_t address, int life, uint32_t milliseconds)
+int lane_wait(uintptr_t address, int life, uint32_t milliseconds, uint32_t interrupted)
 {
     struct lane *lane = (struct lane *)address;
-    return await(lane, &lane->answered, atomic_load(&lane->request) - 1, life, milliseconds);
+    return await(lane, &lane->answered, atomic_load(&lane->request) - 1, life, milliseconds,
+                 interrupted);
 }
 
 int lane_run(uintptr_t lane, uint32_t kernel, const char *image, uint32_t image_bytes,
-             uint32_t dimensions, const char *sizes, int has_local, int life, uint32_t milliseconds)
+             uint32_t dimensions, const char *sizes, int has_local, int life, uint32_t milliseconds,
+             uint32_t interrupted)
 {
     lane_launch(lane, kernel, image, image_bytes, dimensions, sizes, has_local);
-    return lane_wait(lane, life, milliseconds);
+    return lane_wait(lane, life, milliseconds, interrupted);
 }
 
 int64_t lane_result(uintptr_t lane)
@@ -182,10 +185,10 @@ uint32_t lane_submitted(uintptr_t lane)
 }
 
 int lane_wait_ended(uintptr_t address, uint32_t seen, int life, uint32_t milliseconds,
-                    uint32_t *ended)
+                    uint32_t interrupted, uint32_t *ended)
 {
     struct lane *lane = (struct lane *)address;
-    int outcome = await(lane, &lane->ended, seen, life, milliseconds);
+    int outcome = await(lane, &lane->ended, seen, life, milliseconds, interrupted);
     *ended = atomic_load(&lane->ended);
     return outcome;
 }

@@ -15,7 +15,7 @@ enum lane_bytes { LANE_BYTES = 65536, LANE_ROOM = 65024 };
 /* What a request is: a message is to be read from the lane's socket; one launch; several. */
 enum lane_request { LANE_MESSAGE = 1, LANE_LAUNCH, LANE_SUBMIT };
 /* What came of waiting for the board process: an answer; it has ended (`life` is readable); the
- * time is over; a signal of the thread's was handled. */
+ * time is over; a signal of the thread's was handled, or interrupts() counts others than before. */
 enum lane_outcome { LANE_ANSWERED, LANE_LOST, LANE_LATE, LANE_INTERRUPTED };
 /* In the high half of a result: the board process did not take the request. */
 enum lane_refusal { LANE_REFUSED = -4 };
@@ -31,19 +31,20 @@ void lane_submit(uintptr_t lane, uintptr_t data, uint64_t bytes, uint32_t kernel
                  uint32_t to);
 /* Whether the board process has ended: its keeper has said how, or is gone, too. */
 int lane_is_lost(int life);
-/* Waits for the answer; `milliseconds` 0: as long as it takes. */
-int lane_wait(uintptr_t lane, int life, uint32_t milliseconds);
+/* Waits for the answer; `milliseconds` 0: as long as it takes. `interrupted`: of interrupts(), so
+ * many before. */
+int lane_wait(uintptr_t lane, int life, uint32_t milliseconds, uint32_t interrupted);
 /* Hands a launch over and waits for the answer. */
 int lane_run(uintptr_t lane, uint32_t kernel, const char *image, uint32_t image_bytes,
-             uint32_t dimensions, const char *sizes, int has_local, int life,
-             uint32_t milliseconds);
+             uint32_t dimensions, const char *sizes, int has_local, int life, uint32_t milliseconds,
+             uint32_t interrupted);
 /* The answer to a launch, as driver_launch() gives it, or to several: how many were begun, and the
  * result of the last one tried. */
 int64_t lane_result(uintptr_t lane);
 uint32_t lane_submitted(uintptr_t lane);
 /* Waits until more than `seen` of the launches have ended, and gives how many. */
 int lane_wait_ended(uintptr_t lane, uint32_t seen, int life, uint32_t milliseconds,
-                    uint32_t *ended);
+                    uint32_t interrupted, uint32_t *ended);
 /* Where the statuses of several launches are, in bytes from `data`. */
 uint64_t lane_statuses(uint64_t bytes, uint32_t kernels);
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,9 +46,61 @@ struct link {
     uint32_t patience_ms;
     int file;
     bool writing;
-    char *path; /* NULL once it is removed */
+    struct link *next; /* of all that are open */
+    char *path;        /* NULL once it is removed */
     char cable[];
 };
+
+/* A child that fork() makes has no use for ends of cables, but would keep their locks when the
+ * process that takes part in the run has ended. */
+static struct link *opened;
+static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&opened_lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&opened_lock);
+}
+
+static void after_fork_in_child(void)
+{
+    for (struct link *link = opened; link != NULL; link = link->next) {
+        close(link->file);
+        link->file = -1;
+    }
+    opened = NULL;
+    after_fork();
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+static void enlist(struct link *link)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&opened_lock);
+    link->next = opened;
+    opened = link;
+    pthread_mutex_unlock(&opened_lock);
+}
+
+static void strike_off(const struct link *link)
+{
+    pthread_mutex_lock(&opened_lock);
+    struct link **place = &opened;
+    while (*place != NULL && *place != link)
+        place = &(*place)->next;
+    if (*place != NULL)
+        *place = link->next;
+    pthread_mutex_unlock(&opened_lock);
+}
 
 /* Open file description locks: they end with the process, however it ends, and are between
  * two ends in one process, too. */
@@ -150,8 +203,10 @@ struct link *link_open(const char *path, const char *cable, int writing, uint64_
         if (link->file >= 0)
             lock_byte(link->file, F_OFD_SETLK, F_UNLCK, TAKING, NULL);
     }
-    if (wrong == NULL)
+    if (wrong == NULL) {
+        enlist(link);
         return link;
+    }
     snprintf(words, size, "%s: %s", cable, wrong);
     if (link != NULL) {
         free(link->path);
@@ -174,6 +229,7 @@ void link_retire(struct link *link)
 void link_close(struct link *link)
 {
     link_retire(link);
+    strike_off(link);
     if (link->ring != NULL)
         munmap(link->ring, sizeof(struct ring) + link->room);
     if (link->file >= 0)

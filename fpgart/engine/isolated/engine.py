@@ -54,7 +54,7 @@ class IsolatedEngine:
     def ask(self, query: Callable[[BoardProcess], object], kind: type[T]) -> T:
         try:
             process = self.process
-            return process.ask(query(process), kind)
+            return process.ask(query(process), kind, is_repeated=True)
         except BoardLost as lost:  # whatever it was that ended the process: a query did not
             log.note(str(lost))
         process = self.process

@@ -7,10 +7,8 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from struct import Struct
-from time import monotonic
 from typing import Protocol, TypeVar
 
-from fpgart import config
 from fpgart._native import ffi, lib
 from fpgart.engine.interface import (
     POINTER,
@@ -25,6 +23,7 @@ from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.loss import ENTRY, BoardLost
 from fpgart.engine.isolated.network import IsolatedNetwork
+from fpgart.engine.isolated.patience import Patience
 from fpgart.engine.isolated.process import BoardProcess, Lane, error_in
 from fpgart.engine.isolated.staging import Staged
 from fpgart.engine.launches import AddedLaunches, launch_failure
@@ -164,20 +163,17 @@ class IsolatedKernel:
         has_local: bool,
     ) -> CLError | None:
         """What the engine says of the launch. Raises OSError when the process dies."""
-        address, size, life, left = lane.address, len(image), process.life, limits()
-        outcome = lib.lane_run(address, made.offered, image, size, dimensions, sizes, has_local, life, next(left))
-        while not has_answered(process, outcome):
-            outcome = lib.lane_wait(address, life, next(left))
+        address, size, life, patience = lane.address, len(image), process.life, Patience(process)
+        left, seen = patience.left_ms(), patience.interrupted
+        outcome = lib.lane_run(address, made.offered, image, size, dimensions, sizes, has_local, life, left, seen)
+        while not patience.has_answered(outcome):
+            outcome = lib.lane_wait(address, life, patience.left_ms(), seen)
         result = int(lib.lane_result(address))
         return failure(self.name, result) if result & 0xFFFFFFFF else None
 
     def _run_by_message(self, process: BoardProcess, lane: Lane, launch: m.Launch) -> CLError | None:
         """What the engine says of the launch. Raises OSError or ProtocolError when the process dies."""
-        try:
-            return error_in(process.exchange(lane, launch, config.KERNEL_TIMEOUT.value or None))
-        except TimeoutError:
-            process.stop(too_long())
-            raise
+        return error_in(process.exchange(lane, launch, Patience(process).await_message))
 
     def lost(self, process: BoardProcess, image: bytes | memoryview) -> BoardLost:
         """Why a launch of it failed whose process has died."""
@@ -191,12 +187,9 @@ class IsolatedKernel:
         ]
         undefined = f"; what its arguments {', '.join(written)} point to is undefined now" if written else ""
         words = loss.words(image, self.interface)
-        return BoardLost(f"kernel '{self.name}'{beside} {words}{undefined}. The board is started anew for the next one")
-
-
-def too_long() -> str:
-    """What a kernel did that was ended for that."""
-    return f"ran longer than {config.KERNEL_TIMEOUT.value:g} s ({config.KERNEL_TIMEOUT.name}) and was ended"
+        sentence = f"kernel '{self.name}'{beside} {words}{undefined}. The board is started anew for the next one"
+        process.warn(sentence)
+        return BoardLost(sentence)
 
 
 def failure(name: str, result: int) -> CLError:
@@ -204,25 +197,6 @@ def failure(name: str, result: int) -> CLError:
     if result >> 32 == lib.LANE_REFUSED:
         return OutOfResources(f"the board process did not take a launch of kernel '{name}'")
     return launch_failure(name, result)
-
-
-def limits() -> Iterator[int]:
-    """How long a kernel that begins now may run on, in milliseconds, each time that somebody asks; 0 for ever."""
-    seconds = config.KERNEL_TIMEOUT.value
-    end = monotonic() + seconds
-    while True:
-        yield max(1, int((end - monotonic()) * 1000)) if seconds else 0
-
-
-def has_answered(process: BoardProcess, outcome: int) -> bool:
-    """Whether a wait of lanes.h is over; the process is ended when the time is. Raises OSError when it dies."""
-    if outcome == lib.LANE_ANSWERED:
-        return True
-    if outcome == lib.LANE_LATE:
-        process.stop(too_long())
-    if outcome != lib.LANE_INTERRUPTED:
-        raise ConnectionResetError("the board process has died")
-    return False
 
 
 def check_count(process: BoardProcess, count: int, least: int, most: int) -> None:
@@ -286,8 +260,9 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         ffi.memmove(ffi.cast("char *", lane.data + at), numbers, len(numbers))
         self._statuses = lane.data + behind
         lib.lane_submit(lane.address, lane.data, len(launches), len(kernels), begin, end)
-        left = limits()
-        while not has_answered(process, lib.lane_wait(lane.address, process.life, next(left))):
+        patience = Patience(process)
+        left, seen = patience.left_ms, patience.interrupted
+        while not patience.has_answered(lib.lane_wait(lane.address, process.life, left(), seen)):
             pass
         done = int(lib.lane_submitted(lane.address))
         check_count(process, done, 0, end - begin)
@@ -313,10 +288,11 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
             return self._all_failed()
         ended = ffi.new("uint32_t *", self._read)
         kernel, _ = self._begun[self._read]
-        running, left = process.begin(kernel.name), limits()
+        running, patience = process.begin(kernel.name), Patience(process)
+        left, seen = patience.left_ms, patience.interrupted
         try:
-            while not has_answered(
-                process, lib.lane_wait_ended(lane.address, self._read, process.life, next(left), ended)
+            while not patience.has_answered(
+                lib.lane_wait_ended(lane.address, self._read, process.life, left(), seen, ended)
             ):
                 pass
             check_count(process, int(ended[0]), self._read + 1, len(self._begun))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
+from collections.abc import Sequence
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -393,28 +395,40 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return bytes(found)
 
 
-def send_with_descriptor(connection: socket.socket, message: object, descriptor: int) -> None:
-    """A message together with an open file. Raises OSError when the other side is gone."""
+def send_with_descriptors(connection: socket.socket, message: object, descriptors: Sequence[int]) -> None:
+    """A message together with open files. Raises OSError when the other side is gone."""
     data = framed(message)
-    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, DESCRIPTOR.pack(descriptor))
-    sent = connection.sendmsg([data], [rights], socket.MSG_NOSIGNAL)
+    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(descriptors)}i", *descriptors))
+    sent = connection.sendmsg([data], [rights] if descriptors else [], socket.MSG_NOSIGNAL)
     connection.sendall(data[sent:], socket.MSG_NOSIGNAL)
 
 
-def receive_with_descriptor(connection: socket.socket) -> tuple[Any, int]:
-    """The next message and the file that came with it, -1 for none; (None, -1) when the other side has closed.
+def receive_with_descriptors(connection: socket.socket, most: int) -> tuple[Any, list[int]]:
+    """The next message and the files that came with it; (None, []) when the other side has closed.
 
-    Raises ProtocolError, OSError.
+    No program that this process starts gets the files. Raises ProtocolError, OSError.
     """
-    start, descriptors, _, _ = socket.recv_fds(connection, HEADER.size, 1)
-    descriptor = descriptors[0] if descriptors else -1
+    room = socket.CMSG_LEN(most * DESCRIPTOR.size)
+    start, ancillary, _, _ = connection.recvmsg(HEADER.size, room, socket.MSG_CMSG_CLOEXEC)
+    descriptors = [
+        number
+        for level, kind, data in ancillary
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS)
+        for (number,) in DESCRIPTOR.iter_unpack(data[: len(data) // DESCRIPTOR.size * DESCRIPTOR.size])
+    ]
+    if not start:
+        close_all(descriptors)
+        return None, []
     try:
-        if not start:
-            return None, descriptor
         start += _exactly(connection, HEADER.size - len(start))
         length, kind = header(start)
-        return decoded(kind, _exactly(connection, length)), descriptor
+        return decoded(kind, _exactly(connection, length)), descriptors
     except BaseException:
-        if descriptor >= 0:
-            os.close(descriptor)
+        close_all(descriptors)
         raise
+
+
+def close_all(descriptors: Sequence[int]) -> None:
+    """Close files that nobody wants."""
+    for descriptor in descriptors:
+        os.close(descriptor)

@@ -7,6 +7,8 @@ import os
 import socket
 import sys
 import threading
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from struct import Struct
@@ -32,6 +34,8 @@ LANE_DATA = 3 << 16
 """Bytes behind a lane for what launches need that are handed over together."""
 PATIENCE_S = 2.0
 """How long a board process that has closed a socket may take to end, until it is told to."""
+GREETING_S = 60.0
+"""How long a board process may take until it has an engine, which a busy machine does not load at once."""
 
 
 class DiedEarly(ProcessError):
@@ -65,7 +69,8 @@ class BoardProcess:
         self._crash.signal = 0
         self.kernels: dict[int, str] = {}
         """Names of kernels that run, by launch."""
-        self._released: list[tuple[int, int]] = []
+        self._released: deque[tuple[int, int]] = deque()
+        self._warned = False
         spawned = spawned or spawn()
         self._session, self._life = spawned.session, spawned.life
         self.life = self._life.fileno()
@@ -79,9 +84,15 @@ class BoardProcess:
         memory = self.memory
         modules = tuple(entry for entry in sys.path if entry and os.path.isabs(entry))
         hello = m.Hello(m.VERSION, __version__, memory.begin, memory.size, modules)
+        self._session.settimeout(GREETING_S)
         try:
-            m.send_with_descriptor(self._session, hello, memory.descriptor)
+            m.send_with_descriptors(self._session, hello, [memory.descriptor])
             answer = m.receive(self._session)
+            self._session.settimeout(None)
+        except TimeoutError:
+            self.stop(f"did not answer for {GREETING_S:g} s")
+            self.ended()
+            raise ProcessError(f"the board process did not answer for {GREETING_S:g} s, and was ended") from None
         except (OSError, ProtocolError) as error:
             raise DiedEarly(f"the board process {self.ended().ending} before it answered ({error})") from None
         if isinstance(answer, m.Failed):
@@ -142,7 +153,7 @@ class BoardProcess:
             raise OutOfResources(f"the system gives no socket for another lane: {error.strerror}") from None
         try:
             with theirs, self._opening:
-                m.send_with_descriptor(self._session, m.OpenLane(address), theirs.fileno())
+                m.send_with_descriptors(self._session, m.OpenLane(address), [theirs.fileno()])
                 answer = m.receive(self._session)
             check(answer)
         except BaseException:
@@ -153,40 +164,47 @@ class BoardProcess:
 
     # Talking
 
-    def exchange(self, lane: Lane, request: object, patience_s: float | None = None) -> Any:
-        """The answer to a message. Raises OSError or ProtocolError when the process dies, TimeoutError.
+    def exchange(
+        self, lane: Lane, request: object, await_message: Callable[[socket.socket], None] | None = None
+    ) -> Any:
+        """The answer to a message. Raises OSError or ProtocolError when the process dies.
 
-        Raises OutOfResources for what is no message, before anything is said; the lane is free again then.
+        `await_message` waits until the answer has begun. Raises OutOfResources for what is no message, before
+        anything is said; the lane is free again then.
         """
         try:
             data = m.framed(request)
         except ProtocolError as error:
             self.give_back(lane)
             raise OutOfResources(f"the board process cannot be asked for a {type(request).__name__}: {error}") from None
-        lane.connection.settimeout(patience_s)
         lib.lane_announce(lane.address)  # first: what does not fit the socket's buffer has to be read meanwhile
         m.send_framed(lane.connection, data)
+        if await_message is not None:
+            await_message(lane.connection)
         answer = m.receive(lane.connection)
         if answer is None:
             raise ConnectionResetError("the board process has closed a lane")
         return answer
 
-    def ask(self, request: object, kind: type[T]) -> T:
-        """The answer to a message. Raises what is answered instead, and BoardLost when the process dies."""
+    def ask(self, request: object, kind: type[T], *, is_repeated: bool = False) -> T:
+        """The answer to a message. Raises what is answered instead, and BoardLost when the process dies.
+
+        `is_repeated`: another process is asked then, so that the host loses nothing.
+        """
         lane = None
         try:
             lane = self.take()
-            if self._released:
-                released, self._released = self._released, []
-                programs, networks = zip(*released, strict=True)
-                self.exchange(lane, m.Release(programs, networks))
+            released = self._take_released()
+            if released is not None:
+                self.exchange(lane, released)
             answer = self.exchange(lane, request)
         except (OSError, ProtocolError):
             if lane is not None:
                 self.bury(lane)
-            raise BoardLost(
-                f"the board process {self.ended().ending} while it was asked for a {type(request).__name__}"
-            ) from None
+            words = f"the board process {self.ended().ending} while it was asked for a {type(request).__name__}"
+            if not is_repeated:
+                self.warn(words)
+            raise BoardLost(words) from None
         self.give_back(lane)
         self.drain()
         return answered(answer, kind)
@@ -205,6 +223,17 @@ class BoardProcess:
         """The host needs a program or a network no more. Asks nothing yet: they die anywhere."""
         self._released.append((program, network))
 
+    def _take_released(self) -> m.Release | None:
+        """What the host needs no more since somebody asked last; each is told once, whoever asks."""
+        released = []
+        with suppress(IndexError):
+            while True:
+                released.append(self._released.popleft())
+        if not released:
+            return None
+        programs, networks = zip(*released, strict=True)
+        return m.Release(programs, networks)
+
     def drain(self) -> None:
         """What kernels have printed is out when this returns."""
         lib.outlet_drain(self._outlet)
@@ -215,6 +244,13 @@ class BoardProcess:
     def alive(self) -> bool:
         """Whether nothing is known of its end."""
         return self._loss is None and not lib.lane_is_lost(self.life)
+
+    def warn(self, sentence: str) -> None:
+        """Tell the user what it died of; once, however many commands were lost with it."""
+        with self._ending:
+            first, self._warned = not self._warned, True
+        if first:
+            log.warning(sentence)
 
     def stop(self, why: str) -> None:
         """End it, for a reason that continues a sentence about a kernel."""

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a kernel may run on in a board process, and what ends it."""
+
+from __future__ import annotations
+
+import select
+import socket
+from time import monotonic
+
+from fpgart import config
+from fpgart._native import lib
+from fpgart.engine.isolated.process import BoardProcess
+
+LOOK_EVERY_MS = 50
+"""Between two looks whether a kernel has to end whose answer is a message."""
+
+
+class Patience:
+    """With a kernel that begins now. Raises OSError when the board process dies, also because the kernel has to end."""
+
+    __slots__ = ("_end", "_process", "interrupted")
+
+    def __init__(self, process: BoardProcess) -> None:
+        self._process = process
+        self.interrupted = int(lib.interrupts())
+        """How often the host had been interrupted before."""
+        seconds = config.KERNEL_TIMEOUT.value
+        self._end = monotonic() + seconds if seconds else None
+
+    def left_ms(self) -> int:
+        """Until its time is over; 0 for never."""
+        return max(1, int((self._end - monotonic()) * 1000)) if self._end is not None else 0
+
+    def has_answered(self, outcome: int) -> bool:
+        """Whether a wait of lanes.h is over; the process is ended when the kernel has to end."""
+        if outcome == lib.LANE_ANSWERED:
+            return True
+        if outcome == lib.LANE_LATE:
+            seconds, name = config.KERNEL_TIMEOUT.value, config.KERNEL_TIMEOUT.name
+            self._process.stop(f"ran longer than {seconds:g} s ({name}) and was ended")
+        if outcome != lib.LANE_INTERRUPTED:
+            raise ConnectionResetError("the board process has died")
+        if lib.interrupts() != self.interrupted:
+            self._process.stop("was ended by Ctrl-C")
+        return False
+
+    def await_message(self, connection: socket.socket) -> None:
+        """Until there is something to read."""
+        poll = select.poll()
+        poll.register(connection, select.POLLIN)
+        while not poll.poll(LOOK_EVERY_MS):
+            if self._end is not None and monotonic() >= self._end:
+                self.has_answered(lib.LANE_LATE)
+            self.has_answered(lib.LANE_INTERRUPTED)
