@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import struct
@@ -434,6 +435,7 @@ def test_a_board_process_that_has_died_leaves_no_memory_behind(
         process.give_back(lane)
     if dies == "of a request":
         process.stop("was stopped by the test")
+        select.select([process.life], [], [])  # it may answer until it has died
         with pytest.raises(BoardLost):
             process.ask(m.DeviceInfo(0), m.Data)
     elif dies == "of a launch":
