@@ -219,7 +219,7 @@ process.stop("is stopped again")
 def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_HANDLER], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "was ended: a kernel was stopped by the test while it was asked for a DeviceInfo" in done.stdout
+    assert "was stopped: a kernel was stopped by the test during a DeviceInfo request" in done.stdout
 
 
 class CountingStretch(Stretch):
@@ -336,7 +336,7 @@ def test_a_count_of_ended_launches_that_cannot_be_is_no_count(engine: IsolatedEn
     assert batch._lane is not None
     ffi.cast("uint32_t *", batch._lane.address)[2] = 0x7FFFFFFF
     assert batch.wait_for_all() == [-5]
-    assert "wrote over what the driver and the board process share" in str(batch.failure)
+    assert "overwrote memory that the driver and the board process share" in str(batch.failure)
     assert not process.alive
 
 

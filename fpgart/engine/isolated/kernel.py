@@ -183,20 +183,20 @@ class IsolatedKernel:
         """Why a launch of it failed whose process has died."""
         loss = process.ended()
         others = sorted({name for name in list(process.kernels.values()) if name != self.name})
-        beside = f" (or one of those that ran beside it: {', '.join(others)})" if others else ""
+        beside = f" (or a kernel that ran at the same time: {', '.join(others)})" if others else ""
         written = [
             argument.name
             for index, argument in enumerate(self.interface.arguments)
             if ENTRY.unpack_from(image, ENTRY.size * index)[0] == POINTER
         ]
-        undefined = f"; what its arguments {', '.join(written)} point to is undefined now" if written else ""
+        undefined = f"; the memory that its arguments {', '.join(written)} point to is now undefined" if written else ""
         words = loss.words(image, self.interface)
-        return BoardLost(f"kernel '{self.name}'{beside} {words}{undefined}. The board is started anew for the next one")
+        return BoardLost(f"kernel '{self.name}'{beside} {words}{undefined}. The board restarts for the next command")
 
 
 def too_long() -> str:
-    """What a kernel did that was ended for that."""
-    return f"ran longer than {config.KERNEL_TIMEOUT.value:g} s ({config.KERNEL_TIMEOUT.name}) and was ended"
+    """The predicate of a sentence about a kernel that exceeded its time limit."""
+    return f"ran longer than {config.KERNEL_TIMEOUT.value:g} s ({config.KERNEL_TIMEOUT.name}) and was stopped"
 
 
 def failure(name: str, result: int) -> CLError:
@@ -228,7 +228,7 @@ def has_answered(process: BoardProcess, outcome: int) -> bool:
 def check_count(process: BoardProcess, count: int, least: int, most: int) -> None:
     """Kernels can write over a lane: a count that cannot be ends the process, and raises OSError."""
     if not least <= count <= most:
-        process.stop("wrote over what the driver and the board process share, and was ended")
+        process.stop("overwrote memory that the driver and the board process share, and was stopped")
         raise ConnectionResetError(f"{count} launches cannot be, {least} to {most} can")
 
 

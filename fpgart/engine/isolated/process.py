@@ -185,7 +185,7 @@ class BoardProcess:
             if lane is not None:
                 self.bury(lane)
             raise BoardLost(
-                f"the board process {self.ended().ending} while it was asked for a {type(request).__name__}"
+                f"the board process {self.ended().ending} during a {type(request).__name__} request"
             ) from None
         self.give_back(lane)
         self.drain()
