@@ -14,7 +14,7 @@ from fpgart.errors import OutOfResources
 ENTRY = Struct("<IIQ")
 """An argument as pack_arguments() lays it out: kind, size, value."""
 NEAR = 1 << 38
-"""Bytes around the start of what an argument points to within which a message gives an address as a distance from there."""
+"""Bytes around the start of an argument's memory within which a message gives an address as a distance from there."""
 STACK_BELOW, STACK_ABOVE = 1 << 20, 1 << 30
 """Bytes below and above a stack pointer within which an address counts as one of the stack."""
 SI_KERNEL = 0x80
@@ -28,7 +28,7 @@ class BoardLost(OutOfResources):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """How it ended. `stopped`: why the driver stopped it, if it did; `address` and `stack`: as the crash handler saw them."""
+    """How it ended. `stopped`: why the driver stopped it, if it did; `address`, `stack`: as the crash handler saw them."""
 
     status: int | None
     """As wait() gives it; None where it is unknown."""
