@@ -14,7 +14,7 @@ from fpgart.errors import OutOfResources
 ENTRY = Struct("<IIQ")
 """An argument as pack_arguments() lays it out: kind, size, value."""
 NEAR = 1 << 38
-"""Bytes around the start of an argument's memory within which a message gives an address as a distance from there."""
+"""Bytes around the start of an argument within which a message gives an address as a distance from that start."""
 STACK_BELOW, STACK_ABOVE = 1 << 20, 1 << 30
 """Bytes below and above a stack pointer within which an address counts as one of the stack."""
 SI_KERNEL = 0x80
