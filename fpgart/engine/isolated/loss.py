@@ -28,7 +28,7 @@ class BoardLost(OutOfResources):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """How it ended. `stopped`: why the driver stopped it, if it did; `address`, `stack`: as the crash handler saw them."""
+    """How it ended. `stopped`: why the driver stopped it, if so; `address`, `stack`: as the crash handler saw them."""
 
     status: int | None
     """As wait() gives it; None where it is unknown."""
