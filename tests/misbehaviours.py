@@ -58,75 +58,75 @@ def system_call(number: int, first: object, second: int) -> str:
 
 
 def segv(place: str) -> str:
-    return rf"kernel 'bad'.* touched 0x[0-9a-f]+ \(SIG(SEGV|BUS)\), {place}"
+    return rf"kernel 'bad'.* accessed 0x[0-9a-f]+ \(SIG(SEGV|BUS)\), {place}"
 
 
 MISBEHAVIOURS = (
-    Misbehaviour("a write through NULL", "*(global volatile int *)8 = 1;", segv("where nothing is: a NULL pointer")),
+    Misbehaviour("a write through NULL", "*(global volatile int *)8 = 1;", segv("a NULL pointer")),
     Misbehaviour(
-        "a write far behind a buffer",
+        "a write far past a buffer",
         "data[(1L << 34) + get_global_id(0)] = 1;",
-        segv(r"68719476736 bytes behind the begin of what argument 0 \('data'\) points to"),
+        segv(r"68719476736 bytes past the start of what argument 0 \('data'\) points to"),
     ),
     Misbehaviour(
         "a read far before a buffer",
         "data[0] = data[-(1L << 33)];",
-        segv(r"34359738368 bytes before the begin of what argument 0 \('data'\) points to"),
+        segv(r"34359738368 bytes before the start of what argument 0 \('data'\) points to"),
     ),
     Misbehaviour(
         "a read of the host's own memory",
         "data[0] = *(global volatile int *)host;",
-        segv("which is in no memory of the board or of the host"),
+        segv("which is outside the memory that kernels can access"),
     ),
     Misbehaviour(
         "a write to the host's own memory",
         "*(global volatile int *)host = data[0];",
-        segv("which is in no memory of the board or of the host"),
+        segv("which is outside the memory that kernels can access"),
     ),
     Misbehaviour(
-        "an address that no processor has",
+        "a non-canonical address",
         "*(global volatile int *)(0x8badf00d00000000UL + host) = 1;",
-        r"kernel 'bad'.* touched an address that no processor takes",
+        r"kernel 'bad'.* accessed an invalid or misaligned address",
     ),
     Misbehaviour(
         "a private array that is larger than any stack",
         "volatile int many[100000000]; for (long i = 99999999; i >= 0; i -= 64) many[i] = i; data[0] = many[data[1]];",
-        r"kernel 'bad'.* (used up its stack|touched 0x)",
+        r"kernel 'bad'.* (overflowed its stack|accessed 0x)",
     ),
     Misbehaviour(
-        "a write far behind a private array",
+        "a write far past a private array",
         "volatile int few[4]; for (long i = 0; i < 1L << 40; i += 1 << 20) few[i] = i; data[0] = few[1];",
-        r"kernel 'bad'.* (touched 0x|used up its stack|died|made the board process die)",
+        r"kernel 'bad'.* (accessed 0x|overflowed its stack|crashed the board process)",
     ),
     Misbehaviour(
-        "a write far behind local memory",
+        "a write far past local memory",
         "local int few[4]; few[data[7] * (1L << 36)] = 1; data[0] = few[0];",
-        r"kernel 'bad'.* touched ",
+        r"kernel 'bad'.* accessed ",
     ),
     Misbehaviour(
-        "a vector at an address that it must not have",
+        "a misaligned vector",
         "*(global volatile int16 *)((global char *)data + 4) = (int16)(data[0]);",
-        r"(kernel 'bad'.* touched an address that no processor takes|)",
+        r"(kernel 'bad'.* accessed an invalid or misaligned address|)",
     ),
     Misbehaviour("a division by zero", "data[0] = 7 / (data[1] - 1); data[2] = 7 % (data[1] - 1);", ""),
     Misbehaviour("the least number divided by -1", "data[0] = (data[1] + 0x7fffffff) / (data[1] - 2);", ""),
     Misbehaviour(
-        "a trap", "if (data[1] == 1) __builtin_trap();", r"kernel 'bad'.* made the board process die of SIG(ILL|TRAP)"
+        "a trap", "if (data[1] == 1) __builtin_trap();", r"kernel 'bad'.* crashed the board process with SIG(ILL|TRAP)"
     ),
     Misbehaviour(
         "abort()",
         system_call(TKILL, "tid", 6),
-        r"kernel 'bad'.* made the board process die of SIGABRT",
+        r"kernel 'bad'.* crashed the board process with SIGABRT",
     ),
     Misbehaviour(
         "exit()",
         system_call(EXIT, 3, 0),
-        r"kernel 'bad'.* lost its board process, which ended by itself with status 3",
+        r"kernel 'bad'.* lost its board process, which exited with status 3",
     ),
     Misbehaviour(
-        "its process is killed, as where memory is used up",
+        "its process is killed, as when memory runs out",
         system_call(TKILL, "tid", 9),
-        r"kernel 'bad'.* lost its board process, which was ended by SIGKILL, as the system does when memory",
+        r"kernel 'bad'.* lost its board process, which was killed by SIGKILL, as the system does when memory",
     ),
     Misbehaviour("an endless loop", "volatile global int *flag = data; while (*flag == 0) ;", WORDS_OF_TIMEOUT),
     Misbehaviour(
@@ -147,9 +147,9 @@ MISBEHAVIOURS = (
         prints=100_000,
     ),
     Misbehaviour(
-        "a source that the compiler does not survive",
+        "a source that crashes the compiler",
         "",
-        "the board process .* while it was asked for a Build",
+        "the board process .* during a Build request",
         source="kernel void bad(global int *data, ulong host) { data[0] = 1" + " + data[1]" * 100000 + "; }",
     ),
 )
@@ -213,12 +213,12 @@ def told(outcome: Outcome) -> str:
 
 
 def main() -> None:
-    print("| the kernel does | engine in the host's process | board process | words |\n|---|---|---|---|")
+    print("| what the kernel does | engine in the host's process | board process | words |\n|---|---|---|---|")
     for kernel in MISBEHAVIOURS:
         with tempfile.TemporaryDirectory() as folder:
             bare = run(kernel, "c", Path(folder), isolated=False)
             apart = run(kernel, "c", Path(folder), isolated=True)
-        words = (re.findall(r"CL_\w+: (.*)", apart.log) or [""])[0].partition("; what its arguments")[0]
+        words = (re.findall(r"CL_\w+: (.*)", apart.log) or [""])[0].partition("; the memory that its arguments")[0]
         print(f"| {kernel.name} | {told(bare)} | {told(apart)} | {words[:150]} |", flush=True)
 
 

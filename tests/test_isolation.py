@@ -177,7 +177,10 @@ def test_ctrl_c_ends_a_kernel_of_a_host_in_python_that_loops(launch: str, tmp_pa
     host.send_signal(signal.SIGINT)
     output, errors = host.communicate(timeout=60)
     assert output == b"interrupted\nright\n", errors
-    assert errors.count(b"kernel 'spin' was ended by Ctrl-C; what its arguments a point to is undefined now") == 1
+    assert (
+        errors.count(b"kernel 'spin' was stopped by Ctrl-C; the memory that its arguments a point to is now undefined")
+        == 1
+    )
 
 
 def test_the_user_is_told_of_a_fault_once(tmp_path: Path) -> None:

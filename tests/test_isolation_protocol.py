@@ -217,7 +217,7 @@ def test_a_board_process_that_says_nothing_is_waited_for_no_longer_than_it_may_t
     life, keepers = socket.socketpair()
     output, error = os.pipe(), os.pipe()
     keepers.sendall(struct.pack("i", 9))
-    with theirs, keepers, pytest.raises(ProcessError, match=r"did not answer for 0.1 s, and was ended"):
+    with theirs, keepers, pytest.raises(ProcessError, match=r"did not answer for 0.1 s, and was stopped"):
         start_process(Stretch(), Spawned(session, life, output[0], error[0]))
     os.close(output[1])
     os.close(error[1])
@@ -300,7 +300,7 @@ process.stop("is stopped again")
 
 def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_HANDLER], capture_output=True, text=True, timeout=60)
-    words = "the board process was ended: a kernel was stopped by the test while it was asked for a DeviceInfo"
+    words = "the board process was stopped: a kernel was stopped by the test during a DeviceInfo request"
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{words}\n", f"fpgart: {words}\n")
 
 
@@ -418,7 +418,7 @@ def test_a_count_of_ended_launches_that_cannot_be_is_no_count(engine: IsolatedEn
     assert batch._lane is not None
     ffi.cast("uint32_t *", batch._lane.address)[2] = 0x7FFFFFFF
     assert batch.wait_for_all() == [-5]
-    assert "wrote over what the driver and the board process share" in str(batch.failure)
+    assert "overwrote memory that the driver and the board process share" in str(batch.failure)
     assert not process.alive
 
 

@@ -179,15 +179,15 @@ class IsolatedKernel:
         """Why a launch of it failed whose process has died."""
         loss = process.ended()
         others = sorted({name for name in list(process.kernels.values()) if name != self.name})
-        beside = f" (or one of those that ran beside it: {', '.join(others)})" if others else ""
+        beside = f" (or a kernel that ran at the same time: {', '.join(others)})" if others else ""
         written = [
             argument.name
             for index, argument in enumerate(self.interface.arguments)
             if ENTRY.unpack_from(image, ENTRY.size * index)[0] == POINTER
         ]
-        undefined = f"; what its arguments {', '.join(written)} point to is undefined now" if written else ""
+        undefined = f"; the memory that its arguments {', '.join(written)} point to is now undefined" if written else ""
         words = loss.words(image, self.interface)
-        sentence = f"kernel '{self.name}'{beside} {words}{undefined}. The board is started anew for the next one"
+        sentence = f"kernel '{self.name}'{beside} {words}{undefined}. The board restarts for the next command"
         process.warn(sentence)
         return BoardLost(sentence)
 
@@ -202,7 +202,7 @@ def failure(name: str, result: int) -> CLError:
 def check_count(process: BoardProcess, count: int, least: int, most: int) -> None:
     """Kernels can write over a lane: a count that cannot be ends the process, and raises OSError."""
     if not least <= count <= most:
-        process.stop("wrote over what the driver and the board process share, and was ended")
+        process.stop("overwrote memory that the driver and the board process share, and was stopped")
         raise ConnectionResetError(f"{count} launches cannot be, {least} to {most} can")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of a board process, and the words for it."""
+"""How a board process ended, and the sentences that say so."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fpgart.errors import OutOfResources
 ENTRY = Struct("<IIQ")
 """An argument as pack_arguments() lays it out: kind, size, value."""
 NEAR = 1 << 38
-"""Bytes behind the begin of what an argument points to within which an address is told as an offset from there."""
+"""Bytes around the start of an argument within which a message gives an address as a distance from that start."""
 STACK_BELOW, STACK_ABOVE = 1 << 20, 1 << 30
-"""Bytes before and behind a stack pointer within which an address was meant to be on the stack."""
+"""Bytes below and above a stack pointer within which an address counts as one of the stack."""
 SI_KERNEL = 0x80
 PROGRAM_ERRORS = ("SIGSEGV", "SIGBUS")
 NOT_ENDED_BY_ITSELF = "SIGKILL"
@@ -28,10 +28,10 @@ class BoardLost(OutOfResources):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """How it ended. `stopped`: why the driver ended it, if it did; `address` and `stack` where a crash told them."""
+    """How it ended. `stopped`: why the driver stopped it, if so; `address`, `stack`: as the crash handler saw them."""
 
     status: int | None
-    """As wait() gives it; None where nobody knows."""
+    """As wait() gives it; None where it is unknown."""
     stopped: str = ""
     signal: int = 0
     code: int = 0
@@ -45,37 +45,37 @@ class Loss:
 
     @property
     def _reached(self) -> bool:
-        """Whether `address` is what an instruction wanted to reach."""
+        """Whether `address` is the address that an instruction accessed."""
         return name_of(self.signal) in PROGRAM_ERRORS and 0 < self.code != SI_KERNEL
 
     def words(self, image: bytes | memoryview, interface: KernelInterface | None) -> str:
-        """What happened, of a kernel that was launched with these arguments."""
+        """The predicate of a sentence about the kernel that was launched with these arguments."""
         if self.stopped:
             return self.stopped
         if self.signal and self.on_stack:
-            return f"used up its stack, or left a private array ({name_of(self.signal)})"
+            return f"overflowed its stack, or ran past a private array ({name_of(self.signal)})"
         if self.signal and self._reached:
-            return f"touched {self.address:#x} ({name_of(self.signal)}), {place_of(self.address, image, interface)}"
+            return f"accessed {self.address:#x} ({name_of(self.signal)}), {place_of(self.address, image, interface)}"
         if self.signal and self.code == SI_KERNEL:
-            return f"touched an address that no processor takes, or not for what was there ({name_of(self.signal)})"
+            return f"accessed an invalid or misaligned address ({name_of(self.signal)})"
         if self.signal:
-            return f"made the board process die of {name_of(self.signal)}"
+            return f"crashed the board process with {name_of(self.signal)}"
         return f"lost its board process, which {self.ending}"
 
     @property
     def ending(self) -> str:
-        """What became of the process."""
+        """The predicate of a sentence about the process."""
         if self.stopped:
-            return f"was ended: a kernel {self.stopped}"
+            return f"was stopped: a kernel {self.stopped}"
         if self.signal:
             return f"died of {name_of(self.signal)}"
         if self.status is None:
-            return "ended, nobody knows how"
+            return "ended for an unknown reason"
         if os.WIFSIGNALED(self.status):
             name = name_of(os.WTERMSIG(self.status))
-            hint = ", as the system does when memory is used up" if name == NOT_ENDED_BY_ITSELF else ""
-            return f"was ended by {name}{hint}"
-        return f"ended by itself with status {os.WEXITSTATUS(self.status)}"
+            hint = ", as the system does when memory runs out" if name == NOT_ENDED_BY_ITSELF else ""
+            return f"was killed by {name}{hint}"
+        return f"exited with status {os.WEXITSTATUS(self.status)}"
 
 
 def name_of(number: int) -> str:
@@ -87,9 +87,9 @@ def name_of(number: int) -> str:
 
 
 def place_of(address: int, image: bytes | memoryview, interface: KernelInterface | None) -> str:
-    """Where an address is, seen from the arguments of a launch."""
+    """Where an address lies in relation to the arguments of a launch."""
     if address < 4096:
-        return "where nothing is: a NULL pointer"
+        return "a NULL pointer"
     near: tuple[int, int] | None = None
     for index in range(len(interface.arguments) if interface is not None else 0):
         kind, _, value = ENTRY.unpack_from(image, ENTRY.size * index)
@@ -97,7 +97,7 @@ def place_of(address: int, image: bytes | memoryview, interface: KernelInterface
         if kind == POINTER and abs(distance) < NEAR and (near is None or abs(distance) < abs(near[1])):
             near = index, distance
     if near is None or interface is None:
-        return "which is in no memory of the board or of the host"
+        return "which is outside the memory that kernels can access"
     index, distance = near
-    where = f"{distance} bytes behind" if distance >= 0 else f"{-distance} bytes before"
-    return f"{where} the begin of what argument {index} ('{interface.arguments[index].name}') points to"
+    where = f"{distance} bytes past" if distance >= 0 else f"{-distance} bytes before"
+    return f"{where} the start of what argument {index} ('{interface.arguments[index].name}') points to"

@@ -37,11 +37,11 @@ class Patience:
             return True
         if outcome == lib.LANE_LATE:
             seconds, name = config.KERNEL_TIMEOUT.value, config.KERNEL_TIMEOUT.name
-            self._process.stop(f"ran longer than {seconds:g} s ({name}) and was ended")
+            self._process.stop(f"ran longer than {seconds:g} s ({name}) and was stopped")
         if outcome != lib.LANE_INTERRUPTED:
             raise ConnectionResetError("the board process has died")
         if lib.interrupts() != self.interrupted:
-            self._process.stop("was ended by Ctrl-C")
+            self._process.stop("was stopped by Ctrl-C")
         return False
 
     def await_message(self, connection: socket.socket) -> None:

@@ -92,7 +92,7 @@ class BoardProcess:
         except TimeoutError:
             self.stop(f"did not answer for {GREETING_S:g} s")
             self.ended()
-            raise ProcessError(f"the board process did not answer for {GREETING_S:g} s, and was ended") from None
+            raise ProcessError(f"the board process did not answer for {GREETING_S:g} s, and was stopped") from None
         except (OSError, ProtocolError) as error:
             raise DiedEarly(f"the board process {self.ended().ending} before it answered ({error})") from None
         if isinstance(answer, m.Failed):
@@ -201,7 +201,7 @@ class BoardProcess:
         except (OSError, ProtocolError):
             if lane is not None:
                 self.bury(lane)
-            words = f"the board process {self.ended().ending} while it was asked for a {type(request).__name__}"
+            words = f"the board process {self.ended().ending} during a {type(request).__name__} request"
             if not is_repeated:
                 self.warn(words)
             raise BoardLost(words) from None
