@@ -106,6 +106,7 @@ class PythonBatch:
     """Numbers of launches that fail while they run, counted over all that were waited for."""
     waited: int = 0
     failure: CLError | None = None
+    takes_more: bool = True
 
     def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         self.added.append((kernel, image, dimensions, sizes, has_local))
@@ -127,8 +128,8 @@ class PythonBatch:
             self.add(kernels[kernel], launches[image:], dimensions, sizes, bool(has_local))
         return self.submit()
 
-    def wait(self) -> list[int]:
-        ended = min(self.at_once, len(self.submitted))
+    def wait(self, most: int) -> list[int]:
+        ended = min(self.at_once, most, len(self.submitted))
         statuses = []
         for _ in range(ended):
             self.waited += 1
@@ -140,8 +141,11 @@ class PythonBatch:
                 statuses.append(cl.CL_COMPLETE)
         return statuses
 
-    def wait_for_all(self) -> list[int]:
-        return [status for _ in range(len(self.submitted)) for status in self.wait()]
+    def wait_for(self, count: int) -> list[int]:
+        statuses: list[int] = []
+        while len(statuses) < count:
+            statuses += self.wait(count - len(statuses))
+        return statuses
 
 
 @dataclass

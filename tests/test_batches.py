@@ -150,6 +150,8 @@ class Timed:
         self.made = batch
         self.elapsed_ns: list[int] = []
 
+    is_run = False
+
     def batch(self, most: int) -> PythonBatch:
         return self.made
 
@@ -164,8 +166,7 @@ def test_launches_that_end_together_share_the_time_since_those_before_them_ended
     timed = [Timed(PythonBatch(at_once=2)) for _ in range(4)]
     commands: list[Any] = [(Event(host.machine.context, None, 0, None), launch) for launch in timed]
     looks = iter([100, 160, 190])
-    batch = LaunchBatch(commands, lambda: next(looks))
-    batch.hand_over(lambda event, act: (COMPLETE, act()))
+    batch = LaunchBatch(commands, lambda: next(looks), lambda event, act: (COMPLETE, act()))
     assert [len(batch.ended()), len(batch.ended())] == [2, 2]
     assert [launch.elapsed_ns for launch in timed] == [[30], [30], [15], [15]]
 
@@ -414,7 +415,7 @@ def test_a_batch_that_cannot_be_waited_for_fails_and_ends(host: Host, capfd: pyt
     events = [host.enqueue(kernel) for _ in range(2)]
 
     class Broken(PythonBatch):
-        def wait(self) -> list[int]:
+        def wait(self, most: int) -> list[int]:
             raise MemoryError
 
     kernel.engine_kernel.new_batch = lambda most: Broken()

@@ -371,7 +371,7 @@ def test_all_launches_of_a_batch_fail_whose_board_process_dies(dies: str, engine
     assert batch.submit() == (3, None)
     if dies.startswith("while"):
         process.stop("was stopped by the test")
-    assert batch.wait_for_all() == [-5, -5, -5]
+    assert batch.wait_for(3) == [-5, -5, -5]
     assert "kernel 'spin' was stopped by the test" in str(batch.failure)
 
 
@@ -385,10 +385,10 @@ def test_a_launch_that_gets_no_lane_fails_and_those_behind_it_run(
         patch.setattr(BoardProcess, "take", no_lane)
         done, error = batch.submit()
     assert (done, str(error)) == (0, "there is no memory for a lane")
-    assert batch.wait_for_all() == []
+    assert batch.wait_for(0) == []
     batch.add(kernel, arguments_of(0), 1, SIZES, True)
     assert batch.submit() == (1, None)
-    assert batch.wait_for_all() == [0]
+    assert batch.wait_for(1) == [0]
     assert engine.process is process
 
 
@@ -405,7 +405,7 @@ def test_a_batch_keeps_the_arguments_of_its_launches_once(engine: IsolatedEngine
     assert batch.submit() == (launches, None)
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert batch.wait_for_all() == [0] * launches
+    assert batch.wait_for(launches) == [0] * launches
     assert kept < 1 << 20, "bytes"
 
 
@@ -417,7 +417,7 @@ def test_a_count_of_ended_launches_that_cannot_be_is_no_count(engine: IsolatedEn
     assert batch.submit() == (1, None)
     assert batch._lane is not None
     ffi.cast("uint32_t *", batch._lane.address)[2] = 0x7FFFFFFF
-    assert batch.wait_for_all() == [-5]
+    assert batch.wait_for(1) == [-5]
     assert "overwrote memory that the driver and the board process share" in str(batch.failure)
     assert not process.alive
 
@@ -447,7 +447,7 @@ def test_a_board_process_that_has_died_leaves_no_memory_behind(
         batch.add(kernel, arguments_of(1), 1, SIZES, True)
         assert batch.submit() == (1, None)
         process.stop("was stopped by the test")
-        assert batch.wait_for_all() == [-5]
+        assert batch.wait_for(1) == [-5]
     assert memory.allocated == before
 
 
@@ -470,7 +470,7 @@ def test_signals_of_the_host_do_not_let_a_kernel_run_longer(
             batch = IsolatedBatch(engine, 1)
             batch.add(kernel, arguments_of(1), 1, SIZES, True)
             assert batch.submit() == (1, None)
-            assert batch.wait_for_all() == [-5]
+            assert batch.wait_for(1) == [-5]
             assert "ran longer than" in str(batch.failure)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

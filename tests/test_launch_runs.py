@@ -21,6 +21,7 @@ from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import POINTER, SUBMISSION, pack_arguments
 from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
 from fpgart.notices import NOTICES
+from fpgart.runtime.commands.launch import SHORT_NS
 from fpgart.runtime.commands.launch_run import (
     RUN_NS,
     LaunchRun,
@@ -30,6 +31,7 @@ from fpgart.runtime.commands.launch_run import (
     longest,
     may_run_together,
 )
+from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.programming import load_onto
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import SIZES, Kernel
@@ -94,6 +96,11 @@ class Host:
         return event
 
     def run(self, launches: int, held: Sequence[int] = ()) -> Event:
+        event = self.enqueue(launches, held)
+        self.machine.scheduler.wait(event)
+        return event
+
+    def enqueue(self, launches: int, held: Sequence[int] = ()) -> Event:
         run = LaunchRun(self.machine.device, [self.kernel], [Use(self.kernel, 0, ref(self.buffer))])
         entries, images = b"", b""
         for _ in range(launches):
@@ -102,14 +109,157 @@ class Host:
             entries += SUBMISSION.pack(0, SUBMISSION.size * launches + len(images), ONE, 1, 1, 1)
             images += image
         run.lay_out(entries + images, launches)
-        event = self.enqueue_run(run, held)
-        self.machine.scheduler.wait(event)
-        return event
+        return self.enqueue_run(run, held)
 
 
 @pytest.fixture
 def host(boards: Boards) -> Host:
     return Host(boards("hetero"))
+
+
+# Runs that follow each other
+
+
+class Pipelined(Host):
+    """Runs of short launches, without a thread of the driver: whoever waits runs them.
+
+    `tried`: at each launch, how many the engine had been given by then.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        NOTICES.silence(machine.watcher)  # who watches operations gets each by itself
+        machine.scheduler._workers.close()
+        self.batch.at_once = 1
+        self.tried: list[int] = []
+        self.engine_kernel: Any = self.kernel.engine_kernel
+        self.engine_kernel.launched, self.engine_kernel.last_ns = True, 1000
+        self.engine_kernel.function = lambda _: self.tried.append(self.batch.tried)
+
+    def finish(self) -> None:
+        self.machine.queue.finish()
+
+
+@pytest.fixture
+def pipelined(boards: Boards) -> Pipelined:
+    return Pipelined(boards("hetero"))
+
+
+def test_a_run_is_submitted_before_the_one_before_it_has_ended(pipelined: Pipelined) -> None:
+    events = [pipelined.enqueue(3, held=[0]), pipelined.enqueue(2)]
+    pipelined.finish()
+    assert pipelined.tried == [5] * 5
+    assert [event.status for event in events] == [COMPLETE] * 2
+    assert 0 < events[0].end_ns <= events[1].start_ns <= events[1].end_ns
+    assert pipelined.machine.device.occupancy.launches == 0
+
+
+def test_a_run_that_comes_while_others_run_is_submitted_behind_them(pipelined: Pipelined) -> None:
+    pipelined.enqueue(1)
+    second = pipelined.enqueue(2)
+    pipelined.machine.scheduler._ready.make_due(1 << 62)
+
+    def enqueues_another(_: int) -> None:
+        if not pipelined.tried:
+            pipelined.enqueue(3)
+        pipelined.tried.append(pipelined.batch.tried)
+
+    pipelined.engine_kernel.function = enqueues_another
+    event = pipelined.machine.scheduler._ready.claim_any()
+    assert event is not None
+    pipelined.machine.scheduler._run(event)
+    assert pipelined.tried == [3, 6, 6, 6, 6, 6]
+    assert second.status == COMPLETE
+
+
+def test_a_thread_that_waits_for_a_run_submits_no_other(pipelined: Pipelined) -> None:
+    first, second = pipelined.enqueue(3), pipelined.enqueue(2)
+    pipelined.machine.scheduler.wait(first)
+    assert (pipelined.tried, second.status > COMPLETE) == ([3] * 3, True)
+    pipelined.finish()
+
+
+def test_who_waits_for_an_event_among_a_run_submits_no_later_run(pipelined: Pipelined) -> None:
+    pipelined.enqueue(3, held=[0])
+    held = pipelined.held[0]
+    second = pipelined.enqueue(2)
+    pipelined.machine.scheduler.wait(held)
+    assert (held.status, pipelined.tried, second.status > COMPLETE) == (COMPLETE, [3] * 3, True)
+    pipelined.finish()
+
+
+def test_an_event_that_was_asked_for_among_a_run_does_not_keep_the_next_one_back(pipelined: Pipelined) -> None:
+    pipelined.enqueue(3, held=[0])
+    held = pipelined.held[0]
+    pipelined.enqueue(2)
+    pipelined.finish()
+    assert (pipelined.tried, held.status) == ([5] * 5, COMPLETE)
+
+
+def test_an_engine_that_takes_no_more_while_it_runs_gets_runs_one_by_one(pipelined: Pipelined) -> None:
+    pipelined.batch.takes_more = False
+    events = [pipelined.enqueue(3), pipelined.enqueue(2)]
+    pipelined.finish()
+    assert pipelined.tried == [3, 3, 3, 5, 5]
+    assert [event.status for event in events] == [COMPLETE] * 2
+
+
+@pytest.mark.parametrize("how", ["refuse", "fail"])
+def test_a_launch_that_fails_is_told_by_the_event_of_its_own_run(pipelined: Pipelined, how: str) -> None:
+    setattr(pipelined.batch, how, {1, 4})
+    events = [pipelined.enqueue(2), pipelined.enqueue(2), pipelined.enqueue(1)]
+    pipelined.finish()
+    assert [event.status for event in events] == [COMPLETE, OutOfResources.status, COMPLETE]
+    assert len(pipelined.tried) == 3
+    home = pipelined.buffer.home
+    assert home is not None
+    assert (home.running, dict(home.users)) == (0, {})
+
+
+def test_a_run_that_cannot_be_submitted_fails_and_those_beside_it_run(
+    pipelined: Pipelined, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [pipelined.enqueue(2), pipelined.enqueue(2, held=[0])]
+    held, broken = pipelined.held, events[1].operation
+    events.append(pipelined.enqueue(2))
+    hand_over = LaunchRun._hand_over
+
+    def refuse(run: LaunchRun, *more: Any) -> None:
+        if run is broken:
+            raise OutOfResources("nothing can be submitted")
+        hand_over(run, *more)
+
+    monkeypatch.setattr(LaunchRun, "_hand_over", refuse)
+    pipelined.finish()
+    refused = OutOfResources.status
+    assert [event.status for event in events] == [COMPLETE, refused, COMPLETE]
+    assert held.statuses == [refused]
+    assert len(pipelined.tried) == 4
+    assert pipelined.machine.device.occupancy.launches == 0
+
+
+def test_runs_that_take_long_together_are_not_submitted_together(pipelined: Pipelined) -> None:
+    pipelined.engine_kernel.last_ns = SHORT_NS
+    for _ in range(3):
+        pipelined.enqueue(60)  # 12 ms
+    pipelined.finish()
+    assert pipelined.tried[0] == 120, "until they would take 20 ms"
+
+
+def test_runs_and_launches_follow_each_other_in_one_batch(pipelined: Pipelined) -> None:
+    queue = pipelined.machine.queue
+
+    def launch() -> Event:
+        sizes = (0, 0, 0, 1, 1, 1, 1, 1, 1)
+        operation = new_launch(pipelined.kernel, queue.device, 1, sizes, True)
+        return queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
+
+    events = [launch(), launch(), pipelined.enqueue(2), launch(), pipelined.enqueue(1)]
+    pipelined.batch.at_once = 100
+    pipelined.finish()
+    assert pipelined.tried == [6] * 6
+    assert [event.status for event in events] == [COMPLETE] * 5
+    assert pipelined.machine.device.occupancy.launches == 0
 
 
 def test_all_launches_of_a_run_are_run_with_their_buffers(host: Host) -> None:
@@ -135,7 +285,7 @@ def test_the_launches_of_a_run_share_its_time(host: Host, monkeypatch: pytest.Mo
     assert host.machine.device.kernel_ns == before + 8
 
 
-def test_one_slow_run_makes_a_kernel_count_for_four_times_as_long_at_most(
+def test_one_slow_run_makes_a_kernel_count_for_twice_as_long_at_most(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks = count(0, 4_000_000)
@@ -143,9 +293,9 @@ def test_one_slow_run_makes_a_kernel_count_for_four_times_as_long_at_most(
     engine_kernel: Any = host.kernel.engine_kernel
     engine_kernel.last_ns = 10_000
     host.run(4)
-    assert engine_kernel.last_ns == 40_000
+    assert engine_kernel.last_ns == 20_000
     host.run(4)
-    assert engine_kernel.last_ns == 160_000
+    assert engine_kernel.last_ns == 40_000
 
 
 def test_who_begins_to_listen_meanwhile_hears_of_the_buffers_of_a_run(host: Host) -> None:

@@ -415,6 +415,7 @@ class Short(Work):
     """A launch that may be handed over behind another one, if it agrees."""
 
     agrees: bool = True
+    expected_ns: int = 1
     behind: list[object] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -435,9 +436,9 @@ def chain(commands: Commands, count: int = 3, **more: Any) -> list[Event]:
 
 def followers(commands: Commands, event: Event, last: Event | None) -> list[Event]:
     launch: Any = event.operation
-    found = commands.readiness.claim_followers(event, launch, last, commands.now)
+    found = commands.readiness.claim_followers([(event, launch)], last, commands.now)
     assert all(launch is other.operation for other, launch in found)
-    return [other for other, _ in found]
+    return [event, *(other for other, _ in found)]
 
 
 def test_short_launches_are_claimed_with_the_one_before_them_up_to_the_awaited_one(commands: Commands) -> None:

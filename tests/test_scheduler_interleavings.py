@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle, repeat
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -52,6 +53,7 @@ class Batch:
     failure = None
 
     def __init__(self, world: World) -> None:
+        self.takes_more = world.takes_more
         self._world = world
         self._added: list[Work] = []
         self._submitted: deque[Work] = deque()
@@ -67,13 +69,17 @@ class Batch:
             self._submitted.append(work)
         return len(added), None
 
-    def wait(self) -> list[int]:
-        ended = [self._next()]
-        while self._submitted and self._submitted[0].until is None and self._world.threads.toss():
-            ended.append(self._next())
+    def wait(self, most: int) -> list[int]:
+        ended = [self.next()]
+        while self._goes_on(most - len(ended)) and self._world.threads.toss():
+            ended.append(self.next())
         return ended
 
-    def _next(self) -> int:
+    def _goes_on(self, most: int) -> bool:
+        return most > 0 and bool(self._submitted) and self._submitted[0].until is None
+
+    def next(self) -> int:
+        """Wait for the oldest; its status."""
         work = self._submitted.popleft()
         self._world.threads.pause()
         if work.until is not None:
@@ -87,8 +93,9 @@ class Batch:
 class Work:
     """A transfer, or a kernel of program "a" or "b"; `until` it waits for while it runs.
 
-    A `short` kernel may be handed over with others; then the engine takes it, unless it is `refused`. One with a `rest`
-    goes on with kernels of that program, for which it has the board for itself, but for its own kernel beside others.
+    A `short` kernel may be handed over with others; then the engine takes it, unless it is `refused`. One that `is_run`
+    hands itself over, and waits for itself. One with a `rest` goes on with kernels of that program, for which it has
+    the board for itself, but for its own kernel beside others.
     """
 
     world: World
@@ -98,6 +105,9 @@ class Work:
     until: Callable[[], bool] | None = None
     needs_thread: bool = False
     short: bool = False
+    is_run: bool = False
+    expected_ns: int = 1
+    handed_to: Batch | None = None
     refused: bool = False
     rest: str = ""
     between: Callable[[], None] = lambda: None
@@ -163,6 +173,19 @@ class Work:
 
     def hand_over(self, batch: Batch) -> None:
         batch.add(self)
+        if self.is_run:
+            _, error = batch.submit()
+            if error is not None:
+                self.abandon()
+                raise error
+            self.handed_to = batch
+
+    def settle(self) -> None:
+        if self.handed_to is not None:
+            status = self.handed_to.next()
+            assert self.ran, "those before it have ended"
+            if status != COMPLETE:
+                raise OutOfResources("this one fails")
 
     def took(self, elapsed_ns: int) -> None:
         """Nobody asks."""
@@ -218,6 +241,10 @@ class World:
         self.scheduler = Scheduler(self.threads)
         self.scheduler._workers._base = 8  # so that no timer has to add workers, unless a test is about that
         self.board = Board(self.scheduler, full_duplex=full_duplex)
+        self.takes_more = True
+        """Whether the engine takes launches while others run."""
+        self.runs: Iterator[bool] = repeat(False)
+        """Whether the next short kernel is a run."""
         self.log: list[Work] = []
         self.events: list[Event] = []
         self.works: list[Work] = []
@@ -231,7 +258,7 @@ class World:
         return CommandQueue(self.context, board, 0 if in_order else OUT_OF_ORDER)
 
     def work(self, kind: str = "transfer", **more: Any) -> Work:
-        made = Work(self, kind, **more)
+        made = Work(self, kind, is_run=bool(more.get("short")) and next(self.runs), **more)
         self.works.append(made)
         return made
 
@@ -596,6 +623,27 @@ def short_launches_that_fail(world: World) -> None:
     world.threads.host(host)
 
 
+def short_launches_that_come_while_others_run(world: World) -> None:
+    """They may join the batch that another thread waits for; events that end with the first stand in no line."""
+    queue = world.queue()
+
+    def host() -> None:
+        gate = world.user_event()
+        first = world.enqueue(queue, world.work("a", short=True), [gate])
+        early = world.scheduler.end_with(first)
+        world.enqueue(queue, world.work("a", short=True))
+        gate.set_status(COMPLETE)
+        queue.flush()
+        for _ in range(2):
+            last = world.enqueue(queue, world.work("a", short=True))
+            queue.flush()
+        world.scheduler.wait(early)
+        assert first.status == COMPLETE
+        world.threads.block(lambda: last.status <= COMPLETE)
+
+    world.threads.host(host)
+
+
 def short_launches_of_two_programs_in_turn(world: World) -> None:
     for kind in "ab":
         queue = world.queue()
@@ -609,13 +657,17 @@ def short_launches_of_two_programs_in_turn(world: World) -> None:
         world.threads.host(host)
 
 
-HOSTS = [
+WITH_SHORT_LAUNCHES = [
     short_launches_and_finish,
     short_launch_in_front_of_one_that_waits_for_the_host,
     poller_of_a_short_launch_in_front_of_one_that_waits_for_it,
     callback_of_a_short_launch_waits_for_the_next,
     short_launches_that_fail,
     short_launches_of_two_programs_in_turn,
+    short_launches_that_come_while_others_run,
+]
+HOSTS = [
+    *WITH_SHORT_LAUNCHES,
     blocking_write_beside_a_flush_and_polling,
     blocking_write_beside_a_launch_and_finish,
     persistent_kernel_and_its_flag,
@@ -648,6 +700,31 @@ def test_every_schedule_of_a_small_host_ends(host: Callable[[World], None]) -> N
 def test_random_schedules_of_a_small_host_end(host: Callable[[World], None]) -> None:
     for seed in range(RANDOM_SCHEDULES):
         world = World(Randomly(Random(seed)), full_duplex=bool(seed % 2))
+        host(world)
+        world.explore()
+
+
+RUNS = {"runs": (True,), "mixed": (True, False), "mixed the other way": (False, True)}
+
+
+@pytest.mark.parametrize("host", WITH_SHORT_LAUNCHES, ids=lambda host: str(host.__name__))
+def test_every_schedule_of_a_small_host_ends_where_its_short_launches_are_runs(host: Callable[[World], None]) -> None:
+    for chooser in schedules(preemptions=1, most=MOST_SCHEDULES):
+        world = World(chooser)
+        world.runs = repeat(True)
+        host(world)
+        world.explore()
+
+
+@pytest.mark.parametrize("runs", RUNS.values(), ids=RUNS)
+@pytest.mark.parametrize("host", WITH_SHORT_LAUNCHES, ids=lambda host: str(host.__name__))
+def test_random_schedules_of_a_small_host_end_where_short_launches_are_runs(
+    host: Callable[[World], None], runs: tuple[bool, ...]
+) -> None:
+    for seed in range(RANDOM_SCHEDULES):
+        world = World(Randomly(Random(seed)))
+        world.runs = cycle(runs)
+        world.takes_more = bool(seed % 2)
         host(world)
         world.explore()
 
@@ -822,7 +899,7 @@ class Step:
 
 
 ACTIONS = ("enqueue", "after", "blocking", "marker", "barrier", "flush", "finish", "wait", "fail", "gated")
-KINDS = ("transfer", "a", "b", "out", "short", "short", "mixed")
+KINDS = ("transfer", "a", "b", "out", "short", "run", "mixed")
 steps = st.builds(Step, st.sampled_from(ACTIONS), st.integers(0, 5), st.sampled_from(KINDS))
 
 
@@ -839,7 +916,9 @@ class Host:
         world, queue = self.world, self.queues[step.number % len(self.queues)]
         earlier = [self.known[step.number % len(self.known)]] if self.known else []
         kind, way = ("transfer", Direction.OUT) if step.kind == "out" else (step.kind, Direction.IN)
-        short, rest = kind == "short", "b" if kind == "mixed" else ""
+        short, rest = kind in ("short", "run"), "b" if kind == "mixed" else ""
+        if short:
+            world.runs = repeat(kind == "run")
         kind = "a" if short or rest else kind
         if step.action == "blocking":
             world.blocking(queue, world.work(kind, way=way, rest=rest), earlier)
@@ -918,8 +997,9 @@ def test_commands_run_in_the_order_that_their_queue_gives_them(script: list[Step
                 before_barrier = before_barrier + since_barrier
                 since_barrier = []
             else:
-                kind = "a" if step.kind in ("b", "short") else step.kind.replace("out", "transfer")
-                work = world.work(kind, short=step.kind == "short")
+                kind = "a" if step.kind in ("b", "short", "run") else step.kind.replace("out", "transfer")
+                world.runs = repeat(step.kind == "run")
+                work = world.work(kind, short=step.kind in ("short", "run"))
                 follows.append((work, before_barrier + (since_barrier if in_order else [])))
                 since_barrier = [*since_barrier, work]
                 world.enqueue(queue, work)

@@ -267,6 +267,8 @@ class Batch(Protocol):
 
     failure: CLError | None
     """Why launches failed that wait() says have failed, where there are words for it."""
+    takes_more: bool
+    """Whether it takes more while launches run; otherwise those have ended before it does."""
 
     def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         """Put a launch behind the others, as EngineKernel.launch()."""
@@ -282,11 +284,11 @@ class Batch(Protocol):
     ) -> tuple[int, CLError | None]:
         """As submit(), of the launches `begin` to before `end` in an array that C has laid out (engine/calls.h)."""
 
-    def wait(self) -> list[int]:
-        """Wait for the oldest launch that is left; its status, and those of all behind it that have ended, too."""
+    def wait(self, most: int) -> list[int]:
+        """Wait for the oldest launch that is left; its status, and those behind it that have ended, `most` at most."""
 
-    def wait_for_all(self) -> list[int]:
-        """Wait for all launches that are left; the statuses of each."""
+    def wait_for(self, count: int) -> list[int]:
+        """Wait for the oldest `count` launches that are left; the status of each."""
 
 
 class EngineKernel(Protocol):
@@ -294,7 +296,8 @@ class EngineKernel(Protocol):
 
     launched: bool
     new_batch: Callable[[int], Batch] | None
-    """A batch with room for that many launches of kernels of its engine; None where they run one by one."""
+    """A batch for that many launches of kernels of its engine, and more if more come; None where they run one by one.
+    """
     last_ns: int
     """How long it last ran, in nanoseconds."""
     wants_reaches: bool

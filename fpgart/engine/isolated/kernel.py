@@ -210,6 +210,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
     """A `Batch` in the board process."""
 
     takes = IsolatedKernel
+    takes_more = False
 
     def __init__(self, engine: Processes, most: int) -> None:
         super().__init__()
@@ -268,16 +269,16 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         check_count(process, done, 0, end - begin)
         return done, int(lib.lane_result(lane.address))
 
-    def wait(self) -> list[int]:
-        if self._known:
-            known, self._known = self._known, []
-            return known
-        return self._await()
+    def wait(self, most: int) -> list[int]:
+        if not self._known:
+            self._known = self._await()
+        statuses, self._known = self._known[:most], self._known[most:]
+        return statuses
 
-    def wait_for_all(self) -> list[int]:
-        statuses = self.wait() if self._known else []
-        while self._read < len(self._begun):
-            statuses += self._await()
+    def wait_for(self, count: int) -> list[int]:
+        statuses: list[int] = []
+        while len(statuses) < count:
+            statuses += self.wait(count - len(statuses))
         return statuses
 
     def _await(self) -> list[int]:

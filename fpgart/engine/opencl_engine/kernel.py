@@ -230,8 +230,9 @@ class KernelBatch(AddedLaunches[DriverKernel]):
     """A `Batch`: kernels in a queue of the driver that nobody else uses meanwhile."""
 
     failure: CLError | None = None
+    takes_more = True
     takes = DriverKernel
-    __slots__ = ("_events", "_queue", "_queues", "_reported", "_statuses", "_submitted")
+    __slots__ = ("_events", "_queue", "_queues", "_reported", "_room", "_statuses", "_submitted")
 
     def __init__(self, queues: Queues, most: int) -> None:
         super().__init__()
@@ -239,13 +240,25 @@ class KernelBatch(AddedLaunches[DriverKernel]):
         self._queue = queues.acquire()
         self._events = ffi.new("uintptr_t[]", most)
         self._statuses = ffi.new("int32_t[]", most)
+        self._room = most
         self._submitted = self._reported = 0
+
+    def _make_room(self, launches: int) -> None:
+        """Have room for so many more; those that were reported are forgotten."""
+        left = self._submitted - self._reported
+        self._room = max(self._room, left + launches)
+        events = ffi.new("uintptr_t[]", self._room)
+        ffi.memmove(events, self._events + self._reported, left * ffi.sizeof("uintptr_t"))
+        self._events, self._statuses = events, ffi.new("int32_t[]", self._room)
+        self._submitted, self._reported = left, 0
 
     def submit_laid_out(
         self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
     ) -> tuple[int, CLError | None]:
         ours = cast("Sequence[DriverKernel]", kernels)
         handles = ffi.new("uintptr_t[]", [kernel.handle for kernel in ours])
+        if self._submitted + end - begin > self._room:
+            self._make_room(end - begin)
         events, result = self._events + self._submitted, ffi.new("int64_t *")
         done = int(lib.driver_submit(self._queue, handles, launches, begin, end, events, result))
         self._submitted += done
@@ -254,18 +267,19 @@ class KernelBatch(AddedLaunches[DriverKernel]):
         (number,) = U64.unpack_from(launches, (begin + done) * SUBMISSION.size)
         return done, launch_failure(ours[number].name, int(result[0]))
 
-    def wait(self) -> list[int]:
+    def wait(self, most: int) -> list[int]:
         reported = self._reported
-        count = int(lib.driver_await(self._events + reported, self._submitted - reported, self._statuses))
+        most = min(most, self._submitted - reported)
+        count = int(lib.driver_await(self._events + reported, most, self._statuses))
         self._reported += count
         return list(ffi.unpack(self._statuses, count))
 
-    def wait_for_all(self) -> list[int]:
-        reported, count = self._reported, self._submitted - self._reported
-        if count:
-            lib.driver_await_all(self._events + reported, count, self._statuses)
-            self._reported += count
-        return list(ffi.unpack(self._statuses, count)) if count else []
+    def wait_for(self, count: int) -> list[int]:
+        if not count:
+            return []
+        lib.driver_await_all(self._events + self._reported, count, self._statuses)
+        self._reported += count
+        return list(ffi.unpack(self._statuses, count))
 
     def __del__(self) -> None:
         if self._reported == self._submitted:

@@ -118,6 +118,14 @@ class LaunchKernel(Invocation):
         return self
 
     @property
+    def is_run(self) -> bool:
+        return False
+
+    @property
+    def expected_ns(self) -> int:
+        return self._engine_kernel().last_ns
+
+    @property
     def _is_copied(self) -> bool:
         """Whether it works on the host's own memory, and its engine sees none of that."""
         return bool(self.on_host) and self.device.platform.engine.memory is not None
@@ -316,6 +324,9 @@ class LaunchKernel(Invocation):
         except BaseException:
             self.abandon()
             raise
+
+    def settle(self) -> None:
+        """One launch is waited for by the batch."""
 
     def took(self, elapsed_ns: int) -> None:
         self._leave_watched()

@@ -21,7 +21,7 @@ from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel
 from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources, error_of
 from fpgart.runtime.commands.access import Accesses, MemoryAccess
 from fpgart.runtime.commands.invocation import READ_WRITE
-from fpgart.runtime.commands.launch import LaunchKernel, Stage
+from fpgart.runtime.commands.launch import SHORT_NS, LaunchKernel, Stage
 from fpgart.runtime.commands.programming import load_onto
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
@@ -34,7 +34,7 @@ RUN_NS = 20_000_000
 """How long launches that run as one command may keep other programs off the board."""
 HELD_RUN_NS = 1_000_000
 """The same where the host holds events of several, which learn of their ends together."""
-MOST_GROWTH = 4
+MOST_GROWTH = 2
 """A kernel counts for at most so many times as long as before."""
 
 
@@ -148,6 +148,7 @@ class LaunchRun(LaunchKernel):
         "_left",
         "_mixed",
         "_programs",
+        "_submitted",
         "_uses",
         "followers",
         "waits",
@@ -164,6 +165,8 @@ class LaunchRun(LaunchKernel):
         self._count = 0
         self._left: list[_Part] = []
         """What has not run yet."""
+        self._submitted: _Submitted | None = None
+        """What the engine has been given."""
         self._alone = False
         """Whether nothing else may be on the board while it runs."""
         self.followers: Followers = NoFollowers()
@@ -174,8 +177,21 @@ class LaunchRun(LaunchKernel):
 
     @property
     def short_launch(self) -> LaunchKernel | None:
-        """It is a batch by itself."""
-        return None
+        """Itself, if it is of one program: what follows it may be submitted before it has ended."""
+        if self._mixed or any(kernel.last_ns > SHORT_NS for kernel in self._engine_kernels()):
+            return None
+        return super().short_launch
+
+    @property
+    def is_run(self) -> bool:
+        return True
+
+    @property
+    def expected_ns(self) -> int:
+        return self._count * max(kernel.last_ns for kernel in self._engine_kernels())
+
+    def _engine_kernels(self) -> list[EngineKernel]:
+        return [kernel.engine_kernel_on(program) for kernel, program in zip(self._kernels, self._programs, strict=True)]
 
     def addresses(self) -> Iterator[tuple[Use, int]]:
         """Where the engine finds the buffer of each use."""
@@ -247,20 +263,42 @@ class LaunchRun(LaunchKernel):
         parts = self._left
         if self._mixed and not self._alone:
             parts = parts[:1]
-        self._run_parts(parts)
+        begin = monotonic_ns()
+        self._hand_over(self.batch(parts[-1].end - parts[0].begin), parts)
+        last = self._settle(parts)
+        self.took(monotonic_ns() - begin)
+        if last is not None:
+            raise last
         if not self._left:
             return None
         self.followers.end(parts[-1].end)  # the rest may wait for what the host does then
         return self
 
-    def _run_parts(self, parts: Sequence[_Part]) -> None:
-        kernels = [
-            kernel.engine_kernel_on(program) for kernel, program in zip(self._kernels, self._programs, strict=True)
-        ]
-        begin = monotonic_ns()
-        ended = self._hand_over(kernels, parts)
-        each = (monotonic_ns() - begin) // max(1, ended)
-        for kernel in kernels:  # a run during which the machine did something else says little of its kernels
+    def hand_over(self, batch: Batch) -> None:
+        try:
+            self._hand_over(batch, self._left)
+            assert self._submitted is not None
+            self._submitted.submit()
+        except BaseException:
+            self.abandon()
+            raise
+
+    def settle(self) -> None:
+        if self._submitted is None:  # it could not even be handed over
+            return
+        try:
+            last = self._settle(self._left)
+            if last is not None:
+                raise last
+        except BaseException:
+            self.abandon()
+            raise
+
+    def took(self, elapsed_ns: int) -> None:
+        """The launches that have run last have taken so long together."""
+        ended = self._submitted.count if self._submitted is not None else 0
+        each = elapsed_ns // max(1, ended)
+        for kernel in self._engine_kernels():  # a run during which the machine did something else says little of them
             kernel.last_ns = min(each, MOST_GROWTH * kernel.last_ns) if kernel.last_ns else each
         self.device.kernel_ns += each * ended
         for _ in range(ended):
@@ -276,14 +314,9 @@ class LaunchRun(LaunchKernel):
             if self.waits is not None:
                 self.waits.note(range(part.begin, part.end))
 
-    def _hand_over(self, kernels: Sequence[EngineKernel], parts: Sequence[_Part]) -> int:
-        """Run some of them, also those behind one that fails; returns how many have run.
-
-        Raises the error of the last one of all, whose event the host may have.
-        """
-        new_batch = kernels[0].new_batch
-        assert new_batch is not None
-        submitted = _Submitted(new_batch(parts[-1].end - parts[0].begin), kernels, self._launches)
+    def _hand_over(self, batch: Batch, parts: Sequence[_Part]) -> None:
+        """Have some of them run, also those behind one that fails."""
+        self._submitted = submitted = _Submitted(batch, self._engine_kernels(), self._launches)
         for part in parts:
             try:
                 self._program_with(part.program, submitted)
@@ -293,19 +326,23 @@ class LaunchRun(LaunchKernel):
                 submitted.refuse(part, OutOfResources(str(refusal)))
             else:
                 submitted.add(part)
+
+    def _settle(self, parts: Sequence[_Part]) -> CLError | None:
+        """Wait until they have ended; returns the error of the last launch of all, whose event the host may have."""
+        submitted = self._submitted
+        assert submitted is not None
         submitted.settle(self.kernel.name)
+        begin, end = parts[0].begin, parts[-1].end
         self._left = self._left[len(parts) :]
         if self.waits is not None:
             self.waits.note(submitted.failed)
-            submitted.failed.update(self.waits.failing(parts[0].begin, parts[-1].end))
+            submitted.failed.update(self.waits.failing(begin, end))
         last = submitted.failed.pop(self._count - 1, None)
         for number, error in submitted.failed.items():
             self.followers.fail(number, error)
             log.error(error)
             self.kernel.context.notify(error)
-        if last is not None:
-            raise last
-        return submitted.count
+        return last
 
     def _parts(self) -> Iterator[_Part]:
         if not self._mixed:
@@ -369,12 +406,16 @@ class _Submitted:
         """Some cannot be run."""
         self.failed.update(dict.fromkeys(range(part.begin, part.end), error))
 
-    def settle(self, name: str) -> None:
-        """Return when all have ended; `name`: of a kernel, for the errors of those that fail."""
+    def submit(self) -> None:
+        """Give the engine all that was added."""
         for begin, end in self._waiting:
             self._submit(begin, end)
         self._waiting.clear()
-        statuses = self._batch.wait_for_all()
+
+    def settle(self, name: str) -> None:
+        """Return when all have ended; `name`: of a kernel, for the errors of those that fail."""
+        self.submit()
+        statuses = self._batch.wait_for(len(self._numbers) - self._settled)
         for number, status in zip(self._numbers[self._settled :], statuses, strict=True):
             if status < COMPLETE:
                 self.failed[number] = self._error(status, name)

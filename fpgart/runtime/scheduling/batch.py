@@ -2,6 +2,8 @@
 """Batches of launches that are submitted to the engine together, because waiting for each end costs more than a kernel.
 
 Only short launches are batched, so that they do not delay other commands for long. Their ends are observed in order.
+Launches that are one command, a run, are handed over and observed as one. What is enqueued behind a batch may join it
+while its launches run.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from fpgart import log
@@ -21,62 +24,103 @@ if TYPE_CHECKING:
 
 Attempt = Callable[[Event, Callable[[], None]], tuple[int, None]]
 """Does something for a command; returns CL_COMPLETE, or the status of the error that it raised."""
+Command = tuple[Event, Launch]
 
 
 class LaunchBatch:
     """Claimed commands in one batch of the engine. `left`: those whose ends are not known yet, oldest first."""
 
-    __slots__ = ("_batch", "_failed", "_now", "_since", "left")
+    __slots__ = ("_attempt", "_batch", "_failed", "_now", "_since", "_waiting", "left")
 
-    def __init__(self, commands: Sequence[tuple[Event, Launch]], now: Callable[[], int]) -> None:
-        self.left = deque(commands)
+    def __init__(self, commands: Sequence[Command], now: Callable[[], int], attempt: Attempt) -> None:
+        self.left: deque[Command] = deque()
+        self._waiting: deque[Command] = deque()
+        """Those of them that the engine has not been given yet."""
         self._batch: Batch = commands[0][1].batch(len(commands))
+        self._attempt = attempt
         self._failed: dict[Event, int] = {}
         self._now = now
         self._since = now()
+        self.follow(commands)
 
-    def hand_over(self, attempt: Attempt) -> None:
-        """Give all of them to the engine, but for those that fail in this, and those that wait for such a one."""
-        rest = list(self.left)
+    def follow(self, commands: Sequence[Command]) -> None:
+        """Claimed commands come behind the others; the engine is given them when ended() is called next."""
+        self.left += commands
+        self._waiting += commands
+
+    def ended(self) -> list[tuple[Event, int]]:
+        """Wait until the oldest one has ended; that one and those behind it that have, too, each with its status."""
+        self._hand_over()
+        event, launch = self.left[0]
+        if not launch.is_run:
+            return self._ended_launches()
+        self.left.popleft()
+        status, _ = self._attempt(event, launch.settle)
+        since, self._since = self._since, self._now()
+        launch.took(self._since - since)
+        return [(event, self._failed.get(event, status))]
+
+    def _hand_over(self) -> None:
+        """Give the engine all that it takes now."""
+        while self._waiting and (self._batch.takes_more or len(self._waiting) == len(self.left)):
+            event, launch = self._waiting[0]
+            if launch.is_run:
+                self._waiting.popleft()
+                self._put(event, launch)
+            else:
+                launches = list(takewhile(lambda command: not command[1].is_run, self._waiting))
+                for _ in launches:
+                    self._waiting.popleft()
+                self._hand_over_launches(launches)
+
+    def _hand_over_launches(self, rest: Sequence[Command]) -> None:
+        """Give launches to the engine, but for those that fail in this, and those that wait for such a one."""
         while rest:
-            added = [(event, launch) for event, launch in rest if self._add(event, launch, attempt)]
+            added = [(event, launch) for event, launch in rest if self._add(event, launch)]
             done, error = self._batch.submit()
             rest = added[done + 1 :]
             if error is not None:
                 event, launch = added[done]
                 launch.abandon()
-                self._failed[event], _ = attempt(event, partial(fail_with, error))
+                self._failed[event], _ = self._attempt(event, partial(fail_with, error))
 
-    def _add(self, event: Event, launch: Launch, attempt: Attempt) -> bool:
+    def _add(self, event: Event, launch: Launch) -> bool:
         if any(other in self._failed for other in event.wait_list):
             launch.abandon()
             self._failed[event] = ExecStatusErrorForEventsInWaitList.status
             return False
-        status, _ = attempt(event, partial(launch.hand_over, self._batch))
+        return self._put(event, launch)
+
+    def _put(self, event: Event, launch: Launch) -> bool:
+        status, _ = self._attempt(event, partial(launch.hand_over, self._batch))
         if status < COMPLETE:
             self._failed[event] = status
         return status == COMPLETE
 
-    def ended(self) -> list[tuple[Event, int]]:
-        """Wait until the oldest one has ended; that one and those behind it that have, too, each with its status."""
-        statuses = deque(self._await() if self.left[0][0] not in self._failed else ())
+    def _ended_launches(self) -> list[tuple[Event, int]]:
+        handed_over = islice(self.left, len(self.left) - len(self._waiting))
+        launches = list(takewhile(lambda command: not command[1].is_run, handed_over))
+        running = sum(event not in self._failed for event, _ in launches)
+        statuses = deque(self._await(running) if launches[0][0] not in self._failed else ())
         now, count = self._now(), len(statuses)
         found = []
-        while self.left and (statuses or self.left[0][0] in self._failed):
-            event, launch = self.left.popleft()
+        for event, launch in launches:
             status = self._failed.get(event)
             if status is None:
+                if not statuses:
+                    break
                 status = statuses.popleft()
                 if status < COMPLETE and self._batch.failure is not None:
                     tell_failure(event, self._batch.failure)
                 launch.took((now - self._since) // count)
             found.append((event, status))
+            self.left.popleft()
         self._since = now
         return found
 
-    def _await(self) -> list[int]:
+    def _await(self, most: int) -> list[int]:
         try:
-            return self._batch.wait()
+            return self._batch.wait(most)
         except BaseException:
             log.bug("launches could not be waited for")
-            return [OutOfResources.status] * (len(self.left) - len(self._failed))
+            return [OutOfResources.status] * most

@@ -137,7 +137,15 @@ class Operation(Protocol):
 
 
 class Launch(Operation, Protocol):
-    """A launch that runs so shortly that those behind it need not wait until its end is known."""
+    """A launch that runs so shortly that those behind it need not wait until its end is known; or several as one."""
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is several, which it hands over and waits for by itself."""
+
+    @property
+    def expected_ns(self) -> int:
+        """How long it will probably run."""
 
     def claim_behind(self, previous: Launch) -> bool:
         """As claim(), with `previous` in front of it; False where it has to wait. The scheduler's lock is held."""
@@ -147,6 +155,9 @@ class Launch(Operation, Protocol):
 
     def hand_over(self, batch: Batch) -> None:
         """As run(), but only puts it into a batch, which hands it over. Raises CLError, BoardError."""
+
+    def settle(self) -> None:
+        """Wait for the end of a run that was handed over. Raises CLError, with which its command ends."""
 
     def took(self, elapsed_ns: int) -> None:
         """It has ended; that is how long it ran."""

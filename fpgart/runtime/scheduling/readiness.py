@@ -11,7 +11,7 @@ There are no threads and no locks in this module: the caller (scheduler.py) hold
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from fpgart import log
@@ -32,7 +32,8 @@ from fpgart.runtime.scheduling.order import Role
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
 WALK = 64  # how far a waiting thread looks for something that it can run
-BATCH = 128  # how many launches are handed over at once, at most
+BATCH = 128  # how many launches, or runs of them, are under way at once in one batch, at most
+BATCH_NS = 20_000_000  # how long those will probably take, at most, but for the last of them
 
 
 class Aftermath(list[Callable[[], None]]):
@@ -220,14 +221,18 @@ class Readiness:
             event = unfinished
         return None
 
-    def claim_followers(self, event: Event, launch: Launch, last: Event | None, now: int) -> list[tuple[Event, Launch]]:
-        """A short launch that is claimed, and those behind it that may be handed over with it, in their order.
+    def claim_followers(
+        self, under_way: Sequence[tuple[Event, Launch]], last: Event | None, now: int
+    ) -> list[tuple[Event, Launch]]:
+        """What may be handed over behind short launches that are claimed, or under way, in its order.
 
         Not beyond `last`: a thread that waits for it must not wait for more. None: all that are due.
         """
-        found = [(event, launch)]
+        found: list[tuple[Event, Launch]] = []
+        event, launch = under_way[-1]
         until = self.horizon if last is None else last.queued_ns
-        while event is not last and len(found) < BATCH:
+        room, expected_ns = BATCH - len(under_way), sum(each.expected_ns for _, each in under_way)
+        while event is not last and len(found) < room and expected_ns < BATCH_NS:
             other = self._next_in_line(event, until)
             if other is None or other.operation is None:
                 break
@@ -238,6 +243,7 @@ class Readiness:
             other.status = SUBMITTED
             other.submit_ns = now
             event, launch = other, following
+            expected_ns += launch.expected_ns
             found.append((event, launch))
         return found
 
@@ -245,7 +251,7 @@ class Readiness:
     def _next_in_line(event: Event, until: int) -> Event | None:
         """The command of the same queue that waits for `event` alone, if it was enqueued by `until`."""
         for other in event.dependants or ():
-            if other.queue is event.queue:
+            if other.queue is event.queue and other.operation is not None:  # not one that only ends with it
                 alone = other.unmet == 1 and other.queued_ns <= until and not other.callbacks
                 return other if alone and all(e.status >= COMPLETE for e in other.wait_list) else None
         return None

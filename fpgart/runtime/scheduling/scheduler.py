@@ -360,17 +360,19 @@ class Scheduler:
             awaited.queue is not event.queue or event.queue is None or not event.queue.in_order
         ):
             last = event
+        first = [(event, launch)]
         with self._lock:
-            commands = self._ready.claim_followers(event, launch, last, self._now())
-        if len(commands) == 1:
+            behind = self._ready.claim_followers(first, last, self._now())
+        if not behind:
             return False
-        batch = LaunchBatch(commands, self._now)
-        batch.hand_over(attempt)
-        self._end_batch(batch)
+        self._end_batch(LaunchBatch(first + behind, self._now, attempt), last)
         return True
 
-    def _end_batch(self, batch: LaunchBatch) -> None:
-        """Take note of the ends of launches. What is called back may wait for the rest: another thread sees to that."""
+    def _end_batch(self, batch: LaunchBatch, last: Event | None) -> None:
+        """Take note of the ends of launches, and hand over what comes behind them meanwhile, but not beyond `last`.
+
+        What is called back may wait for the rest: another thread sees to that.
+        """
         while batch.left:
             after = Aftermath()
             ended = batch.ended()
@@ -380,17 +382,18 @@ class Scheduler:
                 for event, status in ended:
                     self._ready.launch_ended(event, status, now, after)
                 if batch.left:
+                    batch.follow(self._ready.claim_followers(batch.left, last, now))
                     self._workers.leave()
                 self._tell_still()
             del operations
             if after:
-                apart = bool(batch.left) and self._threads.start(lambda: self._end_batch_apart(batch))
+                apart = bool(batch.left) and self._threads.start(lambda: self._end_batch_apart(batch, last))
                 after.settle()
                 if apart:
                     return
 
-    def _end_batch_apart(self, batch: LaunchBatch) -> None:
-        self._end_batch(batch)
+    def _end_batch_apart(self, batch: LaunchBatch, last: Event | None) -> None:
+        self._end_batch(batch, last)
         self.reaper.reap()
         self._stop_looking()
 
