@@ -352,6 +352,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "engine/lanes.c",
         "engine/signals.c",
         "engine/stacks.c",
+        "engine/stream_clock.c",
     )
     inner = (  # which C alone calls
         "check/code.c",

@@ -485,7 +485,7 @@ import gc, os; gc.collect(); os._exit(0)
     events = [(e["name"], e["args"]["kind"], e["args"]["size"]) for e in of_lines(file, "usm")]
     assert events == [("allocate", "device", 4000), ("allocate", "shared", 4000), ("free", "shared", 4000)]
     text = report.as_text(report.read(file))
-    assert "device allocation 1: 3.906 KiB, device 0, device bank 1 at 0x1000000000000" in text
+    assert "device 0, device interleaved over 4 banks, 4 KiB of each in turn at 0x1000000000000" in text
     assert "never freed: it leaks, allocated by clDeviceMemAllocINTEL" in text
 
 

@@ -9,13 +9,15 @@ condition, functions with loops) makes the kernel's cycles unknown. That is a No
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from fpgart.engine.call_graph import function_named
 from fpgart.engine.dialect import CompilerOptions, predefined_macros
-from fpgart.engine.lowering import DIRECTIVE, HIDDEN, WORD, blank
+from fpgart.engine.lowering import DIRECTIVE, HIDDEN, WORD, blank, split
+from fpgart.engine.pipeline_depth import pipeline_depth
 from fpgart.engine.preprocessing.expressions import constant
 from fpgart.engine.preprocessing.files import Includes, PreprocessorError
 from fpgart.engine.preprocessing.preprocessor import preprocess
@@ -26,6 +28,10 @@ STEP_OF_CODE = re.compile(
     r"^[ \t]*#[^\n]*$|\b(?P<word>for|while|do|if|else|switch|break|return|goto|[A-Za-z_]\w*(?=\s*\())\b", re.MULTILINE
 )
 LOOPING = re.compile(r"\b(?:for|while|do)\b")
+FOREVER = re.compile(r"\s*(?:1|true)\s*|\s*;\s*;\s*")
+TALKING = re.compile(r"\b(?P<way>read|write)_channel_(?P<once>nb_)?(?:intel|altera)\s*\(|\b(?:read|write)_pipe\s*\(")
+PERHAPS = re.compile(r"\?|&&|\|\|")
+PLACE = re.compile(r"[;{}]")
 LEAVING = re.compile(r"\b(?:break|return|goto)\b")
 DECLARED = re.compile(
     r"\b(?:const\s+)?(?:unsigned\s+|signed\s+)?(?:int|uint|long|ulong|size_t|short|ushort|char|uchar|unsigned)\s+"
@@ -44,25 +50,54 @@ class UncountableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Talk:
+    """A packet that is written to a channel, or read from it; `untold` says why nobody knows whether it is."""
+
+    channel: str
+    writing: bool
+    untold: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
-    """A `for`, by the text of its head; `unroll` is "" without a pragma, "all" or a factor; `interval` that of `ii`."""
+    """A `for`, by the text of its head; `unroll` is "" without a pragma, "all" or a factor; `interval` that of `ii`.
+
+    One that never ends has FOREVER as its head.
+    """
 
     head: str
     unroll: str
     interval: str
-    within: tuple[Loop, ...]
+    body: tuple[Loop | Talk, ...]
+
+    @property
+    def within(self) -> tuple[Loop, ...]:
+        """The loops in it."""
+        return tuple(each for each in self.body if isinstance(each, Loop))
+
+    @property
+    def talks(self) -> bool:
+        """Whether it, or a loop in it, uses a channel."""
+        return any(isinstance(each, Talk) or each.talks for each in self.body)
 
     def cycles(self, names: Mapping[str, str]) -> int:
         """Those of all its iterations. Raises UncountableError."""
         count = iterations(self.head, names)
         if self.unroll == "all" and not self.within:
             return 0
-        factor = 1 if not self.unroll else count if self.unroll == "all" else constant(self.unroll, names)
-        if not factor or (factor > 1 and self.within):  # copies of loops: how they share the time, nobody says
-            raise UncountableError(f"unrolled for ({self.head})")
-        interval = constant(self.interval, names) if self.interval else 1
         inner = sum(loop.cycles(names) for loop in self.within)
-        return -(-count // factor) * max(interval or 1, inner)
+        return -(-count // self.factor(count, names)) * max(self.least(names), inner)
+
+    def factor(self, count: int, names: Mapping[str, str]) -> int:
+        """How many of its `count` iterations are one. Raises UncountableError."""
+        factor = 1 if not self.unroll else count if self.unroll == "all" else constant(self.unroll, names)
+        if not factor or factor < 0 or (factor > 1 and self.within):  # how copies of loops share the time, nobody says
+            raise UncountableError(f"unrolled for ({self.head})")
+        return factor
+
+    def least(self, names: Mapping[str, str]) -> int:
+        """The cycles from an iteration to the next that its pragma asks for."""
+        return max(1, (constant(self.interval, names) if self.interval else 1) or 1)
 
 
 def iterations(head: str, names: Mapping[str, str]) -> int:
@@ -82,24 +117,29 @@ def iterations(head: str, names: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class KernelLoops:
-    """The loops of a kernel one after the other; None where they cannot be counted."""
+    """The loops of a kernel one after the other, and what it does with channels; None where that cannot be counted."""
 
-    loops: tuple[Loop, ...] | None
+    body: tuple[Loop | Talk, ...] | None
     parameters: tuple[str, ...]
     """Those that keep their values."""
     constants: tuple[tuple[str, str], ...]
     """Variables that keep the value they are declared with, and that value as it is written."""
+    depth: int = 0
+    """Cycles from where an iteration or work-item begins until it ends, besides what it waits for memory."""
 
     def cycles(self, arguments: Mapping[str, int]) -> int | None:
         """Those of one work-item, at least 1; `arguments`: scalars by name. None where nobody can tell."""
-        if self.loops is None:
+        if self.body is None:
             return None
-        kept = {name: str(value) for name, value in arguments.items() if name in self.parameters}
-        names = dict(self.constants) | kept
+        names = self.names(arguments)
         try:
-            return max(1, sum(loop.cycles(names) for loop in self.loops))
+            return max(1, sum(each.cycles(names) for each in self.body if isinstance(each, Loop)))
         except UncountableError:
             return None
+
+    def names(self, arguments: Mapping[str, int]) -> dict[str, str]:
+        """What names stand for in the heads of its loops, for a launch with these scalars."""
+        return dict(self.constants) | {name: str(value) for name, value in arguments.items() if name in self.parameters}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +150,44 @@ class Function:
     parameters: str
     body: str
     is_kernel: bool
+    head: str = ""
+    """What stands in front of its body: attributes, too."""
 
 
 def kernel_loops(source: str, options: str = "") -> dict[str, KernelLoops]:
     """By kernel; empty for a source that the preprocessor cannot read by itself, as one with headers of the host's."""
-    found = functions(source, options)
+    return loops_of(functions(source, options))
+
+
+def loops_of(found: list[Function]) -> dict[str, KernelLoops]:
+    """By kernel, of all functions of a source."""
     looping = {function.name for function in found if LOOPING.search(function.body)}
-    return {function.name: _kernel(function, looping - {function.name}) for function in found if function.is_kernel}
+    talking = {function.name for function in found if TALKING.search(function.body)}
+    return {
+        function.name: _kernel(function, looping - {function.name}, talking - {function.name})
+        for function in found
+        if function.is_kernel
+    }
 
 
 def functions(source: str, options: str = "") -> list[Function]:
     """All functions; none of a source that the preprocessor cannot read by itself."""
+    return list(functions_in(plain_text(source, options)))
+
+
+def plain_text(source: str, options: str = "") -> str:
+    """A source behind the preprocessor, without comments and literals; "" if that cannot read it by itself."""
     read = CompilerOptions.read(options)
     macros = predefined_macros("", "", options)
     try:
         text = preprocess(source, "kernels", Includes(read.folders, {}), read.defines, macros).text
     except (PreprocessorError, OSError):
-        return []
-    return list(_functions(blank(HIDDEN, text)))
+        return ""
+    return blank(HIDDEN, text)
 
 
-def _functions(text: str) -> Iterator[Function]:
+def functions_in(text: str) -> Iterator[Function]:
+    """The functions of a plain_text()."""
     plain = blank(DIRECTIVE, text)
     closed = closings(plain)
     at = 0
@@ -142,26 +199,26 @@ def _functions(text: str) -> Iterator[Function]:
             opened = re.search(rf"\b{name}\s*\(", head)
             ended = closings(head).get(opened.end() - 1, len(head)) if opened else 0
             parameters = head[opened.end() : ended] if opened else ""
-            yield Function(name, parameters, text[brace:end], KERNEL.search(head) is not None)
+            yield Function(name, parameters, text[brace:end], KERNEL.search(head) is not None, head)
         at = end
 
 
-def _kernel(function: Function, looping: set[str]) -> KernelLoops:
+def _kernel(function: Function, looping: set[str], talking: set[str]) -> KernelLoops:
     body = function.body
     parts = function.parameters.split(",")
     names = tuple(found[-1] for part in parts if (found := re.findall(r"[A-Za-z_]\w*", part)))
     plain = blank(DIRECTIVE, body)
     kept = tuple(name for name in names if changes(plain, name) == 0)
-    constants = tuple(
-        (found["name"], f"({found['value'].strip()})")
-        for found in islice(DECLARED.finditer(plain), MOST_CONSTANTS)
-        if changes(plain, found["name"]) == 1
-    )
+    declared = list(islice(DECLARED.finditer(plain), MOST_CONSTANTS))
+    given = {name: changes(plain, name) for name in {found["name"] for found in declared}}
+    constants = tuple((found["name"], f"({found['value'].strip()})") for found in declared if given[found["name"]] == 1)
+    depth = pipeline_depth(plain, function.parameters)
     try:
-        loops = tuple(_Scan(body, plain, closings(plain), looping).block(0, len(body), 0))
+        places = [place.start() for place in PLACE.finditer(plain)]
+        loops = tuple(_Scan(body, plain, closings(plain), places, looping, talking).block(0, len(body), 0))
     except UncountableError:
-        return KernelLoops(None, kept, constants)
-    return KernelLoops(loops, kept, constants)
+        return KernelLoops(None, kept, constants, depth)
+    return KernelLoops(loops, kept, constants, depth)
 
 
 def changes(body: str, name: str) -> int:
@@ -172,15 +229,20 @@ def changes(body: str, name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """A walk through a kernel's body; `plain` is the body without directives, `closed` its brackets."""
+    """A walk through a kernel's body; `plain` is the body without directives, `closed` its brackets.
+
+    `places`: where statements begin or end. `looping`, `talking`: the functions with loops, and with channels.
+    """
 
     body: str
     plain: str
     closed: Mapping[int, int]
+    places: list[int]
     looping: set[str]
+    talking: set[str]
 
-    def block(self, begin: int, end: int, depth: int) -> Iterator[Loop]:
-        """The loops in a part of it. Raises UncountableError."""
+    def block(self, begin: int, end: int, depth: int) -> Iterator[Loop | Talk]:
+        """The loops in a part of it, and what is outside of them but uses a channel. Raises UncountableError."""
         at = begin
         hints: dict[str, str] = {}
         while (found := STEP_OF_CODE.search(self.body, at, end)) is not None:
@@ -188,14 +250,20 @@ class _Scan:
             if word is None:
                 hint = HINT.match(found[0])
                 hints |= {hint["name"]: hint["value"].strip()} if hint else {}
-            elif word == "for":
+            elif word == "for" or (word == "while" and self._is_endless(at)):
                 loop, at = self._loop(at, end, hints, depth)
                 yield loop
                 hints = {}
             elif word in UNCOUNTABLE or word in self.looping or (depth and word in ("break", "return")):
                 raise UncountableError(word)
+            elif word in self.talking:
+                yield Talk("", writing=False, untold=f"function {word}() uses channels")
+            elif TALKING.match(self.plain, found.start()):
+                yield self._talk(found.start(), at)
             elif word in ("if", "else"):
                 at = self._behind_condition(at, word)
+                if self._talks(found.end(), at):
+                    yield Talk("", writing=False, untold="a channel is used under a condition")
                 leaves = depth and LEAVING.search(self.plain, found.end(), at)
                 if leaves or LOOPING.search(self.plain, found.end(), at):
                     raise UncountableError(word)
@@ -208,11 +276,35 @@ class _Scan:
             raise UncountableError("for")
         until = min(end_of_statement(self.plain, closed + 1, self.closed), end)
         head = self.plain[opened + 1 : closed]
-        parts = HEAD.fullmatch(head)
+        parts = None if FOREVER.fullmatch(head) else HEAD.fullmatch(head)
         if parts is not None and changes(self.plain[closed + 1 : until], parts["name"]):
             raise UncountableError(f"for ({head})")
         within = tuple(self.block(closed + 1, until, depth + 1))
         return Loop(head, _unrolling(hints), hints.get("ii", ""), within), until
+
+    def _is_endless(self, at: int) -> bool:
+        """Whether the loop whose `while` ends at `at` never ends; that of a `do` ends with a semicolon."""
+        opened = self.plain.find("(", at)
+        closed = self.closed.get(opened, -1)
+        return closed > 0 and bool(FOREVER.fullmatch(self.plain, opened + 1, closed))
+
+    def _talks(self, begin: int, end: int) -> bool:
+        if TALKING.search(self.plain, begin, end):
+            return True
+        return bool(self.talking) and any(word[0] in self.talking for word in WORD.finditer(self.plain, begin, end))
+
+    def _talk(self, begin: int, at: int) -> Talk:
+        """The use of a channel whose call stands from `begin`; its name ends at `at`."""
+        call = TALKING.match(self.plain, begin)
+        closed = self.closed.get(self.plain.find("(", at))
+        if call is None or closed is None or not call["way"]:
+            return Talk("", writing=False, untold="it uses pipes")
+        if call["once"]:
+            return Talk("", writing=False, untold="a channel is used without waiting for it")
+        before = bisect_left(self.places, begin)
+        if PERHAPS.search(self.plain, self.places[before - 1] if before else 0, begin):
+            return Talk("", writing=False, untold="a channel is used under a condition")
+        return Talk(split(self.plain[call.end() : closed])[0].strip(), call["way"] == "write")
 
     def _behind_condition(self, at: int, word: str) -> int:
         """Where the statement under an `if` or `else` ends."""

@@ -200,12 +200,24 @@ def simulated(events: Iterable[Args]) -> list[Lane]:
         lanes.of(device, lane, rank).spans.append(span)
         for bank, intervals in args.get("banks", {}).items():  # traces of older versions have none
             _take_bank(lanes.of(device, bank, BANK), span, intervals)
+        for wait in args.get("channels", ()):
+            if wait["waited"]:
+                _take_modelled_wait(lanes.of(device, f"channel {wait['channel']}", CHANNEL), wait)
     return lanes.arranged()
 
 
 def _take_bank(lane: Lane, step: Span, intervals: list[tuple[int, int]]) -> None:
     """The parts of a step in which it has a bank."""
     lane.spans += [Span(step.kind, begin, end, step.name, step.words) for begin, end in intervals]
+
+
+def _take_modelled_wait(lane: Lane, wait: Args) -> None:
+    """From a kernel's first wait at a channel to the end of its last."""
+    kind, way = ("full", "write") if wait["writing"] else ("empty", "read")
+    share = wait["waited"] / max(1, wait["end"] - wait["begin"])
+    words = f"{wait['waited'] / 1e6:.3f} ms, {100 * share:.0f} % of the time from its first wait to its last; "
+    words += f"{wait['packets']} packets; depth {wait['depth'] or 'not declared'}"
+    lane.spans.append(Span(kind, wait["begin"], wait["end"], f"{wait['kernel']} waits to {way}: {kind}", words))
 
 
 def first_simulated(events: Iterable[Args]) -> int:

@@ -11,7 +11,8 @@ from fpgart.board.faults import FAULTS
 from fpgart.output_file import open_output
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.objects.platform import Platform
-from fpgart.watch.words import banks_in_words, in_words, times
+from fpgart.watch.trace.memory import block_facts
+from fpgart.watch.words import in_words, place_in_words, times
 
 MOST_BLOCKS = 64
 
@@ -38,7 +39,7 @@ class Summary:
             self._more += 1
             return
         device = block.device
-        place = f"{device.memories.name_of(block.memory)}, {banks_in_words(*block.banks)}"
+        place = f"{device.memories.name_of(block.memory)}, {place_in_words(block_facts(block))}"
         life = _Life(
             device, f"buffer {block.owner} of {in_words(block.range.size)} at {block.device_address:#x} ({place})"
         )

@@ -30,6 +30,14 @@ def banks_in_words(first: int, last: int) -> str:
     return f"bank {first}" if first == last else f"banks {first} to {last}"
 
 
+def place_in_words(args: dict[str, Any]) -> str:
+    """Where a block lies in its memory, from the facts of an event about it."""
+    if "interleaved" in args:  # not in traces of older versions
+        spread = args["interleaved"]
+        return f"interleaved over {spread['banks']} banks, {in_words(spread['bytes'])} of each in turn"
+    return banks_in_words(args["bank"], args.get("last_bank") or args["bank"])
+
+
 def on_board(args: dict[str, Any], key: str = "address") -> int:
     """An address of an event in the board's memory map; traces of older versions have no other."""
     return int(args.get(f"board_{key}", args[key]), 16)

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
 
 from fpgart import config
 from fpgart.board.timing import Bank, Pace
+from fpgart.engine.kernel_loops import UncountableError
 from fpgart.runtime.memory.block_copy import CHUNK
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.model.planning import Movement, Programming, Run, Spot, Step
+from fpgart.runtime.model.streaming import ChannelTime, Deeper, Group, OpenLaunch, Talking, steps_of
 from fpgart.runtime.model.timeline import Timeline
 
 WRITE, READ, COPY = "PCIe write", "PCIe read", "copy engine"
@@ -38,6 +42,11 @@ class StepTime:
     program: str = ""
     uncounted: bool = False
     """A kernel with loops that nobody can count: it may take any time longer."""
+    channels: list[ChannelTime] = field(default_factory=list)
+    deeper: Deeper | None = None
+    """Depths of channels that would have let kernels end earlier which ran together, with the last of them."""
+    untold: str = ""
+    """Why a kernel with channels has not, or not wholly, the time that it waits at them."""
 
 
 class BoardClock:
@@ -53,6 +62,8 @@ class BoardClock:
         self._pipelines: defaultdict[str, Timeline] = defaultdict(Timeline)
         self._floor = 0
         """No kernel begins before: the end of the last programming."""
+        self._groups: dict[frozenset[str], Group] = {}
+        """Of the kernels with channels of the program that is loaded."""
 
     def bank_name(self, bank: Bank) -> str:
         memory = f"memory '{self.device.board.memories[bank.memory].name}'"
@@ -60,15 +71,59 @@ class BoardClock:
 
     def run(self, step: Run, at: int) -> StepTime:
         """A kernel that could begin at `at`; it begins a launch's latency later, at the earliest."""
+        return self._placed(step, max(at + self.device.board.timing.launch_latency, self._floor), None)
+
+    def begin(self, step: Run, at: int, key: Any) -> list[tuple[Any, StepTime]]:
+        """As run(), of a kernel with channels: which launches have their times now, by their keys."""
+        assert step.talking is not None
+        begin = max(at + self.device.board.timing.launch_latency, self._floor, self._pipelines[step.kernel].end)
         pace = self.pace
-        begin = max(at + self.device.board.timing.launch_latency, self._floor)
+        pipelined = max(1, pace.pipeline_time(step.work_items, step.width, step.cycles or 1))
+        slowest = max(pace.bank_time(step.accesses).values(), default=0)
+        try:
+            group = self._group_of(step.kernel, step.talking)
+            scale = max(Fraction(1), Fraction(slowest, pipelined))
+            steps = steps_of(step.talking, step.kernel, step.work_items, step.depth, scale)
+        except UncountableError as error:
+            return [(key, self._placed(replace(step, talking=None, untold=str(error)), begin, None))]
+        latency = pace.memory_latency(step.accesses)
+        return self._ended(group.begin(OpenLaunch(step.kernel, key, step, latency, begin + latency, steps)))
+
+    def release(self) -> list[tuple[Any, StepTime]]:
+        """Launches that wait for kernels which were not launched do so no longer; those that have their times now."""
+        return [each for group in self._groups.values() if group.open for each in self._ended(group.release())]
+
+    def _group_of(self, kernel: str, talking: Talking) -> Group:
+        """Raises UncountableError."""
+        kernels = talking.streams.groups[kernel]
+        if kernels not in self._groups:
+            depths = {name: talking.streams.kernels[name].depth for name in kernels}
+            clock = self.device.board.timing.kernel_clock
+            self._groups[kernels] = Group(talking.streams, kernels, depths, clock)
+        return self._groups[kernels]
+
+    def _ended(self, launches: list[OpenLaunch]) -> list[tuple[Any, StepTime]]:
+        found = []
+        for launch in launches:
+            made = self._placed(launch.step, launch.begin - launch.latency, launch)
+            found.append((launch.key, made))
+        return found
+
+    def _placed(self, step: Run, begin: int, launch: OpenLaunch | None) -> StepTime:
+        """A kernel from `begin` on; `launch`: how long it took with its channels."""
+        pace = self.pace
         latency, cause = pace.memory_latency(step.accesses), MEMORY_LATENCY
         pipelined, line = pace.pipeline_time(step.work_items, step.width, step.cycles or 1), PIPELINE
+        if launch is not None and launch.length > pipelined:
+            waits = {_wait_in_words(each): each.waited for each in launch.channels if each.kernel == step.kernel}
+            longest = max(waits, key=waits.__getitem__, default="")
+            if 2 * waits.get(longest, 0) > launch.length:
+                line = longest
         cables = {
             f"cable in '{use.channel}'": pace.cable_time(use.channel, use.packet, use.packets) for use in step.uses
         }
-        streaming = max([pipelined, *cables.values()])
-        if streaming > pipelined:
+        streaming = max([pipelined, launch.length if launch else 0, *cables.values()])
+        if cables and streaming > pipelined:
             line = max(cables, key=cables.__getitem__)
         if cables and self.device.board.timing.cable_latency > latency:
             latency, cause = self.device.board.timing.cable_latency, CABLE_LATENCY
@@ -79,6 +134,9 @@ class BoardClock:
         busy = {PIPELINE: pipelined, **cables, **job.busy(self)}
         made = StepTime(self.device, "kernel", begin, end, bound, size, busy, job.held(self), step.kernel, step.program)
         made.uncounted = step.cycles is None
+        made.untold = step.untold
+        if launch is not None:
+            made.channels, made.deeper, made.untold = launch.channels, launch.deeper, launch.note
         return made
 
     def program(self, step: Programming, at: int) -> StepTime:
@@ -92,6 +150,7 @@ class BoardClock:
         for line in {id(line): line for line in (self.to_board, self.to_host)}.values():
             line.take(begin, end)
         self._pipelines.clear()
+        self._groups.clear()
         if step.program.interleaving is not None:
             self.pace = Pace(self.device.board, step.program.interleaving)
         return StepTime(
@@ -104,6 +163,10 @@ class BoardClock:
 
     def bank_line(self, bank: Bank) -> Timeline:
         return self._banks[bank]
+
+
+def _wait_in_words(time: ChannelTime) -> str:
+    return f"channel '{time.channel}'{' full' if time.writing else ' empty'}"
 
 
 class Job:
@@ -181,6 +244,15 @@ class BoardClocks:
                 return [self._copy(step, source, target, at)]
             return self._across(step, source, target, at)
         return [self._transfer(step, at)]
+
+    def begin(self, step: Run, at: int, key: Any) -> list[tuple[Any, StepTime]]:
+        """A launch of a kernel with channels: which of them have their times now, by their keys."""
+        return self.of(step.device).begin(step, at, key)
+
+    def release(self, device: Device | None = None) -> list[tuple[Any, StepTime]]:
+        """Launches that wait for kernels which were not launched do so no longer, on one board or all."""
+        clocks = self._clocks.values() if device is None else [self.of(device)]
+        return [each for clock in clocks for each in clock.release()]
 
     def _transfer(self, step: Movement, at: int) -> StepTime:
         """Between host and board."""

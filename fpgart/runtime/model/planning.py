@@ -8,7 +8,8 @@ which binary a board holds. When the commands really run does not matter, so it 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 from math import prod
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ from fpgart.board.global_memory import AllocationType
 from fpgart.board.timing import Access
 from fpgart.engine.interface import BYTES
 from fpgart.engine.kernel_loops import KernelLoops, kernel_loops
+from fpgart.engine.kernel_streams import NOTHING, Streams, kernel_streams
 from fpgart.engine.links import LinkUse
 from fpgart.runtime.commands.launch import SPLIT_KERNELS, LaunchKernel
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
@@ -37,6 +39,7 @@ from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.model.streaming import Talking
 from fpgart.runtime.programs.kernel import SIZES
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Operation
@@ -110,6 +113,11 @@ class Run:
     cycles: int | None = 1
     uses: tuple[LinkUse, ...] = ()
     """What it moved through cables."""
+    talking: Talking | None = None
+    """What it does with channels, where that is known; else `untold` says why not, of a kernel that has channels."""
+    untold: str = ""
+    depth: int = 0
+    """Cycles from where an iteration begins until it ends."""
 
 
 Step = Movement | Programming | Run
@@ -122,7 +130,8 @@ class Planner:
         self._contents: WeakKeyDictionary[Buffer, Spot | None] = WeakKeyDictionary()
         self._loaded: dict[Device, str] = {}
         self._widths: WeakKeyDictionary[Program, dict[str, int]] = WeakKeyDictionary()
-        self._loops: WeakKeyDictionary[Program, dict[str, KernelLoops]] = WeakKeyDictionary()
+        self._loops: WeakKeyDictionary[Program, Mapping[str, KernelLoops]] = WeakKeyDictionary()
+        self._streams: WeakKeyDictionary[Program, Streams] = WeakKeyDictionary()
 
     @singledispatchmethod
     def steps(self, operation: Operation | None) -> list[Step]:
@@ -272,9 +281,9 @@ class Planner:
         work_items = sizes[3] * sizes[4] * sizes[5]
         width = self._widths_of(program).get(kernel.name, 1)
         cycles = self._cycles_of(operation)
-        found.append(
-            Run(device, program.identity, kernel.name, work_items, width, tuple(accesses), cycles, operation.uses)
-        )
+        run = Run(device, program.identity, kernel.name, work_items, width, tuple(accesses), cycles, operation.uses)
+        known = self._loops_of(program).get(kernel.name)
+        found.append(self._with_channels(replace(run, depth=known.depth if known else 0), operation))
         return found
 
     @staticmethod
@@ -294,13 +303,35 @@ class Planner:
 
     def _cycles_of(self, launch: LaunchKernel) -> int | None:
         """What the loops of a work-item take, with the launch's arguments; None where they cannot be counted."""
-        program, kernel = launch.program, launch.kernel
-        if program.listing is not None and LOOPS_OR_HEADERS.search(program.listing) is None:
-            return 1
+        found = self._loops_of(launch.program).get(launch.kernel.name)
+        if found is not None:
+            return found.cycles(scalars(launch))
+        listing = launch.program.listing
+        return 1 if listing is not None and LOOPS_OR_HEADERS.search(listing) is None else None
+
+    def _loops_of(self, program: Program) -> Mapping[str, KernelLoops]:
         if program not in self._loops:
-            self._loops[program] = loops(program)
-        found = self._loops[program].get(kernel.name)
-        return None if found is None else found.cycles(scalars(launch))
+            found = self._streams_of(program)
+            self._loops[program] = loops(program) if found is NOTHING else found.kernels
+        return self._loops[program]
+
+    def _streams_of(self, program: Program) -> Streams:
+        if program not in self._streams:
+            self._streams[program] = streams(program)
+        return self._streams[program]
+
+    def _with_channels(self, run: Run, launch: LaunchKernel) -> Run:
+        """The same with what is known of its channels."""
+        found = self._streams_of(launch.program)
+        if run.kernel not in found.groups:
+            return run
+        if cabled_launch(launch) is not None:
+            return replace(run, untold="the board has cables")
+        if run.kernel in found.untold:
+            return replace(run, untold=found.untold[run.kernel])
+        if run.width > 1:
+            return replace(run, untold=f"{run.width} work-items at once")
+        return replace(run, talking=Talking(found, scalars(launch)))
 
     def _widths_of(self, program: Program) -> dict[str, int]:
         if program not in self._widths:
@@ -337,6 +368,13 @@ def loops(program: Program) -> dict[str, KernelLoops]:
     if program.listing is None:
         return {}
     return kernel_loops(program.listing, program.devices[0].board.build_options(program.options))
+
+
+def streams(program: Program) -> Streams:
+    """What the kernels in the OpenCL C that a program is made of do with channels."""
+    if program.listing is None:
+        return NOTHING
+    return kernel_streams(program.listing, program.devices[0].board.build_options(program.options))
 
 
 def scalars(launch: LaunchKernel) -> dict[str, int]:

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from fpgart.notices import NOTICES
 from fpgart.runtime.model.board_clock import BoardClocks, StepTime
-from fpgart.runtime.model.planning import Planner, cabled_launch
+from fpgart.runtime.model.planning import Planner, Programming, Run, cabled_launch
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event, EventQueue, Operation
 from fpgart.runtime.scheduling.order import QueueOrder, Role
 from fpgart.runtime.scheduling.readiness import role_of
@@ -48,6 +48,7 @@ class ModelledCommand:
         "queued",
         "settled",
         "start",
+        "steps",
         "submit",
     )
 
@@ -60,6 +61,8 @@ class ModelledCommand:
         self.awaited: tuple[ModelledCommand, ...] = ()
         self.dependants: list[ModelledCommand] = []
         self.settled = self.failed = False
+        self.steps: list[StepTime] = []
+        """What the boards do for it, as far as it is known; until it is settled."""
 
 
 class ModelledQueue:
@@ -171,29 +174,68 @@ class SimulatedClock:
         heapify(ready)
         while ready:
             _, command = heappop(ready)
-            event = command.event
-            assert event is not None
-            assert event.queue is not None
             command.failed = any(other.failed for other in command.awaited)
-            steps = [] if command.failed else self._place(command, event)
-            if NOTICES.modelled:
-                self.untold.append((event, command, steps))
-            modelled = self.queue(event.queue)
-            modelled.end = max(modelled.end, command.end)
-            modelled.order.ended(command)
-            for other in self._finish(command):
-                heappush(ready, (other.number, other))
+            for settled in [command] if command.failed else self._place(command):
+                for other in self._conclude(settled):
+                    heappush(ready, (other.number, other))
 
-    def _place(self, command: ModelledCommand, event: Event) -> list[StepTime]:
-        """Start and end of a command, from its steps: a launch starts when its kernel does."""
+    def _conclude(self, command: ModelledCommand) -> list[ModelledCommand]:
+        """The times of a command are known; returns those that waited for nothing else."""
+        event = command.event
+        assert event is not None
+        assert event.queue is not None
+        if NOTICES.modelled:
+            self.untold.append((event, command, command.steps))
+        command.steps = []
+        modelled = self.queue(event.queue)
+        modelled.end = max(modelled.end, command.end)
+        modelled.order.ended(command)
+        return self._finish(command)
+
+    def _place(self, command: ModelledCommand) -> list[ModelledCommand]:
+        """Begin a command, step by step; returns those whose times are known now.
+
+        A launch that waits for other kernels at its channels is not among them.
+        """
+        assert command.event is not None
         command.start = command.end = command.submit
-        found: list[StepTime] = []
-        for step in self._planner.steps(event.operation):
-            found += self._boards.place(step, command.end)
-            command.end = found[-1].end
-        if found:
-            command.start = found[-1].begin if found[-1].kernel else found[0].begin
-        return found
+        found: list[ModelledCommand] = []
+        for step in self._planner.steps(command.event.operation):
+            if isinstance(step, Run) and step.talking is not None:
+                return found + self._took(self._boards.begin(step, command.end, command))
+            if isinstance(step, Programming):
+                found += self._took(self._boards.release(step.device))
+            for made in self._boards.place(step, command.end):
+                _add(command, made)
+        return [*found, command]
+
+    @staticmethod
+    def _took(ended: list[tuple[ModelledCommand, StepTime]]) -> list[ModelledCommand]:
+        """Launches whose kernels have their times; theirs is the last step of a command."""
+        for command, made in ended:
+            _add(command, made)
+        return [command for command, _ in ended]
+
+    def _release(self) -> bool:
+        """Somebody asks for times: launches that wait for kernels which were not launched wait no longer.
+
+        Returns whether there were any.
+        """
+        found = self._took(self._boards.release())
+        self._settle(other for command in found for other in self._conclude(command))
+        return bool(found)
+
+    def ask(self, command: ModelledCommand) -> None:
+        """Somebody asks for the times of a command."""
+        while not command.settled and self._release():
+            pass
+
+    def ask_queue(self, queue: EventQueue) -> int:
+        """When all that is in a queue has ended, as far as that can be known."""
+        modelled = self.queue(queue)
+        while modelled.order.open and self._release():
+            pass
+        return modelled.end
 
     @staticmethod
     def _finish(command: ModelledCommand) -> list[ModelledCommand]:
@@ -206,6 +248,14 @@ class SimulatedClock:
             other.submit = max(other.submit, command.end)
             other.missing -= 1
         return [other for other in dependants if not other.missing]
+
+
+def _add(command: ModelledCommand, made: StepTime) -> None:
+    """A step of a command: a launch starts when its kernel does."""
+    if made.kernel or not command.steps:
+        command.start = made.begin
+    command.steps.append(made)
+    command.end = made.end
 
 
 class ModelScheduler(Scheduler):
@@ -271,8 +321,10 @@ class ModelScheduler(Scheduler):
     def saw_end(self, event: Event) -> None:
         with self._lock:
             command = self.clock.command(event)
+            self.clock.ask(command)
             if command.settled:
                 self.clock.reach(command.end)
+        self._tell()
 
     def wait(self, event: Event) -> None:
         super().wait(event)
@@ -290,7 +342,8 @@ class ModelScheduler(Scheduler):
     def _saw_ends(self, queues: Sequence[EventQueue]) -> None:
         with self._lock:
             for queue in queues:
-                self.clock.reach(self.clock.queue(queue).end)
+                self.clock.reach(self.clock.ask_queue(queue))
+        self._tell()
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
         """A callback is in a thread of its own that begins when the event reaches the status."""
@@ -315,7 +368,12 @@ class ModelScheduler(Scheduler):
 
     def stage_time(self, event: Event, stage: str) -> int:
         with self._lock:
-            return int(getattr(self.clock.command(event), stage))
+            command = self.clock.command(event)
+            if stage != "queued":
+                self.clock.ask(command)
+            found = int(getattr(command, stage))
+        self._tell()
+        return found
 
 
 STAGES = {SUBMITTED: "submit", RUNNING: "start"}

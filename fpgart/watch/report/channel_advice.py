@@ -29,7 +29,7 @@ class Waits:
 
 
 class ChannelAdviser:
-    """Takes the events of a trace. Waits are those of the run: the model of time has no rates of channels' kernels.
+    """Takes the events of a trace: what the model of time says of depths, and where it says nothing, waits of the run.
 
     A channel at which only one side waits is left alone: the other side is slower, and no depth changes that.
     """
@@ -37,8 +37,13 @@ class ChannelAdviser:
     def __init__(self, found: Found) -> None:
         self._found = found
         self._channels: defaultdict[tuple[int, str], Waits] = defaultdict(Waits)
+        self._modelled: dict[tuple[int, str], int | None] = {}
+        """The declared depths of channels that the model knows."""
 
     def take(self, event: Args) -> None:
+        if event.get("cat") == "time":
+            self._take_modelled(event["args"])
+            return
         if event.get("cat") != "channel" or event["name"] != "stall" or event["dur"] < LEAST_US:
             return
         args, begin = event["args"], float(event["ts"])
@@ -47,8 +52,27 @@ class ChannelAdviser:
         (waits.writers if args["writing"] else waits.readers).add(args["kernel"])
         (waits.full if args["writing"] else waits.empty).append((begin, begin + float(event["dur"])))
 
+    def _take_modelled(self, args: Args) -> None:
+        device = args["device"]
+        for each in args.get("channels", ()):
+            self._modelled[device, each["channel"]] = each["depth"]
+        if "deeper" not in args:
+            return
+        deeper = [
+            f"channel '{name}' {self._modelled.get((device, name)) or 1} packets deep, which should be {depth}"
+            for name, depth in args["deeper"]["depths"].items()
+        ]
+        words = (
+            f"make channels of device {device} deeper (__attribute__((depth(N)))): {'; '.join(deeper)}; the kernels at "
+            "their ends work in bursts and wait for each other by turns"
+        )
+        self._found.add(words, nanoseconds=args["deeper"]["saved"], noun="time")
+
     def finish(self) -> None:
+        known = {(device, name.partition("[")[0]) for device, name in self._modelled}
         for (device, channel), waits in self._channels.items():
+            if (device, channel.partition("[")[0]) in known:
+                continue
             full, empty = merged(waits.full), merged(waits.empty)
             if not full or not empty:
                 continue

@@ -18,12 +18,13 @@ from fpgart.watch.report.model import (
     HeldBlock,
     KernelRuns,
     Modelled,
+    ModelledChannel,
     Report,
     Traffic,
 )
 from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args, of_fpgart, ordered
-from fpgart.watch.words import banks_in_words
+from fpgart.watch.words import place_in_words
 
 Take = Callable[[Report, str, Args, float, float], None]
 """Takes an event's name and arguments, begin and duration in microseconds into a report."""
@@ -133,8 +134,7 @@ def _take_block(report: Report, name: str, args: Args, begin: float, duration: f
     if "program" in args:
         life.kind, life.created = "program", begin if name == "reserve" else life.created
         life.released = begin if name == "free" else None
-    banks = banks_in_words(args["bank"], args.get("last_bank") or args["bank"])
-    words = f"device {args['device']}, {args['memory']} {banks} at {args['address']}"
+    words = f"device {args['device']}, {args['memory']} {place_in_words(args)} at {args['address']}"
     if name == "reserve":
         life.places.append(HeldBlock(words, begin))
         return
@@ -204,9 +204,21 @@ def _take_step(report: Report, name: str, args: Args, begin: float, duration: fl
     found.bytes += args["size"]
     found.nanoseconds += args["end"] - args["begin"]
     found.bounds[args["bound"]] = found.bounds.get(args["bound"], 0) + 1
+    if "untold" in args:
+        report.untold[device, kernel] = args["untold"]
+    for each in args.get("channels", ()):
+        _take_channel(report.channels.setdefault((device, each["channel"]), ModelledChannel(each["depth"])), each)
     for resource, busy in args["busy"].items():
         key = device, f"{resource} of {kernel}" if resource == "pipeline" else resource
         report.busy[key] = report.busy.get(key, 0) + busy
+
+
+def _take_channel(channel: ModelledChannel, args: Args) -> None:
+    """What a kernel did at a channel in the simulated clock; its packets are those of the side that writes."""
+    end = args["kernel"], args["writing"]
+    channel.waits[end] = channel.waits.get(end, 0) + args["waited"]
+    if args["writing"]:
+        channel.packets += args["packets"]
 
 
 def _life(report: Report, number: int) -> BufferLife:

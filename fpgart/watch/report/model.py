@@ -92,6 +92,16 @@ class Modelled:
     """By resource, the number of steps that it bounds."""
 
 
+@dataclass(slots=True)
+class ModelledChannel:
+    """A channel in the simulated clock; `depth` as declared, None where it has none."""
+
+    depth: int | None
+    packets: int = 0
+    waits: dict[tuple[str, bool], int] = field(default_factory=dict)
+    """By kernel, and whether it writes, nanoseconds that it waited."""
+
+
 CERTAIN = ("copy", "programming")
 """What advice counts that follows from the order of the host's calls alone."""
 
@@ -155,6 +165,10 @@ class Report:
     advice: list[Advice] = field(default_factory=list)
     modelled: dict[tuple[int, str], Modelled] = field(default_factory=dict)
     """By device, and kernel or kind of step (FPGART_TIME=model)."""
+    channels: dict[tuple[int, str], ModelledChannel] = field(default_factory=dict)
+    """By device and channel, in the simulated clock."""
+    untold: dict[tuple[int, str], str] = field(default_factory=dict)
+    """By device and kernel, why the simulated clock does not have, or not wholly, what it waits for at channels."""
     modelled_nanoseconds: int = 0
     """When the last step ends."""
     busy: dict[tuple[int, str], int] = field(default_factory=dict)

@@ -86,10 +86,27 @@ def modelled_in_words(report: Report) -> list[str]:
             f"  device {device}: {name}: {times(found.count, 'time')}, {in_words(found.bytes)}, "
             f"{found.nanoseconds / 1e6:.3f} ms, bound by {_bounds(found)}"
         )
+    lines += _channels_in_words(report)
     for device in sorted({device for device, _ in report.busy}):
         parts = sorted((-busy, name) for (where, name), busy in report.busy.items() if where == device and busy)
         shares = [f"{name} {-busy / 1e6:.3f} ms ({_share(-busy, report)})" for busy, name in parts]
         lines.append(f"  device {device}: busiest first: {', '.join(shares)}")
+    return lines
+
+
+def _channels_in_words(report: Report) -> list[str]:
+    """Who waited at each channel in the simulated clock, and of which kernels that is not known."""
+    lines = []
+    for (device, name), channel in sorted(report.channels.items()):
+        depth = "without depth" if channel.depth is None else f"depth {channel.depth}"
+        waits = [
+            f"'{kernel}' waited {waited / 1e6:.3f} ms to {'write' if writing else 'read'}"
+            for (kernel, writing), waited in sorted(channel.waits.items(), key=lambda wait: not wait[0][1])
+        ]
+        packets = times(channel.packets, "packet")
+        lines.append(f"  device {device}: channel '{name}', {depth}: {packets}; {', '.join(waits)}")
+    for (device, kernel), why in sorted(report.untold.items()):
+        lines.append(f"  device {device}: kernel {kernel}: its waits at channels are not, or not all, modelled: {why}")
     return lines
 
 
@@ -271,6 +288,20 @@ def as_json(report: Report) -> str:
         "modelled": [
             {"device": device, "what": name, **asdict(found)} for (device, name), found in report.modelled.items()
         ],
+        "modelled_channels": [
+            {
+                "device": device,
+                "channel": name,
+                "depth": channel.depth,
+                "packets": channel.packets,
+                "waits": [
+                    {"kernel": kernel, "writing": writing, "nanoseconds": waited}
+                    for (kernel, writing), waited in channel.waits.items()
+                ],
+            }
+            for (device, name), channel in report.channels.items()
+        ],
+        "untold": [{"device": device, "kernel": name, "why": why} for (device, name), why in report.untold.items()],
         "modelled_nanoseconds": report.modelled_nanoseconds,
         "busy": [
             {"device": device, "resource": name, "nanoseconds": busy} for (device, name), busy in report.busy.items()

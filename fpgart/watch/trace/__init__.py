@@ -13,7 +13,8 @@ under its device (process 2 + the device's number).
   objects, and calls that may wait have the number as arg site.
 - cat "api": a call of the host. The driver answers reference counting in C; it does not appear.
 - cat "mmd": a call through the MMD, args device, address, board_address, size, buffer, operation.
-- cat "memory": reserve or free of a block, args device, memory, bank (and last_bank if it straddles several),
+- cat "memory": reserve or free of a block, args device, memory, bank (and last_bank if it straddles several; and
+  interleaved where the memory has its banks so: banks, and bytes in one before the next one's turn),
   address, size, buffer.
 - cat "placing": whether a host's request for a bank or memory took effect, args buffer and bank, argument or words.
 - cat "refusal": a device has no room for a block, args device, size, buffer.
@@ -25,7 +26,8 @@ under its device (process 2 + the device's number).
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its simulated time, in processes of
   its own (1000 + the device's number): args command, queued, submit, begin, end (nanoseconds), bound, busy (by
   resource), banks (by name, the intervals in which the step has it), size; loops, if nobody can count those of the
-  kernel.
+  kernel; channels, what it and kernels that run by themselves did at each (channel, kernel, writing, depth, packets,
+  waited, begin and end of that); deeper, depths that would have saved time; untold, why that is not known.
 - cat "channel": counters, how many packets a channel holds (args packets, capacity), and stall, for as long as a kernel
   waited for it (args device, channel, capacity, kernel, writing); a busy channel is only sampled.
 - cat "autorun": an autorun kernel, from when the board was programmed, args device, units.

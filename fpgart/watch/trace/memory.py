@@ -110,7 +110,18 @@ def block_facts(block: Block) -> dict[str, Any]:
         "size": block.range.size,
         "buffer": block.owner,
     }
+    spread = interleaving_of(block)
+    if spread:
+        facts["interleaved"] = spread
     return facts | ({"last_bank": last} if last > first else {}) | ({"program": block.program} if block.program else {})
+
+
+def interleaving_of(block: Block) -> dict[str, int]:
+    """Over how many banks a block is interleaved, and how many bytes lie in one before the next; {} if it is not."""
+    memory = block.device.board.memories[block.memory]
+    if memory.banks < 2 or not block.device.interleaving[block.memory]:
+        return {}
+    return {"banks": memory.banks, "bytes": memory.interleaved_bytes}
 
 
 def usm_facts(allocation: UsmAllocation) -> dict[str, Any]:

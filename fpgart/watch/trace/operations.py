@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,12 @@ class SimulatedSteps:
                 args["kernel"] = step.kernel
             if step.uncounted:
                 args["loops"] = "not counted"
+            if step.channels:
+                args["channels"] = [asdict(each) for each in step.channels]
+            if step.deeper is not None:
+                args["deeper"] = {"depths": dict(step.deeper.depths), "saved": step.deeper.saved}
+            if step.untold:
+                args["untold"] = step.untold
             lane = f"kernel {step.kernel}" if step.kernel else next(iter(step.busy), step.name)
             self._timeline.emit_simulated(
                 step.name, step.device.id, step.device.board, lane, step.begin, step.end, args

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kernels do with channels, found in their source: for the model of time (docs/time.md).
+
+A kernel whose loops can be counted and which uses its channels in every iteration, whatever the data, becomes a
+process: the steps that engine/stream_clock.c runs through. Of any other kernel it is said why not, and of those that
+have a channel in common with it, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
+
+from fpgart._native import lib
+from fpgart.engine.kernel_loops import (
+    FOREVER,
+    TALKING,
+    Function,
+    KernelLoops,
+    Loop,
+    Talk,
+    UncountableError,
+    functions_in,
+    iterations,
+    loops_of,
+    plain_text,
+)
+from fpgart.engine.lowering import DIRECTIVE, NAME_AND_SIZES, blank, split, without_attributes
+from fpgart.engine.preprocessing.expressions import constant
+from fpgart.engine.unrolling import HEAD, STEP
+
+UNIT = 1024
+"""Of a cycle: what processes count in."""
+ENDLESS = 1 << 62
+LONGEST = 1 << 60
+"""Units; what takes longer is not run through."""
+MOST_STEPS = 4096
+MOST_UNITS = 256
+"""Compute units of kernels that run by themselves, in all; and iterations of a loop that is written out."""
+DEEPEST_CHANNEL = 1 << 20
+"""Packets; more room makes no difference that anybody would wait for."""
+STATEMENT = re.compile(r"[;{}]")
+CHANNEL = re.compile(r"\bchannel\b")
+DEPTH = re.compile(r"\b(?:__)?depth(?:__)?\s*\((?P<depth>[^()]*)\)")
+OUTSIDE = re.compile(r"\b(?:io\s*\(|intel_host_accessible\b)")
+AUTORUN = re.compile(r"\bautorun\b")
+UNITS = re.compile(r"\bnum_compute_units\s*\((?P<units>[^()]*)\)")
+COMPUTE_ID = re.compile(r"\bget_compute_id\s*\(\s*(?P<dimension>[0-2])\s*\)")
+NAMED = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<indices>(?:\[[^\]]*\]\s*)*)")
+BRACKETED = re.compile(r"\[([^\]]*)\]")
+
+
+class Step(NamedTuple):
+    """As stream_clock.h has it; the channels of reads and writes are by name, such as `c[3]`."""
+
+    kind: int
+    first: int
+    second: int
+    channel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The declaration of a channel, or of an array of them; `outside`: its other end is no kernel's."""
+
+    depth: int | None
+    outside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """A program's kernels with channels. `untold`: by kernel, why it is not known what it does with them."""
+
+    channels: Mapping[str, Channel]
+    kernels: Mapping[str, KernelLoops]
+    autorun: Mapping[str, tuple[int, ...]]
+    """By kernel that runs by itself, its compute units in each dimension."""
+    groups: Mapping[str, frozenset[str]]
+    """By kernel with channels, all kernels that it is connected with, and itself."""
+    untold: Mapping[str, str]
+
+    def capacity(self, channel: str) -> int:
+        """The packets that a channel by name (`c[3]`) holds: one, where it has no depth."""
+        depth = self.channels[channel.partition("[")[0]].depth
+        return min(max(1, depth or 0), DEEPEST_CHANNEL)
+
+    def depth(self, channel: str) -> int | None:
+        """What its declaration says of that."""
+        return self.channels[channel.partition("[")[0]].depth
+
+    def process(
+        self, kernel: str, arguments: Mapping[str, int], work_items: int, latency: int, scale: Fraction
+    ) -> tuple[Step, ...]:
+        """The steps of a launch. Raises UncountableError.
+
+        `latency`: cycles from the begin of an iteration until its packet is written, and until the last one ends.
+        `scale`: how much longer a cycle of the kernel takes, because it waits for memory.
+        """
+        loops = self.kernels[kernel]
+        return _Process(loops, loops.names(arguments), latency, scale).steps(work_items)
+
+    def running(self, kernel: str, latency: int) -> Iterator[tuple[Step, ...]]:
+        """Those of each unit of a kernel that runs by itself. Raises UncountableError."""
+        loops = self.kernels[kernel]
+        for place in product(*map(range, self.autorun[kernel])):
+            yield _Process(loops, loops.names({}), latency, Fraction(1), place).steps(1)
+
+
+NOTHING = Streams({}, {}, {}, {}, {})
+
+
+def kernel_streams(source: str, options: str = "") -> Streams:
+    """Of a whole program; NOTHING where no kernel uses channels, or the preprocessor cannot read it by itself."""
+    if "channel" not in source:
+        return NOTHING
+    text = plain_text(source, options)
+    found = list(functions_in(text))
+    kernels = loops_of(found)
+    talking = {function.name: function for function in found if TALKING.search(function.body)}
+    if not talking:
+        return NOTHING
+    channels = dict(_channels(blank(DIRECTIVE, text)))
+    used = {name: _channels_of(name, kernels[name], channels, talking) for name in kernels}
+    groups = dict(_groups({name: names for name, names in used.items() if names}))
+    autorun = {f.name: _units(f.head) for f in found if f.is_kernel and f.name in groups and AUTORUN.search(f.head)}
+    alone = {name: why for name in groups if (why := _untold(name, kernels[name], used[name], channels))}
+    alone |= _shared(kernels, groups)
+    if sum(_count(units) for units in autorun.values()) > MOST_UNITS:
+        alone |= dict.fromkeys(autorun, f"more than {MOST_UNITS} units run by themselves")
+    untold = {name: next((f"{each}: {alone[each]}" for each in sorted(group) if each in alone), "")
+              for name, group in groups.items()}  # fmt: skip
+    return Streams(channels, kernels, autorun, groups, {name: why for name, why in untold.items() if why})
+
+
+def _channels(text: str) -> Iterator[tuple[str, Channel]]:
+    """The declarations of channels in a text without directives."""
+    begin = 0
+    for mark in STATEMENT.finditer(text):
+        statement = text[begin : mark.start()]
+        begin = mark.end()
+        if mark[0] != ";" or CHANNEL.search(statement) is None:
+            continue
+        attributes = statement[: statement.find("channel")]
+        for declarator in split(statement):
+            parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
+            if parsed is not None:
+                said = f"{attributes} {declarator}"
+                depth = DEPTH.search(said)
+                packets = constant(depth["depth"], {}) if depth else None
+                yield parsed["name"], Channel(packets, OUTSIDE.search(said) is not None)
+
+
+def _channels_of(
+    kernel: str, loops: KernelLoops, channels: Mapping[str, Channel], talking: Mapping[str, Function]
+) -> frozenset[str]:
+    """The channels, arrays as one, that a kernel uses, by its loops or (where these are not known) by its text."""
+    named = {talk.channel.partition("[")[0].strip() for talk in talks(loops.body or ())}
+    if kernel in talking and (loops.body is None or not named <= channels.keys()):
+        named = set(re.findall(r"[A-Za-z_]\w*", talking[kernel].body))
+    if any(talk.untold for talk in talks(loops.body or ())):  # through functions, too
+        named |= {name for function in talking.values() for name in re.findall(r"[A-Za-z_]\w*", function.body)}
+    return frozenset(named & channels.keys())
+
+
+def talks(body: tuple[Loop | Talk, ...]) -> Iterator[Talk]:
+    """All uses of channels in it, those in loops too."""
+    for each in body:
+        if isinstance(each, Talk):
+            yield each
+        else:
+            yield from talks(each.body)
+
+
+def _groups(used: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, frozenset[str]]]:
+    """By kernel, those that are connected through channels."""
+    by_channel: dict[str, list[str]] = {}
+    for kernel, channels in used.items():
+        for channel in channels:
+            by_channel.setdefault(channel, []).append(kernel)
+    left = dict(used)
+    while left:
+        group, waiting = set[str](), [next(iter(left))]
+        while waiting:
+            kernel = waiting.pop()
+            if kernel in left:
+                group.add(kernel)
+                waiting += [other for channel in left.pop(kernel) for other in by_channel.pop(channel, ())]
+        yield from ((kernel, frozenset(group)) for kernel in group)
+
+
+def _untold(kernel: str, loops: KernelLoops, used: frozenset[str], channels: Mapping[str, Channel]) -> str:
+    """Why a kernel's use of channels is not known; "" if it is."""
+    if loops.body is None:
+        return "its loops cannot be counted"
+    found = next((talk.untold for talk in talks(loops.body) if talk.untold), "")
+    outside = [name for name in sorted(used) if channels[name].outside]
+    return found or (f"channel '{outside[0]}' leads out of the program" if outside else "")
+
+
+def _shared(kernels: Mapping[str, KernelLoops], groups: Mapping[str, frozenset[str]]) -> dict[str, str]:
+    """Channels that more than one kernel writes, or reads: who comes first is not known."""
+    ends: dict[tuple[str, bool], str] = {}
+    found = {}
+    for kernel in sorted(groups):
+        for talk in talks(kernels[kernel].body or ()):
+            other = ends.setdefault((talk.channel, talk.writing), kernel)
+            if other != kernel and talk.channel:
+                found[kernel] = f"'{other}' is at the same end of channel '{talk.channel}'"
+    return found
+
+
+def _units(head: str) -> tuple[int, ...]:
+    found = UNITS.search(head)
+    numbers = [constant(each, {}) for each in split(found["units"])] if found else []
+    return tuple(max(1, number or 1) for number in numbers) or (1,)
+
+
+def _count(units: tuple[int, ...]) -> int:
+    total = 1
+    for each in units:
+        total *= each
+    return total
+
+
+class _Process:
+    """Writes the steps of one launch, or unit."""
+
+    def __init__(
+        self, loops: KernelLoops, names: dict[str, str], latency: int, scale: Fraction, place: tuple[int, ...] = ()
+    ) -> None:
+        self._body = loops.body or ()
+        self._names = names
+        self._latency = self._units(latency, Fraction(1))
+        self._scale = scale
+        self._place = place
+        self._steps: list[Step] = []
+        self._blocks = 0
+
+    @staticmethod
+    def _units(cycles: int, scale: Fraction) -> int:
+        units = -(-cycles * UNIT * scale.numerator // scale.denominator)
+        if units > LONGEST:
+            raise UncountableError(f"{cycles} cycles")
+        return units
+
+    def steps(self, work_items: int) -> tuple[Step, ...]:
+        if work_items > 1:
+            self._add(Step(lib.STREAM_LOOP, work_items, self._units(1, self._scale)))
+        self._block(self._body, self._names)
+        if work_items > 1:
+            self._add(Step(lib.STREAM_NEXT, 0, 0))
+        self._add(Step(lib.STREAM_PASS, self._latency, 0))
+        self._add(Step(lib.STREAM_END, 0, 0))
+        made = tuple(self._steps)
+        unstalled(made)
+        return made
+
+    def _add(self, step: Step) -> None:
+        if len(self._steps) == MOST_STEPS:
+            raise UncountableError(f"more than {MOST_STEPS} steps")
+        self._steps.append(step)
+
+    def _block(self, body: tuple[Loop | Talk, ...], names: Mapping[str, str]) -> None:
+        self._blocks += 1
+        if self._blocks > MOST_STEPS:
+            raise UncountableError(f"more than {MOST_STEPS} iterations that are written out")
+        for each in body:
+            if isinstance(each, Talk):
+                self._talk(each, names)
+            elif each.talks:
+                self._loop(each, names)
+            else:
+                cycles = each.cycles(names)
+                if cycles:
+                    self._add(Step(lib.STREAM_PASS, self._units(cycles, self._scale), 0))
+
+    def _talk(self, talk: Talk, names: Mapping[str, str]) -> None:
+        kind = lib.STREAM_WRITE if talk.writing else lib.STREAM_READ
+        second = max(self._latency, UNIT) if talk.writing else 0
+        self._add(Step(kind, 0, second, self._channel(talk.channel, names)))
+
+    def _channel(self, text: str, names: Mapping[str, str]) -> str:
+        """Its name with the values of its indices. Raises UncountableError."""
+        parsed = NAMED.fullmatch(COMPUTE_ID.sub(self._compute_id, text))
+        if parsed is None:
+            raise UncountableError(f"channel '{text}'")
+        made = parsed["name"]
+        for index in BRACKETED.findall(parsed["indices"]):
+            number = constant(index, names)
+            if number is None:
+                raise UncountableError(f"channel '{text}'")
+            made += f"[{number}]"
+        return made
+
+    def _compute_id(self, found: re.Match[str]) -> str:
+        dimension = int(found["dimension"])
+        return str(self._place[dimension]) if dimension < len(self._place) else "0"
+
+    def _loop(self, loop: Loop, names: Mapping[str, str]) -> None:
+        if FOREVER.fullmatch(loop.head):
+            self._repeat(loop, names, ENDLESS, 1)
+            return
+        count = iterations(loop.head, names)
+        if loop.unroll == "all":
+            for value in _values(loop.head, names, count):
+                self._block(loop.body, {**names, **value})
+        elif count > LONGEST:
+            raise UncountableError(f"for ({loop.head})")
+        elif count:
+            factor = loop.factor(count, names)
+            self._repeat(loop, names, -(-count // factor), factor)
+
+    def _repeat(self, loop: Loop, names: Mapping[str, str], count: int, factor: int) -> None:
+        """`factor` iterations at once; a channel carries one packet per cycle."""
+        if factor > MOST_UNITS:
+            raise UncountableError(f"unrolled for ({loop.head})")
+        own = Counter(each.channel for each in loop.body if isinstance(each, Talk))
+        least = max(loop.least(names), factor * max(own.values(), default=1))
+        at = len(self._steps)
+        self._add(Step(lib.STREAM_LOOP, count, self._units(least, self._scale)))
+        for _ in range(factor):
+            self._block(loop.body, names)
+        self._add(Step(lib.STREAM_NEXT, at, 0))
+
+
+def _values(head: str, names: Mapping[str, str], count: int) -> Iterator[dict[str, str]]:
+    """What the variable of a loop is in each iteration, for one that is written out."""
+    parts = HEAD.fullmatch(head)
+    step = STEP.fullmatch(parts["step"].strip()) if parts else None
+    first = constant(parts["first"], names) if parts else None
+    if parts is None or step is None or first is None or count > MOST_UNITS:
+        raise UncountableError(f"unrolled for ({head})")
+    by = (constant(step["by"], names) if step["by"] else 1) or 1
+    by = by if "<" in parts["compare"] else -by
+    for number in range(count):
+        yield {parts["name"]: f"({first + number * by})"}
+
+
+def unstalled(steps: tuple[Step, ...]) -> int:
+    """Units that a process takes if it never waits; ENDLESS for one without an end. Raises UncountableError."""
+    totals, opened = [0], list[Step]()
+    for step in steps:
+        if step.kind == lib.STREAM_LOOP:
+            opened.append(step)
+            totals.append(0)
+        elif step.kind == lib.STREAM_NEXT:
+            loop, body = opened.pop(), totals.pop()
+            if loop.first == ENDLESS:
+                return ENDLESS
+            totals[-1] += loop.first * max(loop.second, body)
+        elif step.kind == lib.STREAM_PASS:
+            totals[-1] += step.first
+        if totals[-1] > LONGEST:
+            raise UncountableError("a time beyond all measure")
+    return totals[-1]

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches of kernels that talk through channels, in simulated time (docs/time.md).
+
+A launch ends when the kernels at the other ends of its channels have done their part; these may be launched later.
+So it is `open` until then, or until somebody asks for its times.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from fpgart.engine.kernel_loops import UncountableError
+from fpgart.engine.kernel_streams import DEEPEST_CHANNEL, ENDLESS, UNIT, Step, Streams
+from fpgart.engine.stream_clock import Process, StreamClock, Wait
+
+MOST_STEPS = 4_000_000
+"""What is run through of launches that have all begun; what is left then goes on as it did. A step takes 5 to 10 ns."""
+MOST_TRIED = 300_000
+"""Steps of each trial with other depths."""
+MOST_TOGETHER = 32
+"""Of so many launches together, other depths are tried."""
+WORTH = Fraction(1, 50)
+"""Of the time, that a depth has to save."""
+MOST_NAMED = 8
+"""Channels whose depths are tried one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talking:
+    """What is known of a kernel with channels, and of the scalars that its launch has."""
+
+    streams: Streams
+    scalars: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelTime:
+    """What a kernel did at a channel while a launch ran, in nanoseconds of the simulated clock.
+
+    `depth`: as declared; `waited`: in all, from the first wait (`begin`) to the end of the last.
+    """
+
+    channel: str
+    kernel: str
+    writing: bool
+    depth: int | None
+    packets: int
+    waited: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deeper:
+    """Depths of channels with which launches that ran together would take less, and how much less, in nanoseconds."""
+
+    depths: tuple[tuple[str, int], ...]
+    saved: int
+
+
+@dataclass(slots=True)
+class OpenLaunch:
+    """A launch whose data begin at `begin`, `latency` nanoseconds after itself; `key` and `step` are its owner's."""
+
+    kernel: str
+    key: Any
+    step: Any
+    latency: int
+    begin: int
+    steps: tuple[Step, ...]
+    process: Process | None = None
+    length: int = 0
+    """Nanoseconds; known at the end."""
+    channels: list[ChannelTime] = field(default_factory=list)
+    deeper: Deeper | None = None
+    note: str = ""
+
+
+class Group:
+    """Kernels of a loaded program that are connected through channels, those that run by themselves among them."""
+
+    def __init__(self, streams: Streams, kernels: frozenset[str], latencies: Mapping[str, int], clock_mhz: int) -> None:
+        """`latencies`: of kernels, in cycles. Raises UncountableError for kernels that run by themselves."""
+        self._streams = streams
+        self._mhz = clock_mhz
+        self._autorun = {
+            name: tuple(streams.running(name, latencies.get(name, 0)))
+            for name in sorted(kernels & streams.autorun.keys())
+        }
+        self._running: dict[str, OpenLaunch] = {}
+        self._waiting: dict[str, deque[OpenLaunch]] = {}
+        self._together: list[OpenLaunch] = []
+        """What has begun since nothing ran."""
+        self._new_clock()
+
+    def _new_clock(self) -> None:
+        self._clock = StreamClock(self._streams.capacity)
+        self._own: dict[str, list[Process]] = {}
+        self._told: dict[tuple[str, str, bool], Wait] = {}
+
+    def units(self, nanoseconds: int) -> int:
+        return nanoseconds * self._mhz * UNIT // 1000
+
+    def nanoseconds(self, units: int) -> int:
+        """Rounded up."""
+        return -(-units * 1000 // (self._mhz * UNIT))
+
+    @property
+    def open(self) -> bool:
+        return bool(self._running)
+
+    def begin(self, launch: OpenLaunch) -> list[OpenLaunch]:
+        """Add a launch; returns those that have an end now."""
+        self._waiting.setdefault(launch.kernel, deque()).append(launch)
+        return self._run()
+
+    def release(self) -> list[OpenLaunch]:
+        """Those that wait for kernels that were not launched go on without them."""
+        found = list(self._running.values())
+        for launch in found:
+            self._extend(launch, Fraction(1))
+            launch.note = "a kernel at its channels was not launched before the host asked for its end"
+        self._running.clear()
+        self._together.clear()
+        self._new_clock()
+        return found + (self._run() if found else [])
+
+    def _run(self) -> list[OpenLaunch]:
+        found: list[OpenLaunch] = []
+        while True:
+            self._begin_waiting()
+            if not self._clock.run(MOST_STEPS // 2):
+                return found + self._run_on()
+            ended = [launch for launch in self._running.values() if self._at(launch)[0]]
+            if not ended:
+                return found
+            for launch in ended:
+                self._end(launch)
+            found += ended
+
+    def _begin_waiting(self) -> None:
+        for kernel, waiting in self._waiting.items():
+            if waiting and kernel not in self._running:
+                launch = waiting.popleft()
+                begin = self.units(launch.begin)
+                if not self._own:
+                    self._own = {
+                        name: [self._clock.start(steps, begin) for steps in units]
+                        for name, units in self._autorun.items()
+                    }
+                launch.process = self._clock.start(launch.steps, begin)
+                self._running[kernel] = launch
+                self._together.append(launch)
+
+    def _at(self, launch: OpenLaunch) -> tuple[bool, int, int]:
+        assert launch.process is not None
+        return self._clock.at(launch.process)
+
+    def _end(self, launch: OpenLaunch) -> None:
+        assert launch.process is not None
+        del self._running[launch.kernel]
+        launch.length = self.nanoseconds(self._at(launch)[1] - launch.process.begin)
+        launch.channels = self._channels(launch)
+        self._clock.remove(launch.process)
+        for other in self._waiting.get(launch.kernel, ()):
+            other.begin = max(other.begin, launch.begin + launch.length + other.latency)
+        if not self._running:
+            together, self._together = self._together, []
+            launch.deeper = self._try_depths(together)
+
+    def _channels(self, launch: OpenLaunch) -> list[ChannelTime]:
+        """What it did at its channels, and kernels that run by themselves at theirs since that was told last."""
+        assert launch.process is not None
+        found = [self._time(launch.kernel, *key, wait) for key, wait in self._clock.waits(launch.process).items()]
+        for name, units in self._own.items():
+            for process in units:
+                for (channel, writing), wait in self._clock.waits(process).items():
+                    before = self._told.get((name, channel, writing), Wait())
+                    self._told[name, channel, writing] = wait
+                    since = Wait(
+                        wait.total - before.total,
+                        max(wait.begin, before.end),
+                        wait.end,
+                        wait.packets - before.packets,
+                    )
+                    if since.packets:
+                        found.append(self._time(name, channel, writing, since))
+        return found
+
+    def _time(self, kernel: str, channel: str, writing: bool, wait: Wait) -> ChannelTime:
+        depth = self._streams.depth(channel)
+        begin, end = self.nanoseconds(wait.begin), self.nanoseconds(wait.end)
+        return ChannelTime(channel, kernel, writing, depth, wait.packets, self.nanoseconds(wait.total), begin, end)
+
+    def _run_on(self) -> list[OpenLaunch]:
+        """Many steps are left: run through as many again, and take it that the rest goes on like these."""
+        before = {kernel: self._at(launch) for kernel, launch in self._running.items()}
+        if self._clock.run(MOST_STEPS - MOST_STEPS // 2):
+            return self._run()
+        found = list(self._running.values())
+        for launch in found:
+            ended, at, passed = self._at(launch)
+            _, at_before, passed_before = before[launch.kernel]
+            went = passed - passed_before
+            self._extend(launch, Fraction(at - at_before, went) if went and not ended else Fraction(1))
+            launch.note = f"after {MOST_STEPS:,} steps the rest was taken to go on in the same way"
+        self._running.clear()
+        self._together.clear()
+        self._new_clock()
+        return found
+
+    def _extend(self, launch: OpenLaunch, pace: Fraction) -> None:
+        """What is left of a launch takes `pace` times what it takes without waits."""
+        assert launch.process is not None
+        _, at, passed = self._at(launch)
+        left = launch.process.length - passed
+        launch.length = self.nanoseconds(at - launch.process.begin + -(-left * pace.numerator // pace.denominator))
+        launch.channels = self._channels(launch)
+
+    # Depths
+
+    def _try_depths(self, launches: list[OpenLaunch]) -> Deeper | None:
+        """Which depths would have let launches end earlier that have all ended; None if none, or not by much."""
+        times = [each for launch in launches for each in launch.channels if each.waited]
+        full = tuple(sorted({each.channel for each in times if each.writing}))
+        if not full or all(each.writing for each in times) or len(launches) > MOST_TOGETHER:
+            return None
+        first = min(self.units(launch.begin) for launch in launches)
+        plays = tuple((launch.kernel, launch.steps, self.units(launch.begin) - first) for launch in launches)
+        own = tuple(steps for units in self._autorun.values() for steps in units)
+        capacities = tuple((name, self._streams.capacity(name)) for name in sorted(_channels_of(plays, own)))
+        found = _better(plays, own, capacities, full)
+        return None if found is None else Deeper(found[0], self.nanoseconds(found[1]))
+
+
+Plays = tuple[tuple[str, tuple[Step, ...], int], ...]
+
+
+def _channels_of(plays: Plays, own: tuple[tuple[Step, ...], ...]) -> set[str]:
+    processes = [*(steps for _, steps, _ in plays), *own]
+    return {step.channel for steps in processes for step in steps if step.channel}
+
+
+@lru_cache(maxsize=256)
+def _better(
+    plays: Plays, own: tuple[tuple[Step, ...], ...], capacities: tuple[tuple[str, int], ...], full: tuple[str, ...]
+) -> tuple[tuple[tuple[str, int], ...], int] | None:
+    """Depths for some of the channels that were full, and the units that they save."""
+    given = dict(capacities)
+    now = _length(plays, own, given)
+    best = _length(plays, own, {**given, **dict.fromkeys(full, DEEPEST_CHANNEL)})
+    if now is None or best is None or (now - best) < WORTH * now:
+        return None
+    factor, enough = 1, best + (now - best) // 10
+    tried, took = given, now
+    while took > enough and factor < DEEPEST_CHANNEL:
+        factor *= 2
+        tried = given | {name: min(given[name] * factor, DEEPEST_CHANNEL) for name in full}
+        took = _length(plays, own, tried) or now
+    for name in full[:MOST_NAMED]:
+        without = _length(plays, own, tried | {name: given[name]})
+        if without is not None and without <= took:
+            tried = tried | {name: given[name]}
+    changed = tuple((name, tried[name]) for name in full if tried[name] != given[name])
+    return (changed, now - took) if changed else None
+
+
+def _length(plays: Plays, own: tuple[tuple[Step, ...], ...], capacities: Mapping[str, int]) -> int | None:
+    """Units from the first begin to the last end; None if that takes too many steps."""
+    clock = StreamClock(capacities.__getitem__)
+    for steps in own:
+        clock.start(steps, 0)
+    processes: dict[str, Process] = {}
+    ends: dict[str, int] = {}
+    waiting = deque(plays)
+    last = 0
+    while waiting or processes:
+        for _ in range(len(waiting)):
+            kernel, steps, begin = waiting.popleft()
+            if kernel in processes:
+                waiting.append((kernel, steps, begin))
+            else:
+                processes[kernel] = clock.start(steps, max(begin, ends.get(kernel, 0)))
+        if not clock.run(MOST_TRIED):
+            return None
+        ended = [(name, process) for name, process in processes.items() if clock.at(process)[0]]
+        if not ended:
+            return None
+        for name, process in ended:
+            ends[name] = clock.at(process)[1]
+            last = max(last, ends[name])
+            clock.remove(process)
+            del processes[name]
+    return last
+
+
+def steps_of(talking: Talking, kernel: str, work_items: int, latency: int, scale: Fraction) -> tuple[Step, ...]:
+    """Those of a launch. Raises UncountableError, also for a kernel that never ends."""
+    made = talking.streams.process(kernel, talking.scalars, work_items, latency, scale)
+    if any(step.first == ENDLESS for step in made):
+        raise UncountableError("it never ends")
+    return made
