@@ -31,6 +31,7 @@ class Holds(Enum):
     FILE = "a file that is written"
     FILE_OR_STDERR = "a file that is written, or stderr"
     FOLDER = "a folder that is written to"
+    SOCKET = "a name, or the path of a socket if there is a / in it"
     NAMES = "names, divided by commas, of which those with a / or an ending of a file's are paths"
     CODE = "names of modules, divided by commas, or paths as among NAMES"
     FIXED_FILES = "nothing, but files with fixed names in the working directory follow from it"
@@ -48,7 +49,7 @@ def absolute(text: str, holds: Holds, folder: str) -> str:
     """An option's text with all relative paths seen from `folder`."""
     if holds in (Holds.NOTHING, Holds.FIXED_FILES) or (holds is Holds.FILE_OR_STDERR and text == STDERR):
         return text
-    if holds not in (Holds.NAMES, Holds.CODE):
+    if holds not in (Holds.NAMES, Holds.CODE, Holds.SOCKET):
         return os.path.join(folder, text)
     return ",".join(_absolute_name(name.strip(), folder) for name in text.split(","))
 
@@ -140,6 +141,11 @@ def distrust_environment() -> str:
     if not refused:
         return ""
     return f"this process runs with other rights than its user's, so these are not obeyed: {', '.join(refused)}"
+
+
+def kernels_run_apart() -> bool:
+    """Whether kernels are to run in another process, of the driver's or of a service."""
+    return ISOLATE.value or bool(SERVED.value)
 
 
 def working_folder() -> str:
@@ -455,6 +461,13 @@ ISOLATE = Option(
     switch,
     False,
     "Whether kernels and their engine run in a process of their own (docs/isolation.md): 0 or 1.",
+)
+SERVED = Option(
+    "FPGART_SERVED",
+    str,
+    "",
+    "Name of a service (`fpgart board serve`), or path of its socket, whose boards are those of FPGART_BOARD.",
+    holds=Holds.SOCKET,
 )
 KERNEL_TIMEOUT = Option(
     "FPGART_KERNEL_TIMEOUT",

@@ -80,6 +80,21 @@ def private_folder(path: str) -> str:
     return path
 
 
+def runtime_folders() -> list[str]:
+    """Where what running programs of this user have for each other may be; the first that is private is it."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    return [*([os.path.join(base, "fpgart")] if base else []), f"/tmp/fpgart-live-{os.geteuid()}"]
+
+
+def runtime_folder() -> str:
+    """The private folder of this user's running programs. Raises OSError where none is that only they can enter."""
+    *before, last = runtime_folders()
+    for path in before:
+        with suppress(OSError):
+            return private_folder(path)
+    return private_folder(last)
+
+
 def is_private(folder: str) -> bool:
     """Whether it is the user's, no link, and closed to all others. Raises OSError."""
     facts = os.lstat(folder)

@@ -39,6 +39,7 @@ from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.engine.isolated.engine import IsolatedEngine
 from fpgart.engine.isolated.kernel import IsolatedBatch
 from fpgart.engine.isolated.loss import BoardLost
+from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.process import BoardProcess, Lane, start_process
 from fpgart.engine.isolated.spawning import ProcessError, Spawned
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
@@ -178,6 +179,17 @@ def test_a_file_that_comes_with_a_message_is_not_for_programs_that_the_process_s
         message, descriptors = m.receive_with_descriptors(theirs, 2)
     assert (message, [os.get_inheritable(each) for each in descriptors]) == (m.Done(), [False, False])
     m.close_all(descriptors)
+
+
+@pytest.mark.parametrize("size", [3, 8, 11])
+def test_a_message_that_ends_too_early_is_an_error(size: int) -> None:
+    for receive in (m.receive, lambda connection: m.receive_with_descriptors(connection, 1)):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            ours.sendall(m.framed(m.Number(7))[:size])
+            ours.shutdown(socket.SHUT_WR)
+            with pytest.raises(ProtocolError, match="the other side closed"):
+                receive(theirs)
 
 
 def test_an_answer_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,6 +432,28 @@ def test_a_count_of_ended_launches_that_cannot_be_is_no_count(engine: IsolatedEn
     assert batch.wait_for(1) == [-5]
     assert "overwrote memory that the driver and the board process share" in str(batch.failure)
     assert not process.alive
+
+
+def test_kernels_that_begin_together_after_a_fault_talk_through_the_same_channels(engine: IsolatedEngine) -> None:
+    program = engine.from_source(
+        "#pragma OPENCL EXTENSION cl_intel_channels : enable\n"
+        "channel int between;"
+        "kernel void give(int n) { write_channel_intel(between, n); }"
+        "kernel void take(int n) { read_channel_intel(between); }"
+    )
+    program.build("")
+    network = program.network()
+    assert isinstance(network, IsolatedNetwork)
+    engine.process.stop("was stopped by the test")
+    engine._process.ended()
+    process = engine.process
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(network.on(process))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1
 
 
 @pytest.mark.parametrize("dies", ["of a request", "of a launch", "of launches"])

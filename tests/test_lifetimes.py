@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from machine import Machine
 
 from fpgart import opencl as cl
 from fpgart.board.mmd import BoardError
-from fpgart.engine.interface import POINTER
+from fpgart.engine.interface import POINTER, NoEngine
 from fpgart.errors import CLError, OutOfResources
 from fpgart.runtime.commands import usm as usm_commands
 from fpgart.runtime.commands.boxes import Box
@@ -36,6 +37,7 @@ from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, SUBMITTED, Event, Operation
 from fpgart.runtime.scheduling.occupancy import Direction
 
@@ -405,6 +407,25 @@ def test_a_context_that_dies_takes_no_lock(boards: Boards) -> None:
     assert machine.device.bytes_in_use() == made.size
     machine.scheduler.reaper.reap()
     assert machine.device.bytes_in_use() == 0
+
+
+def test_a_build_that_fails_keeps_nothing_alive(boards: Boards) -> None:
+    """What exceptions hold each other would stay until a collector looks, which hosts in C hardly ever let run."""
+    machine = boards("usm_s10")
+    machine.platform._engine = NoEngine("there is none")
+    context = Context(machine.platform, machine.devices)
+    program = Program(context, machine.devices, source="kernel void nothing() {}")
+    program.claim(machine.devices)
+    gc.disable()
+    try:
+        with pytest.raises(CLError) as caught:
+            program.build(machine.devices, "")
+        del caught
+        left = weakref.ref(program)
+        del program
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 def test_a_context_calls_back_when_its_last_command_has_been_forgotten(boards: Boards) -> None:

@@ -17,7 +17,8 @@ import pytest
 from rich.console import Console
 
 from fpgart.cli import following, top
-from fpgart.watch import asking, live
+from fpgart.output_file import runtime_folder
+from fpgart.watch import asking
 from fpgart.watch.live import Live
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,7 +88,7 @@ def test_an_answer_follows_no_link(answering: Live, runtime: Path, monkeypatch: 
 
 def test_a_folder_above_is_not_made(runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime / "missing"))
-    assert live.folder() == f"/tmp/fpgart-live-{os.geteuid()}"
+    assert runtime_folder() == f"/tmp/fpgart-live-{os.geteuid()}"
     assert not (runtime / "missing").exists()
 
 
@@ -95,17 +96,17 @@ def test_a_folder_above_is_not_made(runtime: Path, monkeypatch: pytest.MonkeyPat
 def test_a_folder_that_is_open_to_others_is_not_used(runtime: Path, mode: int) -> None:
     (runtime / "fpgart").mkdir()
     (runtime / "fpgart").chmod(mode)
-    assert live.folder() != str(runtime / "fpgart")
+    assert runtime_folder() != str(runtime / "fpgart")
 
 
 def test_a_link_is_not_used_as_the_folder(runtime: Path) -> None:
     (runtime / "elsewhere").mkdir(mode=0o700)
     (runtime / "fpgart").symlink_to(runtime / "elsewhere")
-    assert live.folder() != str(runtime / "fpgart")
+    assert runtime_folder() != str(runtime / "fpgart")
 
 
 def test_pipes_of_hosts_that_were_killed_are_removed(runtime: Path) -> None:
-    folder = Path(live.folder())
+    folder = Path(runtime_folder())
     process = subprocess.Popen(["true"])
     process.wait()
     os.mkfifo(folder / f"host-{process.pid}")

@@ -318,7 +318,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_HOST_UNIFIED_MEMORY: lambda d: info.boolean(d.board.unified_memory),
     cl.CL_DEVICE_PROFILING_TIMER_RESOLUTION: lambda d: info.u64(1),
     cl.CL_DEVICE_ENDIAN_LITTLE: lambda d: info.boolean(True),
-    cl.CL_DEVICE_AVAILABLE: lambda d: info.boolean(True),
+    cl.CL_DEVICE_AVAILABLE: lambda d: info.boolean(d.is_available()),
     cl.CL_DEVICE_COMPILER_AVAILABLE: lambda d: info.boolean(True),
     cl.CL_DEVICE_LINKER_AVAILABLE: lambda d: info.boolean(True),
     cl.CL_DEVICE_EXECUTION_CAPABILITIES: lambda d: info.bitfield(cl.CL_EXEC_KERNEL),
@@ -461,6 +461,7 @@ def matching(platform: Platform, device_type: int) -> list[Device]:
 
 
 MOMENTARY = {
+    cl.CL_DEVICE_AVAILABLE,
     cl.CL_DEVICE_GLOBAL_MEM_MAX_ALLOC_TI,
     cl.CL_DEVICE_GLOBAL_EXT1_MEM_MAX_ALLOC_TI,
     cl.CL_DEVICE_GLOBAL_EXT2_MEM_MAX_ALLOC_TI,

@@ -20,7 +20,7 @@ from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
 from fpgart.api.options import settle_options
 from fpgart.api.watching import callers, start_watchers
-from fpgart.board.catalogue import chosen_boards, chosen_personality
+from fpgart.board.catalogue import chosen_personality, chosen_with_names
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.platform import Board, Platform
@@ -28,9 +28,11 @@ from fpgart.runtime.scheduling.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from fpgart.board.faults import Faults
+    from fpgart.board.mmd import Mmd
     from fpgart.board.stretch import Stretch
     from fpgart.check.kernels import KernelCheck
     from fpgart.engine.isolated.spawning import Isolation
+    from fpgart.serving.connection import Connection
     from fpgart.watch.trace.recorder import Trace
 
 THREAD_STACK = 8 << 20
@@ -41,7 +43,7 @@ COLLECT_AFTER = 20_000
 
 def shared_memory() -> Stretch | None:
     """Where all memory is that kernels reach, if they run in a process of their own."""
-    if not config.ISOLATE.value:
+    if not config.kernels_run_apart():
         return None
     from fpgart.board.mmd import BoardError
     from fpgart.board.stretch import Stretch
@@ -50,13 +52,32 @@ def shared_memory() -> Stretch | None:
     try:
         stretch = Stretch()
     except BoardError as error:
-        raise config.OptionError(f"{config.ISOLATE.name}=1: {error}") from None
+        raise config.OptionError(f"{apart_option()}: {error}") from None
     native.network_share_host_waits(stretch.begin + layout.HOST_WAITS)
     native.fifo_share_watch(stretch.begin + layout.CHANNELS_WATCHED)
     return stretch
 
 
-def isolation(stretch: Stretch | None) -> Isolation | None:
+def apart_option() -> str:
+    """The option by which kernels run in another process, and its value."""
+    option = config.SERVED if config.SERVED.value else config.ISOLATE
+    return f"{option.name}={option.text}"
+
+
+def service() -> Connection | None:
+    """The one that has the boards, if FPGART_SERVED names one. Raises OptionError."""
+    if not config.SERVED.value:
+        return None
+    from fpgart.serving.connection import Connection
+    from fpgart.serving.places import ServiceError
+
+    try:
+        return Connection(config.SERVED.value)
+    except ServiceError as error:
+        raise config.OptionError(f"{apart_option()}: {error}") from None
+
+
+def isolation(stretch: Stretch | None, served: Connection | None = None) -> Isolation | None:
     """For the engine; the process starts now, so that hosts that need it do not wait for all of that."""
     if stretch is None:
         return None
@@ -64,9 +85,10 @@ def isolation(stretch: Stretch | None) -> Isolation | None:
     from fpgart.engine.isolated.spawning import Isolation, ProcessError, spawn
 
     try:
-        return Isolation(stretch, spawn() if is_isolated() else None)
+        start = served.new_process if served is not None else spawn
+        return Isolation(stretch, start() if is_isolated() else None, start)
     except ProcessError as error:
-        raise config.OptionError(f"{config.ISOLATE.name}=1: {error}") from None
+        raise config.OptionError(f"{apart_option()}: {error}") from None
 
 
 def hear_interrupts() -> None:
@@ -80,18 +102,24 @@ def hear_interrupts() -> None:
         native.interrupts_watch()
 
 
-def boards(trace: Trace | None, kernels: KernelCheck | None = None, stretch: Stretch | None = None) -> list[Board]:
+def boards(
+    trace: Trace | None,
+    kernels: KernelCheck | None = None,
+    stretch: Stretch | None = None,
+    served: Connection | None = None,
+) -> list[Board]:
     """What FPGART_BOARD and its kin ask for; a file that describes no board is told about and left out.
 
-    `stretch`: where their memory shall be.
+    `stretch`: where their memory shall be; `served`: whose boards they are. Raises OptionError for those that it lacks.
     """
-    described, faults = chosen_boards()
+    described, faults = chosen_with_names()
     for fault in faults:
         log.warning(str(fault))
     simulator = bool(config.SIMULATOR_DEVICES.value)
+    lent = lend([name for name, _ in described], served)
     made = []
-    for number, board in enumerate(described):
-        mmd, memories = guarded(SimulatedBoard(board, stretch), board)
+    for number, (_, board) in enumerate(described):
+        mmd, memories = guarded(lent(SimulatedBoard(board, stretch), number), board)
         if trace is not None:
             mmd = trace.around(mmd, number)
         if kernels is not None:
@@ -100,6 +128,20 @@ def boards(trace: Trace | None, kernels: KernelCheck | None = None, stretch: Str
             mmd = RememberingMmd(mmd, kernels.contents)
         made.append(Board(mmd, memories, simulator))
     return made
+
+
+def lend(names: list[str], served: Connection | None) -> Callable[[Mmd, int], Mmd]:
+    """What makes a service's board of a host's; nothing without a service. Raises OptionError."""
+    if served is None:
+        return lambda mmd, number: mmd
+    from fpgart.serving.places import ServiceError
+    from fpgart.serving.shared_board import SharedBoard, numbers_of
+
+    try:
+        numbers = numbers_of(names, served)
+    except ServiceError as error:
+        raise config.OptionError(f"{apart_option()}: {error}") from None
+    return lambda mmd, number: SharedBoard(mmd, served, numbers[number])
 
 
 def register(functions: chapters.Functions) -> None:
@@ -113,14 +155,14 @@ def register(functions: chapters.Functions) -> None:
     settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())), secure=bool(lib.fpgart_is_secure()))
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
-    stretch = shared_memory()
+    stretch, served = shared_memory(), service()
     trace = start_trace(at_end)
     scheduler = make_scheduler()
     kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
-    made = boards(trace, kernels, stretch)
+    made = boards(trace, kernels, stretch, served)
     personality = chosen_personality([board.mmd.description for board in made])
-    platform = Platform(personality, made, None, scheduler, contents, isolation(stretch))
+    platform = Platform(personality, made, None, scheduler, contents, isolation(stretch, served))
     if stretch is not None and lib.fpgart_is_guest():
         hear_interrupts()
     start_cables(platform, at_end)

@@ -72,11 +72,17 @@ def chosen_boards() -> tuple[list[BoardDescription], list[BoardSpecError]]:
 
     Raises OptionError for a name that is not known.
     """
-    found: list[BoardDescription] = []
+    found, faults = chosen_with_names()
+    return [board for _, board in found], faults
+
+
+def chosen_with_names() -> tuple[list[tuple[str, BoardDescription]], list[BoardSpecError]]:
+    """As chosen_boards(), each description with the name or path that it was asked for by."""
+    found: list[tuple[str, BoardDescription]] = []
     faults: list[BoardSpecError] = []
     for name in chosen_names():
         try:
-            found.append(describe(name))
+            found.append((name, describe(name)))
         except BoardSpecError as error:
             faults.append(error)
     count = config.SIMULATOR_DEVICES.value or config.EMULATOR_DEVICES.value or config.CPU_EMULATE_DEVICES.value

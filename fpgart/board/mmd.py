@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fpgart.board.description import BoardDescription
 
@@ -74,6 +74,16 @@ class Traffic:
         self.bytes += size
 
 
+class Loaded(NamedTuple):
+    """A binary that a board holds, as its kernels' ROM tells: 40 hexadecimal digits, the names of its kernels, and by
+    memory whether it interleaves the banks.
+    """
+
+    identity: str
+    kernels: tuple[str, ...]
+    interleaving: tuple[bool, ...]
+
+
 class Mmd(Protocol):
     """What a board offers to the runtime, in the terms of aocl_mmd.h.
 
@@ -95,6 +105,19 @@ class Mmd(Protocol):
 
     def close(self) -> None:
         """Give everything back."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes have it, one at a time: it is closed when nobody here uses it."""
+
+    def is_available(self) -> bool:
+        """Whether it could be opened now, as far as other processes are concerned."""
+
+    def loaded(self) -> Loaded | None:
+        """What it held when it was opened, of another process's making."""
+
+    def identify(self, loaded: Loaded) -> None:
+        """What was programmed last (no call of aocl_mmd.h: boards have it in the ROM of their kernels)."""
 
     def get_offline_info(self, query: OfflineInfo) -> Answer:
         """aocl_mmd_get_offline_info: of the board's driver."""
@@ -176,12 +199,28 @@ class Around:
         self.set_device_interrupt_handler = mmd.set_device_interrupt_handler
         self.device_interrupt = mmd.device_interrupt
         self.set_status_handler, self.start, self.yield_now = mmd.set_status_handler, mmd.start, mmd.yield_now
-        self.close, self.aperture = mmd.close, mmd.aperture
+        self.aperture = mmd.aperture
         self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
 
     @property
     def description(self) -> BoardDescription:
         return self._mmd.description
+
+    @property
+    def is_shared(self) -> bool:
+        return self._mmd.is_shared
+
+    def is_available(self) -> bool:
+        return self._mmd.is_available()
+
+    def loaded(self) -> Loaded | None:
+        return self._mmd.loaded()
+
+    def identify(self, loaded: Loaded) -> None:
+        self._mmd.identify(loaded)
+
+    def close(self) -> None:
+        self._mmd.close()
 
     @property
     def traffic(self) -> dict[str, Traffic]:

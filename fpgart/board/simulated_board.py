@@ -23,6 +23,7 @@ from fpgart.board.mmd import (
     BoardError,
     Capability,
     Info,
+    Loaded,
     OfflineInfo,
     StatusHandler,
     Traffic,
@@ -109,6 +110,8 @@ class SimulatedBoard:
     Freed ranges keep their pages, which makes the next buffer there cheap, up to FPGART_WARM_MEMORY bytes.
     """
 
+    is_shared = False
+
     def __init__(self, description: BoardDescription, stretch: Stretch | None = None) -> None:
         """`stretch`: where all memory comes from that kernels reach, if they run in another process."""
         self.description = description
@@ -176,6 +179,15 @@ class SimulatedBoard:
             else:
                 lib.unmap(self._base, self._size)
             self._base = 0
+
+    def is_available(self) -> bool:
+        return True
+
+    def loaded(self) -> Loaded | None:
+        return None
+
+    def identify(self, loaded: Loaded) -> None:
+        """It is this process's alone, whose devices know what they hold."""
 
     def get_offline_info(self, query: OfflineInfo) -> Answer:
         return OFFLINE_ANSWERS[query](self.description)

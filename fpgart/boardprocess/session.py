@@ -49,6 +49,7 @@ class Session:
         self._begin = self._size = 0
         self._engine: Engine = NoEngine("nobody has said hello")
         self._served = Served(self._engine)
+        self._has_chosen = False
         self._scratch = ffi.new("char[]", lib.LANE_BYTES)
 
     def run(self) -> None:
@@ -68,6 +69,9 @@ class Session:
         """Takes the descriptor over, unless it raises an error."""
         if isinstance(message, m.Hello):
             return self._greet(message, descriptor)
+        if isinstance(message, m.WarmUp):
+            self._choose_engine(message.modules)
+            return m.Done()
         if isinstance(message, m.OpenLane):
             return self._open_lane(message, descriptor)
         raise InvalidValue(f"a {type(message).__name__} is nothing for a session")
@@ -80,14 +84,21 @@ class Session:
             )
         self._map(hello.begin, hello.size, descriptor)
         os.close(descriptor)
-        sys.path += [folder for folder in hello.modules if folder not in sys.path]
         lib.crash_watch(self._begin + CRASH)
         lib.network_share_host_waits(self._begin + HOST_WAITS)
         lib.fifo_share_watch(self._begin + CHANNELS_WATCHED)
-        self._engine = engine = choose_engine()
-        self._served = Served(engine)
+        engine = self._choose_engine(hello.modules)
         missing = engine.reason if isinstance(engine, NoEngine) else ""
         return m.Welcome(engine.name, engine.version, engine.path, engine.works_on_own_buffers, missing)
+
+    def _choose_engine(self, modules: tuple[str, ...]) -> Engine:
+        """The session's engine, chosen the first time; `modules`: where else packages are."""
+        if not self._has_chosen:
+            sys.path += [folder for folder in modules if folder not in sys.path]
+            self._engine = choose_engine()
+            self._served = Served(self._engine)
+            self._has_chosen = True
+        return self._engine
 
     def _map(self, begin: int, size: int, descriptor: int) -> None:
         if self._size or descriptor < 0:

@@ -17,8 +17,10 @@ from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
 from fpgart.cli.sdk import SdkError
+from fpgart.cli.serving import board as board_commands
 from fpgart.cli.validation import refuse_wrong_options
 from fpgart.config import OptionError
+from fpgart.serving.places import ServiceError
 from fpgart.version import __version__
 from fpgart.watch import report as trace_report
 from fpgart.watch.captured import CaptureError
@@ -40,6 +42,9 @@ def cli(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+cli.add_command(board_commands)
 
 
 @cli.command(context_settings={"allow_interspersed_args": False})
@@ -84,6 +89,7 @@ def cli(context: click.Context) -> None:
     "--capture-kernels", metavar="NAME[:N[-M]],...", help="Which launches; default: the first of each kernel."
 )
 @click.option("--isolate", is_flag=True, help="Run kernels in a process of their own: see docs/isolation.md.")
+@click.option("--served", metavar="NAME", help="Use the boards of a service: see `fpgart board` and docs/serving.md.")
 @click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def run(
@@ -104,6 +110,7 @@ def run(
     capture: str | None,
     capture_kernels: str | None,
     isolate: bool,
+    served: str | None,
     require_use: bool,
     program: tuple[str, ...],
 ) -> None:
@@ -134,10 +141,11 @@ def run(
         "FPGART_CAPTURE": capture,
         "FPGART_CAPTURE_KERNELS": capture_kernels,
         "FPGART_ISOLATE": "1" if isolate else None,
+        "FPGART_SERVED": served,
     }
     given = {name: value for name, value in wanted.items() if value}
     begin(given)
-    given |= running.place_in_topology()
+    given |= running.place_in_topology() | running.boards_of_service()
     if require_use or fail_on_finding:
         sys.exit(running.run_and_judge(program, given, require_use=require_use, fail_on_finding=fail_on_finding))
     running.replace_process(program, given)
@@ -153,6 +161,7 @@ SPELLING = {
     "FPGART_CHECK": "--check",
     "FPGART_WRAPPERS": "--wrappers",
     "FPGART_WATCHDOG": "--watchdog",
+    "FPGART_SERVED": "--served",
     "FPGART_CAPTURE": "--capture",
     "FPGART_CAPTURE_KERNELS": "--capture-kernels",
 }
@@ -507,6 +516,7 @@ def main() -> None:
         registration.RegistrationError,
         running.RunError,
         SdkError,
+        ServiceError,
         trace_report.TraceError,
         CaptureError,
     ) as error:

@@ -16,7 +16,7 @@ from fpgart.cli import registration, sdk
 from fpgart.cli.sdk import SdkError
 from fpgart.engine.cache import cache_folder
 from fpgart.engine.driver import DriverError
-from fpgart.watch import live
+from fpgart.output_file import runtime_folders
 
 FOUND: dict[str, Callable[[], str | Path]] = {
     "compiled kernels": lambda: cache_folder().folder,
@@ -53,7 +53,7 @@ def places() -> Iterator[Place]:
     for purpose, find in FOUND.items():
         with suppress(DriverError, SdkError, RuntimeError):  # no home, say: other checks tell of that
             yield Place(purpose, str(find()), holds_code=True)
-    yield Place("questions of `fpgart top` (FPGART_LIVE)", live.folders()[0])
+    yield Place("questions of `fpgart top` (FPGART_LIVE)", runtime_folders()[0])
     yield from named_by_options()
 
 

@@ -46,6 +46,20 @@ def place_in_topology() -> dict[str, str]:
     return own | ({"FPGART_JOB": place.job} if place.size > 1 else {})
 
 
+def boards_of_service() -> dict[str, str]:
+    """The variable by which the program sees all boards of FPGART_SERVED, unless it is to have certain ones.
+
+    Raises ServiceError.
+    """
+    if not config.SERVED.value or config.BOARD.is_set:
+        return {}
+    from fpgart.serving.connection import Connection
+
+    service = Connection(config.SERVED.value)
+    service.close()
+    return {config.BOARD.name: ",".join(board.name for board in service.boards)}
+
+
 class RunError(Exception):
     """The program cannot be started; the sentence says why."""
 

@@ -129,8 +129,8 @@ def check_topology() -> None:
     from fpgart.cluster import launcher, topology
     from fpgart.cluster.wiring import check_channels, own_boards, share
 
-    if config.ISOLATE.value:
-        raise OptionError("cables do not lead into the process of FPGART_ISOLATE=1")
+    if config.kernels_run_apart():
+        raise OptionError("cables do not lead into the process of FPGART_ISOLATE=1, nor to a service")
     place = launcher.place()
     boards, _ = chosen_boards()
     found = topology.read(config.TOPOLOGY.value, max(len(boards), place.size))

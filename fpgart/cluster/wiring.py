@@ -155,8 +155,10 @@ def chosen_topology(boards: int) -> tuple[Topology, Place] | None:
     text = config.TOPOLOGY.value
     if not text:
         return None
-    if config.ISOLATE.value:
-        raise TopologyError(f"FPGART_TOPOLOGY={text}: cables do not lead into the process of FPGART_ISOLATE=1")
+    if config.kernels_run_apart():
+        raise TopologyError(
+            f"FPGART_TOPOLOGY={text}: cables do not lead into the process of FPGART_ISOLATE=1, nor to a service"
+        )
     place = launcher.place()
     return topology.read(text, boards * place.size), place
 

@@ -241,7 +241,7 @@ def isolated(isolation: Isolation) -> Engine:
         spawned = isolation.take_spawned()
         from fpgart.engine.isolated.engine import IsolatedEngine  # while the process starts
 
-        return IsolatedEngine(isolation.memory, spawned)
+        return IsolatedEngine(isolation.memory, spawned, isolation.start)
     except ProcessError as error:
         log.note(str(error))
         return NoEngine(str(error))

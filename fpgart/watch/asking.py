@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
+from fpgart.output_file import runtime_folder
 from fpgart.watch import live
 
 PIPE = re.compile(r"host-(\d+)")
@@ -22,7 +23,7 @@ def hosts() -> list[int]:
     """The processes of this user that can be asked, oldest number first; pipes of those that are gone are removed."""
     found = []
     with suppress(OSError):
-        where = live.folder()
+        where = runtime_folder()
         for name in os.listdir(where):
             match = PIPE.fullmatch(name)
             if match is None:
@@ -37,7 +38,7 @@ def hosts() -> list[int]:
 
 def ask(process: int, patience_s: float = PATIENCE_S) -> live.Snapshot | None:
     """What a host answers; None where it does not. Raises OSError where there is no folder to ask in."""
-    where, word = live.folder(), secrets.token_hex(8)
+    where, word = runtime_folder(), secrets.token_hex(8)
     answer = os.path.join(where, word)
     if not live.put(os.path.join(where, f"host-{process}"), f"{word}\n".encode()):
         return None

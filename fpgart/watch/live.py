@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from fpgart.output_file import private_folder
+from fpgart.output_file import runtime_folder
 
 DIGITS = frozenset("0123456789abcdef")
 QUESTION_LENGTH = 16
@@ -25,21 +25,6 @@ LONGEST = 4096
 Snapshot = dict[str, Any]
 
 
-def folders() -> list[str]:
-    """Where the private folder of this user's hosts may be; the first that is private is it."""
-    base = os.environ.get("XDG_RUNTIME_DIR", "")
-    return [*([os.path.join(base, "fpgart")] if base else []), f"/tmp/fpgart-live-{os.geteuid()}"]
-
-
-def folder() -> str:
-    """The private folder of this user's hosts. Raises OSError where there is none that nobody else can enter."""
-    *before, last = folders()
-    for path in before:
-        with suppress(OSError):
-            return private_folder(path)
-    return private_folder(last)
-
-
 class Live:
     """The host's side: a thread that answers with what `describe` returns."""
 
@@ -47,7 +32,7 @@ class Live:
         """Raises OSError when nothing can be written where others would ask."""
         self._describe = describe
         self._process = os.getpid()
-        self._folder = folder()
+        self._folder = runtime_folder()
         self._path = os.path.join(self._folder, f"host-{self._process}")
         with suppress(FileNotFoundError):
             os.unlink(self._path)  # of a process of that number that was killed

@@ -13,7 +13,7 @@ from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.process import BoardProcess, start_process
 from fpgart.engine.isolated.program import IsolatedProgram, linked
-from fpgart.engine.isolated.spawning import ProcessError, Spawned
+from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
 from fpgart.errors import InvalidOperation, OutOfResources
 
 T = TypeVar("T")
@@ -24,12 +24,15 @@ class IsolatedEngine:
 
     works_on_own_buffers = False
 
-    def __init__(self, memory: SharedMemory, spawned: Spawned | None = None) -> None:
-        """`spawned`: a board process that has been started already."""
+    def __init__(
+        self, memory: SharedMemory, spawned: Spawned | None = None, start: Callable[[], Spawned] = spawn
+    ) -> None:
+        """`spawned`: a board process that has been started already; `start` gives others."""
         self.memory: SharedMemory | None = memory
         self.shared = memory
         self._starting = threading.Lock()
-        self._process = start_process(memory, spawned)
+        self._start = start
+        self._process = start_process(memory, spawned, start)
         welcome = self._process.welcome
         if welcome.missing:
             raise ProcessError(welcome.missing)
@@ -46,7 +49,7 @@ class IsolatedEngine:
             if not self._process.alive:
                 log.note(f"the board process {self._process.ended().ending}; another one is started")
                 try:
-                    self._process = start_process(self.shared)
+                    self._process = start_process(self.shared, None, self._start)
                 except ProcessError as error:
                     raise OutOfResources(f"the board process cannot be started anew: {error}") from None
             return self._process

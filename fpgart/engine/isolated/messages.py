@@ -18,8 +18,10 @@ from typing import Any, NamedTuple
 from fpgart.engine.interface import History, KernelInterface
 from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, encoded
 
-VERSION = 1
+VERSION = 2
 """Of the messages: host and board process have to have the same, and the same release of fpgart."""
+MOST_OF_SERVICE = 1 << 20
+"""Bytes of a message to a service, which holds no programs and no data."""
 HEADER = Struct("<II")
 DESCRIPTOR = Struct("i")
 
@@ -44,6 +46,12 @@ class Welcome(NamedTuple):
     path: str
     works_on_own_buffers: bool
     missing: str
+
+
+class WarmUp(NamedTuple):
+    """Before the greeting, to have an engine already when that comes: -> Done."""
+
+    modules: tuple[str, ...]
 
 
 class OpenLane(NamedTuple):
@@ -334,12 +342,81 @@ class WriteVariable(NamedTuple):
     data: bytes
 
 
+# A service, which has boards and starts board processes for those who use them (fpgart/serving)
+
+
+class Enter(NamedTuple):
+    """First of all: -> Boards"""
+
+    version: int
+    release: str
+
+
+class ServedBoard(NamedTuple):
+    """A board of a service. `holder`: the process that has opened it, 0 for none. `identity` is that of its program."""
+
+    name: str
+    holder: int
+    holder_name: str
+    held_s: int
+    identity: str
+    kernels: tuple[str, ...]
+    interleaving: tuple[bool, ...]
+    programmed: int
+
+
+class Boards(NamedTuple):
+    boards: tuple[ServedBoard, ...]
+
+
+class GetBoards(NamedTuple):
+    """-> Boards"""
+
+
+class GetProcess(NamedTuple):
+    """-> Done, with the four files of `Spawned`. An earlier one is ended."""
+
+
+class OpenBoard(NamedTuple):
+    """-> Boards, one; Failed where another process has it"""
+
+    board: int
+
+
+class CloseBoard(NamedTuple):
+    """-> Done"""
+
+    board: int
+
+
+class SetProgram(NamedTuple):
+    """-> Done. Of a board that the caller has opened."""
+
+    board: int
+    identity: str
+    kernels: tuple[str, ...]
+    interleaving: tuple[bool, ...]
+
+
+class ResetBoard(NamedTuple):
+    """-> Done: it holds no program then. With `force` also where another process has it, whose kernels are ended."""
+
+    board: int
+    force: bool
+
+
+class StopService(NamedTuple):
+    """-> Done"""
+
+
 KINDS: tuple[type[Any], ...] = (
     Hello, Welcome, OpenLane, Done, Number, Text, Data, Truth, Numbers, Interfaces, Linked, Made, Failed, NotBuilt,
     DeviceInfo, FromSource, FromIL, FromBinary, Specialize, Build, Compile, Link, Kernels, GetBinary, Release,
     MakeKernel, OnOwnThread, Interface, Accepts, WorkGroupInfo, SubGroupInfo, SuggestedLocalSize, Launch,
     NetworkMade, Histories, MakeNetwork, StopNetwork, GetHistory,
     FindChannel, ReadChannel, WriteChannel, FindVariable, ReadVariable, WriteVariable,
+    WarmUp, Enter, ServedBoard, Boards, GetBoards, GetProcess, OpenBoard, CloseBoard, SetProgram, ResetBoard,
+    StopService,
 )  # fmt: skip
 """By their numbers. The version has to grow when a number comes to mean something else."""
 NUMBER_OF = {kind: number for number, kind in enumerate(KINDS)}
@@ -353,13 +430,13 @@ def framed(message: object) -> bytes:
     return HEADER.pack(len(content), NUMBER_OF[type(message)]) + content
 
 
-def header(data: bytes) -> tuple[int, type[Any]]:
-    """Bytes of the content that follows, and its kind; raises ProtocolError."""
+def header(data: bytes, most: int = MOST_BYTES) -> tuple[int, type[Any]]:
+    """Bytes of the content that follows, and its kind; raises ProtocolError, also for more than `most` bytes."""
     length, number = HEADER.unpack(data)
     if number >= len(KINDS):
         raise ProtocolError(f"there is no message {number}")
-    if length > MOST_BYTES:
-        raise ProtocolError(f"a {KINDS[number].__name__} of {length} bytes is too large ({MOST_BYTES})")
+    if length > most:
+        raise ProtocolError(f"a {KINDS[number].__name__} of {length} bytes is too large ({most})")
     return length, KINDS[number]
 
 
@@ -379,7 +456,7 @@ def receive(connection: socket.socket) -> Any:
     if not start:
         return None
     length, kind = header(start)
-    return decoded(kind, _exactly(connection, length))
+    return decoded(kind, _rest(connection, length))
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:
@@ -395,6 +472,14 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return bytes(found)
 
 
+def _rest(connection: socket.socket, size: int) -> bytes:
+    """So many bytes of a message that has begun. Raises ProtocolError when the other side closes before."""
+    found = _exactly(connection, size)
+    if len(found) < size:
+        raise ProtocolError(f"the other side closed {size} bytes before the end of a message")
+    return found
+
+
 def send_with_descriptors(connection: socket.socket, message: object, descriptors: Sequence[int]) -> None:
     """A message together with open files. Raises OSError when the other side is gone."""
     data = framed(message)
@@ -403,8 +488,10 @@ def send_with_descriptors(connection: socket.socket, message: object, descriptor
     connection.sendall(data[sent:], socket.MSG_NOSIGNAL)
 
 
-def receive_with_descriptors(connection: socket.socket, most: int) -> tuple[Any, list[int]]:
-    """The next message and the files that came with it; (None, []) when the other side has closed.
+def receive_with_descriptors(
+    connection: socket.socket, most: int, most_bytes: int = MOST_BYTES
+) -> tuple[Any, list[int]]:
+    """The next message and the files that came with it, `most` of them; (None, []) when the other side has closed.
 
     No program that this process starts gets the files. Raises ProtocolError, OSError.
     """
@@ -420,9 +507,9 @@ def receive_with_descriptors(connection: socket.socket, most: int) -> tuple[Any,
         close_all(descriptors)
         return None, []
     try:
-        start += _exactly(connection, HEADER.size - len(start))
-        length, kind = header(start)
-        return decoded(kind, _exactly(connection, length)), descriptors
+        start += _rest(connection, HEADER.size - len(start))
+        length, kind = header(start, most_bytes)
+        return decoded(kind, _rest(connection, length)), descriptors
     except BaseException:
         close_all(descriptors)
         raise

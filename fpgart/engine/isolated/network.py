@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Protocol
@@ -39,6 +40,7 @@ class IsolatedNetwork:
         self._program = program
         self._process = process
         self._number = made.number
+        self._making = threading.Lock()
         self.autorun = dict(made.autorun)
         self.began = monotonic_ns()
         self.links: Links = {}
@@ -46,10 +48,11 @@ class IsolatedNetwork:
 
     def on(self, process: BoardProcess) -> int:
         """Its number in a board process."""
-        if self._process is not process:
-            self._number = process.ask(m.MakeNetwork(self._program.on(process)), m.NetworkMade).number
-            self._process = process
-        return self._number
+        with self._making:  # kernels that begin together talk through one
+            if self._process is not process:
+                self._number = process.ask(m.MakeNetwork(self._program.on(process)), m.NetworkMade).number
+                self._process = process
+            return self._number
 
     def here(self) -> tuple[BoardProcess, int]:
         """The board process, and its number there."""

@@ -296,15 +296,17 @@ class BoardProcess:
             return b""
 
 
-def start_process(memory: SharedMemory, spawned: Spawned | None = None) -> BoardProcess:
+def start_process(
+    memory: SharedMemory, spawned: Spawned | None = None, start: Callable[[], Spawned] = spawn
+) -> BoardProcess:
     """A board process that answers, the one that is `spawned` if that does; raises ProcessError."""
     for _ in range(MOST_STARTS - 1):
         try:
-            return BoardProcess(memory, spawned)
+            return BoardProcess(memory, spawned or start())
         except DiedEarly as error:
             log.note(f"{error}; another one is started")
             spawned = None
-    return BoardProcess(memory)
+    return BoardProcess(memory, start())
 
 
 def error_in(answer: object) -> CLError | None:

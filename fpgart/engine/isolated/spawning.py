@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from fpgart._native import ffi, lib
 from fpgart.engine.interface import SharedMemory
 
 PROGRAM = Path(__file__).parents[2] / "fpgart-board"
-NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, "FPGART_ONLY")
+NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, config.SERVED.name, "FPGART_ONLY")
 """Variables that are for the host's process alone."""
 
 
@@ -31,19 +31,6 @@ class Spawned:
     """The keeper's."""
     output: int
     error: int
-
-
-@dataclass(slots=True)
-class Isolation:
-    """What an engine in a process of its own needs: the memory of both, and maybe a process that has been started."""
-
-    memory: SharedMemory
-    spawned: Spawned | None = None
-
-    def take_spawned(self) -> Spawned:
-        """A board process that nobody has talked to; raises ProcessError."""
-        found, self.spawned = self.spawned or spawn(), None
-        return found
 
 
 def spawn() -> Spawned:
@@ -99,3 +86,18 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
         if passed.get(name):
             passed[name] = config.absolute(passed[name], option.holds, folder)
     return passed
+
+
+@dataclass(slots=True)
+class Isolation:
+    """What an engine in a process of its own needs: the memory of both, and maybe a process that has been started."""
+
+    memory: SharedMemory
+    spawned: Spawned | None = None
+    start: Callable[[], Spawned] = spawn
+    """Gives another board process; raises ProcessError."""
+
+    def take_spawned(self) -> Spawned:
+        """A board process that nobody has talked to; raises ProcessError."""
+        found, self.spawned = self.spawned or self.start(), None
+        return found

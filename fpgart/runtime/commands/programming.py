@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 from functools import partial
 
-from fpgart.board.mmd import BoardError
+from fpgart.board.mmd import BoardError, Loaded
 from fpgart.errors import OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.access import Accesses
@@ -66,13 +66,17 @@ def hand_on(device: Device, identity: str) -> None:
 
 
 def program_anew(device: Device, program: Program) -> None:
-    """Program the board; its memory keeps its contents.
+    """Program the board, unless another process has left the same binary there; its memory keeps its contents.
 
     A binary that interleaves the banks otherwise would scatter them: the blocks are then saved in the
     host's memory and written back. So they are when the board cannot be programmed with its contents kept.
     Raises BoardError when it cannot be programmed at all, OutOfHostMemory.
     """
     interleaving = program.interleaving or device.interleaving
+    found, device.found = device.found, None
+    if found is not None and found.identity == program.identity:
+        device.loaded, device.interleaving = {program.identity: None}, interleaving
+        return
     saved = save(device) if interleaving != device.interleaving else []
     try:
         device.mmd.program(program.image())
@@ -82,6 +86,8 @@ def program_anew(device: Device, program: Program) -> None:
         device.mmd.program(program.image(), preserve=False)
     device.loaded = {program.identity: None}
     device.interleaving = interleaving
+    if device.mmd.is_shared:
+        device.mmd.identify(Loaded(program.identity, tuple(program.interfaces()), interleaving))
     restore(saved)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemoryRange, MemorySystem
-from fpgart.board.mmd import SHARED_VIRTUAL_MEMORY, BoardError, Capability, Info, Mmd, OfflineInfo
+from fpgart.board.mmd import SHARED_VIRTUAL_MEMORY, BoardError, Capability, Info, Loaded, Mmd, OfflineInfo
 from fpgart.engine.interface import Plugs, no_plugs
 from fpgart.errors import DeviceNotAvailable
 from fpgart.notices import NOTICES
@@ -169,6 +169,10 @@ class Device:
         self.before_kernel: Callable[[str], None] | None = None
         """Called with the name of a kernel that is about to run; may raise BoardError."""
         self._opened = False
+        self._opening = threading.Lock()
+        self._users = 0
+        self.found: Loaded | None = None
+        """What another process has left on the board, until it is programmed here."""
         self._ended: dict[int, BoardError | None] = {}
         """Transfers that went on by themselves and have ended, well (None) or not."""
         self.kernels_run = 0
@@ -196,14 +200,44 @@ class Device:
     def open(self) -> None:
         """Power up the board; raises DeviceNotAvailable when it cannot be."""
         if not self._opened:
-            try:
-                self.mmd.open()
-            except BoardError as error:
-                raise DeviceNotAvailable(str(error)) from None
-            self.mmd.set_status_handler(self._transfer_ended)
-            self.mmd.set_interrupt_handler(self._kernel_ended)
-            self.mmd.set_device_interrupt_handler(self.exception)
-            self._opened = True
+            with self._opening:
+                self._open()
+
+    def _open(self) -> None:
+        if self._opened:
+            return
+        try:
+            self.mmd.open()
+        except BoardError as error:
+            raise DeviceNotAvailable(str(error)) from None
+        self.mmd.set_status_handler(self._transfer_ended)
+        self.mmd.set_interrupt_handler(self._kernel_ended)
+        self.mmd.set_device_interrupt_handler(self.exception)
+        self.found = self.mmd.loaded()
+        self._opened = True
+
+    def enter(self) -> None:
+        """A context has it from now on, until leave(); raises DeviceNotAvailable."""
+        with self._opening:
+            self._open()
+            self._users += 1
+
+    def leave(self) -> None:
+        """A context has it no more. Other processes may have a shared board that no context has."""
+        with self._opening:
+            self._users -= 1
+            if self._users or not self.mmd.is_shared or self.blocks():
+                return
+            if self.network is not None:
+                self.network.stop()
+                self.network = None
+            self.loaded = {}
+            self._opened = False
+            self.mmd.close()
+
+    def is_available(self) -> bool:
+        """Whether a context could have it now."""
+        return self._opened or self.mmd.is_available()
 
     # What the board tells
 

@@ -48,12 +48,14 @@ class Context:
         self.queues: Living[EventQueue] = Living()
         self._notify = notify
         self._destructors: list[Callable[[], None]] = []
+        self._entered: list[Device] = []
         self.max_mem_alloc_size = min(device.max_mem_alloc_size for device in devices)
         """Bytes of the largest buffer that every device of the context can hold."""
         self.unified_memory = all(device.board.unified_memory for device in devices)
         """Whether all boards use the host's own memory: then buffers are mapped where they are."""
         for device in devices:
-            device.open()
+            device.enter()
+            self._entered.append(device)
             device.contexts.add(self)
 
     def all_queues(self) -> list[EventQueue]:
@@ -76,6 +78,7 @@ class Context:
     def __del__(self) -> None:
         self.reaper.extend(reversed(self._destructors))
         self.reaper.append(partial(give_back_all, self.usm))
+        self.reaper.extend(device.leave for device in self._entered)
         if not self.seen_to:
             self.scheduler.reaper.append(self.reaper.reap)
 

@@ -280,7 +280,10 @@ class Program:
         for listener in NOTICES.program_built:
             listener(self, devices)
         if failure is not None:
-            raise failure
+            try:
+                raise failure
+            finally:
+                failure = None  # or it and this frame would hold each other, and the program
 
     def adopt(self, made: BuiltProgram, options: str, log: str, kind: int, parts: list[Program]) -> None:
         """Take over what linking made of `parts`."""

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `fpgart board ...`: boards of a service."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import click
+
+from fpgart import config
+from fpgart.board.catalogue import chosen_names, describe
+from fpgart.cli.validation import refuse_wrong_options
+from fpgart.engine.isolated import messages as m
+from fpgart.serving import places
+from fpgart.serving.connection import Connection
+from fpgart.serving.places import ServiceError
+
+SHOWN = 10
+"""Digits of an identity that are shown to people."""
+
+
+@click.group()
+def board() -> None:
+    """Boards that your programs share, one at a time, as they do those in a machine (docs/serving.md).
+
+    fpgart board serve --board usm_s10,a10_ref &
+    fpgart run --served boards -- ./my_host
+    """
+
+
+def served(function: click.decorators.FC) -> click.decorators.FC:
+    """The option that says which service is meant."""
+    return click.option(
+        "--served",
+        "name",
+        metavar="NAME|PATH",
+        envvar=config.SERVED.name,
+        default=places.DEFAULT_NAME,
+        show_default=True,
+        help="The service: its name, or the path of its socket.",
+    )(function)
+
+
+def numbered(function: click.decorators.FC) -> click.decorators.FC:
+    """The option that says which of a service's boards is meant."""
+    return click.option(
+        "--number",
+        metavar="N",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="The board's number: see `fpgart board status`.",
+    )(function)
+
+
+@board.command()
+@click.option("--board", "boards", metavar="NAME,...", help="Boards (see `fpgart info`); FPGART_BOARD without it.")
+@served
+def serve(boards: str | None, name: str) -> None:
+    """Serve boards to programs of this user, until `fpgart board stop`, Ctrl-C or SIGTERM.
+
+    Engine and options of kernels are those of this command, not of the programs.
+    """
+    from fpgart.serving.service import Service
+
+    if boards:
+        os.environ[config.BOARD.name] = boards
+    refuse_wrong_options({config.BOARD.name: "--board"} if boards else {})
+    there = chosen_names()
+    service = Service(places.path_of(name), there)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: service.stop())
+    click.echo(f"{name}: {', '.join(there)}")
+    service.run()
+
+
+@board.command("list")
+def list_services() -> None:
+    """List the services that run and have names, with their boards."""
+    for name in places.names():
+        try:
+            found = Connection(name).boards
+        except ServiceError:
+            continue  # it was killed
+        for number, each in enumerate(found):
+            click.echo(f"{name} {number} {each.name} {'in use' if each.holder else 'free'}")
+
+
+@board.command()
+@served
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def status(name: str, as_json: bool) -> None:
+    """Show who has opened which board, and what each is programmed with."""
+    found = Connection(name).boards
+    if as_json:
+        click.echo(json.dumps([each._asdict() for each in found]))
+        return
+    for number, each in enumerate(found):
+        click.echo(f"{number} {each.name}: {in_words(each)}")
+
+
+def in_words(found: m.ServedBoard) -> str:
+    """What is known of a board."""
+    holder = f"open in process {found.holder} ({found.holder_name}) for {found.held_s} s" if found.holder else "free"
+    if not found.identity:
+        return f"{holder}, not programmed"
+    times = "once" if found.programmed == 1 else f"{found.programmed} times"
+    return f"{holder}, programmed {times}, with {found.identity[:SHOWN]} (kernels {', '.join(found.kernels)})"
+
+
+@board.command()
+@served
+@numbered
+@click.option("--force", is_flag=True, help="Also while a program has it: its kernels end with an error.")
+def reset(name: str, number: int, force: bool) -> None:
+    """Have a board forget its program."""
+    Connection(name).ask(m.ResetBoard(number, force), m.Done)
+
+
+@board.command()
+@served
+@numbered
+@click.argument("file", metavar="FILE.aocx", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def program(name: str, number: int, file: Path) -> None:
+    """Program a board, so that programs find it there that use the same .aocx.
+
+    A board that is open cannot be programmed.
+    """
+    from fpgart.aocx import container as sections
+    from fpgart.aocx.checks import check
+    from fpgart.aocx.container import Container
+
+    service = Connection(name)
+    if number >= len(service.boards):
+        raise ServiceError(f"service '{name}' has {len(service.boards)} boards, and no number {number}")
+    container = Container.decode(file.read_bytes())
+    system = check(container, describe(service.boards[number].name))
+    interleaving = tuple(memory.banks > 1 and memory.interleaved for memory in system.memories)
+    kernels = tuple(kernel.name for kernel in system.kernels)
+    service.ask(m.OpenBoard(number), m.Boards)
+    service.ask(m.SetProgram(number, container.text(sections.RANDOM_HASH), kernels, interleaving), m.Done)
+    service.close()
+
+
+@board.command()
+@served
+def stop(name: str) -> None:
+    """End a service; kernels that run there end with an error."""
+    Connection(name).ask(m.StopService(), m.Done)

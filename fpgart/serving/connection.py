@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A service, seen from those who use it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Sequence
+from typing import TypeVar
+
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.codec import ProtocolError
+from fpgart.engine.isolated.spawning import ProcessError, Spawned
+from fpgart.serving.places import ServiceError, path_of, peer_of
+from fpgart.version import __version__
+
+T = TypeVar("T")
+ANSWER_S = 60.0
+"""How long a service may take; one that starts a board process on a busy machine takes some seconds."""
+FILES = 4
+"""Of a board process: session, keeper, output and error."""
+
+
+class Connection:
+    """One process's connection with a service; any thread may ask. What it holds is given back when it is closed."""
+
+    def __init__(self, name: str) -> None:
+        """`name`: of the service, or its socket's path. Raises ServiceError."""
+        self.name = name
+        self._asking = threading.Lock()
+        self._socket = connected(name)
+        self.boards = self.ask(m.Enter(m.VERSION, __version__), m.Boards).boards
+        """As they were then."""
+
+    def ask(self, request: object, kind: type[T]) -> T:
+        """The answer to a message. Raises ServiceError."""
+        answer, files = self._exchange(request)
+        m.close_all(files)
+        return self._answered(answer, kind)
+
+    def new_process(self) -> Spawned:
+        """A board process for this host alone; an earlier one of it is ended. Raises ProcessError."""
+        try:
+            answer, files = self._exchange(m.GetProcess())
+            try:
+                self._answered(answer, m.Done)
+                if len(files) != FILES:
+                    raise ServiceError(
+                        f"service '{self.name}' gives {len(files)} files for a board process, not {FILES}"
+                    )
+            except ServiceError:
+                m.close_all(files)
+                raise
+        except ServiceError as error:
+            raise ProcessError(str(error)) from None
+        session, life, output, failure = files
+        return Spawned(socket.socket(fileno=session), socket.socket(fileno=life), output, failure)
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._socket.close()
+
+    def _exchange(self, request: object) -> tuple[object, Sequence[int]]:
+        """The answer to a message, with files. Raises ServiceError."""
+        try:
+            with self._asking:
+                m.send(self._socket, request)
+                answer, files = m.receive_with_descriptors(self._socket, FILES)
+        except (OSError, ProtocolError) as error:
+            raise ServiceError(f"service '{self.name}' does not answer: {error}") from None
+        if answer is None:
+            raise ServiceError(f"service '{self.name}' has ended")
+        return answer, files
+
+    def _answered(self, answer: object, kind: type[T]) -> T:
+        if isinstance(answer, m.Failed):
+            raise ServiceError(answer.words)
+        if not isinstance(answer, kind):
+            raise ServiceError(f"service '{self.name}' answers with a {type(answer).__name__}, not a {kind.__name__}")
+        return answer
+
+
+def connected(name: str) -> socket.socket:
+    """A socket with a service of this user at its other end. Raises ServiceError."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(ANSWER_S)
+    try:
+        connection.connect(path_of(name))
+        peer_of(connection)
+    except OSError as error:
+        connection.close()
+        why = error.strerror or str(error)
+        raise ServiceError(f"there is no service '{name}' ({why}); `fpgart board serve` starts one") from None
+    except ServiceError:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where services listen, and who is at the other end of a socket."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import struct
+from contextlib import suppress
+
+from fpgart.output_file import runtime_folder
+
+DEFAULT_NAME = "boards"
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+ENDING = ".service"
+PEER = struct.Struct("3i")
+
+
+class ServiceError(Exception):
+    """A service does not do what it is asked; the sentence says why."""
+
+
+def path_of(name: str) -> str:
+    """The socket of a service, by its name or its own path. Raises ServiceError."""
+    if "/" in name:
+        return name
+    if NAME.fullmatch(name) is None:
+        raise ServiceError(f"'{name}' is no name of a service: 1 to 60 letters, digits, and . _ -")
+    try:
+        return os.path.join(runtime_folder(), name + ENDING)
+    except OSError as error:
+        raise ServiceError(f"there is no private folder for services: {error.filename}: {error.strerror}") from None
+
+
+def names() -> list[str]:
+    """Services of this user that have names, whether they run or were killed."""
+    with suppress(OSError):
+        found = os.listdir(runtime_folder())
+        return sorted(each.removesuffix(ENDING) for each in found if each.endswith(ENDING))
+    return []
+
+
+def peer_of(connection: socket.socket) -> int:
+    """The process that has connected, or listens, at the other end; 0 where that cannot be told.
+
+    Raises ServiceError for another user's.
+    """
+    process, user, _ = PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size))
+    if user != os.geteuid():
+        raise ServiceError(f"process {process} of user {user} is at the other end, not one of user {os.geteuid()}")
+    return int(process)

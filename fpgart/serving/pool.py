@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Board processes that nobody has yet: they have their engine already when a host comes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from contextlib import suppress
+
+from fpgart import log
+from fpgart._native import lib
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.codec import ProtocolError
+from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
+
+WARM_UP_S = 60.0
+REST_S = 1.0
+"""How long a host that has taken the process has the machine to itself, before the next one is started."""
+
+
+class Pool:
+    """One process, which is started when the one before has been taken."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._ready: Spawned | None = None
+        self._taken = threading.Event()
+        self._taken.set()
+        self._closed = threading.Event()
+
+    def start(self) -> None:
+        """Have a process ready from now on."""
+        threading.Thread(target=self._refill, name="fpgart pool", daemon=True).start()
+
+    def take(self) -> Spawned:
+        """A process for one host. Raises ProcessError."""
+        with self._changing:
+            found, self._ready = self._ready, None
+        self._taken.set()
+        if found is not None and not lib.lane_is_lost(found.life.fileno()):
+            return found
+        if found is not None:
+            discard(found)
+        return spawn()
+
+    def close(self) -> None:
+        """Start no more, and end the one that is ready."""
+        with self._changing:
+            self._closed.set()
+            found, self._ready = self._ready, None
+        self._taken.set()
+        if found is not None:
+            discard(found)
+
+    def _refill(self) -> None:
+        while self._taken.wait() and not self._closed.is_set():
+            self._taken.clear()
+            try:
+                made = warm()
+            except ProcessError as error:
+                log.note(f"no board process is ready for the next host: {error}")
+            else:
+                self._keep(made)
+                self._taken.wait()
+            self._closed.wait(REST_S)
+
+    def _keep(self, made: Spawned) -> None:
+        with self._changing:
+            if not self._closed.is_set():
+                self._ready = made
+                return
+        discard(made)
+
+
+def warm() -> Spawned:
+    """A board process that has an engine. Raises ProcessError."""
+    made = spawn()
+    modules = tuple(entry for entry in sys.path if entry and os.path.isabs(entry))
+    made.session.settimeout(WARM_UP_S)
+    try:
+        m.send(made.session, m.WarmUp(modules))
+        answer = m.receive(made.session)
+    except (OSError, ProtocolError) as error:
+        discard(made)
+        raise ProcessError(f"the board process does not answer: {error}") from None
+    if not isinstance(answer, m.Done):
+        discard(made)
+        raise ProcessError("the board process ended before it had an engine")
+    made.session.settimeout(None)
+    return made
+
+
+def discard(made: Spawned) -> None:
+    """End a board process that nobody wants, or that has ended."""
+    end(made.life)
+    made.life.close()
+    made.session.close()
+    os.close(made.output)
+    os.close(made.error)
+
+
+def end(life: socket.socket) -> None:
+    """Have the keeper at the other end of `life` end its board process, unless both have gone."""
+    with suppress(OSError):
+        life.send(b"k", socket.MSG_NOSIGNAL)

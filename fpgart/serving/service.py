@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A service: which boards there are, who has opened which, and what they are programmed with.
+
+It believes nothing that comes through its socket, and runs no kernel: each host gets a board process of its own, which
+ends with it. So what one host does cannot reach another one, nor the service.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from fpgart import log
+from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.codec import ProtocolError
+from fpgart.engine.isolated.spawning import ProcessError
+from fpgart.errors import CLError, DeviceNotAvailable, InvalidOperation, InvalidValue, OutOfResources
+from fpgart.serving.places import ServiceError, peer_of
+from fpgart.serving.pool import Pool, end
+from fpgart.version import __version__
+
+MESSAGE_S = 10.0
+"""How long a message that has begun may take, and one that nobody reads."""
+MOST_CLIENTS = 100
+MOST_WAITING = 16
+IDENTITY = re.compile(r"[!-~]{1,128}")
+MOST_MEMORIES = 64
+SHORTEST_PAUSE_S = 0.1
+
+
+class Client:
+    """A process that has connected. `process` is 0 where it cannot be told."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        """Raises ServiceError for another user's."""
+        self.connection = connection
+        self.process = peer_of(connection)
+        self.name = name_of(self.process)
+        self.has_entered = False
+        self._life: socket.socket | None = None
+        """Of its board process's keeper."""
+        self._changing = threading.Lock()
+
+    def await_message(self) -> bool:
+        """Whether there is something to read; False when the process has ended, though others have its socket still."""
+        poll = select.poll()
+        poll.register(self.connection, select.POLLIN)
+        process = descriptor_of(self.process)
+        try:
+            if process >= 0:
+                poll.register(process, select.POLLIN)
+            ready = dict(poll.poll())
+        finally:
+            if process >= 0:
+                os.close(process)
+        return process not in ready
+
+    def end_process(self) -> None:
+        """End its board process, if it has one."""
+        self.have_process(None)
+
+    def have_process(self, life: socket.socket | None) -> None:
+        """Its board process is the one with that keeper from now on; an earlier one is ended."""
+        with self._changing:
+            before, self._life = self._life, life
+        if before is not None:
+            end(before)
+            before.close()
+
+
+class Board:
+    """A board, and what is known of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.holder: Client | None = None
+        self.held_since = 0.0
+        self.program = m.SetProgram(0, "", (), ())
+        self.programmed = 0
+
+    def described(self) -> m.ServedBoard:
+        """For whoever asks."""
+        holder, program = self.holder, self.program
+        held_s = int(time.monotonic() - self.held_since) if holder is not None else 0
+        process, name = (holder.process, holder.name) if holder is not None else (0, "")
+        return m.ServedBoard(
+            self.name, process, name, held_s, program.identity, program.kernels, program.interleaving, self.programmed
+        )
+
+
+class Service:
+    """Serves boards at a socket until it is stopped."""
+
+    def __init__(self, path: str, boards: Sequence[str]) -> None:
+        """Raises ServiceError where there is such a service already, or none can be."""
+        self.path = path
+        self._boards = [Board(name) for name in boards]
+        self._clients: set[Client] = set()
+        self._changing = threading.Lock()
+        self._pool = Pool()
+        self._stopping = threading.Event()
+        self._guard, self._listener = listen(path)
+        self._answers: dict[type[Any], Callable[[Client, Any], object]] = {
+            m.GetBoards: lambda client, ask: self._described(),
+            m.OpenBoard: self._open,
+            m.CloseBoard: self._close,
+            m.SetProgram: self._program,
+            m.ResetBoard: self._reset,
+            m.StopService: lambda client, ask: m.Done(),
+        }
+
+    def run(self) -> None:
+        """Until stop()."""
+        self._pool.start()
+        while not self._stopping.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS):
+                    log.warning(f"a client cannot be heard now: {error.strerror}")
+                    self._stopping.wait(SHORTEST_PAUSE_S)
+                continue
+            self._welcome(connection)
+        self._end()
+
+    def stop(self) -> None:
+        """End run(), from any thread or a signal handler."""
+        self._stopping.set()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+
+    def _end(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+        self._listener.close()
+        self._pool.close()
+        with self._changing:
+            clients = list(self._clients)
+        for client in clients:
+            client.end_process()
+        os.close(self._guard)
+
+    # Clients
+
+    def _welcome(self, connection: socket.socket) -> None:
+        connection.settimeout(MESSAGE_S)
+        try:
+            client = Client(connection)
+            with self._changing:
+                if len(self._clients) >= MOST_CLIENTS:
+                    raise ServiceError(f"{MOST_CLIENTS} clients are all that a service has")
+                self._clients.add(client)
+            threading.Thread(target=self._attend, args=(client,), daemon=True).start()
+        except ServiceError as error:
+            log.warning(f"a client is turned away: {error}")
+            connection.close()
+        except RuntimeError:
+            log.warning("a client is turned away: the system has no thread for it")
+            self._leave(client)
+
+    def _attend(self, client: Client) -> None:
+        """Until it closes the connection, ends, or says what is no message."""
+        try:
+            while client.await_message():
+                message, files = m.receive_with_descriptors(client.connection, 1, m.MOST_OF_SERVICE)
+                m.close_all(files)
+                if message is None:
+                    return
+                self._answer(client, message)
+                if isinstance(message, m.StopService) and client.has_entered:
+                    self.stop()
+        except (OSError, ProtocolError) as error:
+            log.note(f"process {client.process} is heard no more: {error}")
+        finally:
+            self._leave(client)
+
+    def _leave(self, client: Client) -> None:
+        """Whatever it had is free."""
+        client.end_process()
+        with self._changing:
+            self._clients.discard(client)
+            for board in self._boards:
+                if board.holder is client:
+                    board.holder = None
+        client.connection.close()
+
+    def _answer(self, client: Client, message: object) -> None:
+        """Raises OSError."""
+        try:
+            if isinstance(message, m.Enter):
+                answer: object = self._enter(client, message)
+            elif not client.has_entered or type(message) not in {*self._answers, m.GetProcess}:
+                raise InvalidValue(f"a {type(message).__name__} is nothing for a service now")
+            elif isinstance(message, m.GetProcess):
+                self._give_process(client)
+                return
+            else:
+                answer = self._answers[type(message)](client, message)
+        except CLError as error:
+            answer = m.Failed(error.status, str(error))
+        m.send(client.connection, answer)
+
+    def _enter(self, client: Client, ask: m.Enter) -> m.Boards:
+        if (ask.version, ask.release) != (m.VERSION, __version__):
+            raise InvalidValue(
+                f"the host speaks version {ask.version} of fpgart {ask.release}, "
+                f"the service version {m.VERSION} of fpgart {__version__}"
+            )
+        client.has_entered = True
+        return self._described()
+
+    def _described(self) -> m.Boards:
+        with self._changing:
+            return m.Boards(tuple(board.described() for board in self._boards))
+
+    def _give_process(self, client: Client) -> None:
+        """Raises CLError, OSError."""
+        client.end_process()
+        try:
+            made = self._pool.take()
+        except ProcessError as error:
+            raise OutOfResources(str(error)) from None
+        try:
+            files = [made.session.fileno(), made.life.fileno(), made.output, made.error]
+            m.send_with_descriptors(client.connection, m.Done(), files)
+        finally:
+            client.have_process(made.life)
+            made.session.close()
+            os.close(made.output)
+            os.close(made.error)
+
+    # Boards; `_changing` guards them
+
+    def _board(self, number: int) -> Board:
+        if not 0 <= number < len(self._boards):
+            raise InvalidValue(f"{number} is the number of no board; there are {len(self._boards)}")
+        return self._boards[number]
+
+    def _open(self, client: Client, ask: m.OpenBoard) -> m.Boards:
+        with self._changing:
+            board = self._board(ask.board)
+            if board.holder not in (None, client):
+                raise DeviceNotAvailable(told_held(board))
+            if board.holder is None:
+                board.holder, board.held_since = client, time.monotonic()
+            return m.Boards((board.described(),))
+
+    def _close(self, client: Client, ask: m.CloseBoard) -> m.Done:
+        with self._changing:
+            self._held(client, ask.board).holder = None
+        return m.Done()
+
+    def _program(self, client: Client, ask: m.SetProgram) -> m.Done:
+        if IDENTITY.fullmatch(ask.identity) is None or len(ask.interleaving) > MOST_MEMORIES:
+            raise InvalidValue("that is no binary of a board")
+        with self._changing:
+            board = self._held(client, ask.board)
+            board.program = ask
+            board.programmed += 1
+        return m.Done()
+
+    def _held(self, client: Client, number: int) -> Board:
+        board = self._board(number)
+        if board.holder is not client:
+            raise InvalidOperation(f"process {client.process} has not opened board '{board.name}'")
+        return board
+
+    def _reset(self, client: Client, ask: m.ResetBoard) -> m.Done:
+        with self._changing:
+            board = self._board(ask.board)
+            holder = board.holder
+            if holder not in (None, client) and not ask.force:
+                raise DeviceNotAvailable(told_held(board))
+            board.program = m.SetProgram(0, "", (), ())
+        if holder is not None:
+            holder.end_process()
+        return m.Done()
+
+
+def told_held(board: Board) -> str:
+    """Why a board cannot be had."""
+    found = board.described()
+    return f"board '{found.name}' is open in process {found.holder} ({found.holder_name}), for {found.held_s} s now"
+
+
+def name_of(process: int) -> str:
+    """What the system calls a process."""
+    try:
+        with open(f"/proc/{process}/comm", errors="replace") as file:
+            return file.read(64).strip()
+    except OSError:
+        return "?"
+
+
+def descriptor_of(process: int) -> int:
+    """What is readable when a process has ended; -1 where there is no such thing."""
+    try:
+        return os.pidfd_open(process) if process else -1
+    except OSError:
+        return -1
+
+
+def listen(path: str) -> tuple[int, socket.socket]:
+    """A file that guards the socket, as long as the process lives, and the socket. Raises ServiceError."""
+    try:
+        guard = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise ServiceError(f"{path}: {error.strerror}") from None
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(FileNotFoundError):
+            os.unlink(path)  # of a service that was killed
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            listener.bind(path)
+        finally:
+            os.umask(before)
+        listener.listen(MOST_WAITING)
+    except BlockingIOError:
+        os.close(guard)
+        raise ServiceError(f"there is a service at {path} already") from None
+    except OSError as error:
+        os.close(guard)
+        raise ServiceError(f"{path}: {error.strerror or error}") from None
+    return guard, listener

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board of a service, in a host: the simulated board, which the service lets one host open at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from fpgart.board.mmd import Around, BoardError, Loaded, Mmd
+from fpgart.engine.isolated import messages as m
+from fpgart.serving.connection import Connection
+from fpgart.serving.places import ServiceError
+
+T = TypeVar("T")
+
+
+class SharedBoard(Around):
+    """An `Mmd` that a service lends. Its memory is new for each host; its program stays."""
+
+    def __init__(self, mmd: Mmd, service: Connection, number: int) -> None:
+        """`number`: of the board in the service."""
+        super().__init__(mmd)
+        self._service = service
+        self._number = number
+        self._loaded: Loaded | None = None
+        self.write, self.read, self.copy, self.program = mmd.write, mmd.read, mmd.copy, mmd.program
+        self.host_alloc, self.shared_alloc, self.free = mmd.host_alloc, mmd.shared_alloc, mmd.free
+
+    @property
+    def is_shared(self) -> bool:
+        return True
+
+    def open(self) -> None:
+        (board,) = self._ask(m.OpenBoard(self._number), m.Boards).boards
+        self._loaded = Loaded(board.identity, board.kernels, board.interleaving) if board.identity else None
+        self._mmd.open()
+
+    def close(self) -> None:
+        self._mmd.close()
+        self._ask(m.CloseBoard(self._number), m.Done)
+
+    def is_available(self) -> bool:
+        try:
+            return not self._ask(m.GetBoards(), m.Boards).boards[self._number].holder
+        except BoardError:
+            return False
+
+    def loaded(self) -> Loaded | None:
+        return self._loaded
+
+    def identify(self, loaded: Loaded) -> None:
+        self._ask(m.SetProgram(self._number, *loaded), m.Done)
+
+    def _ask(self, request: object, kind: type[T]) -> T:
+        try:
+            return self._service.ask(request, kind)
+        except ServiceError as error:
+            raise BoardError(str(error)) from None
+
+
+def numbers_of(names: Sequence[str], service: Connection) -> list[int]:
+    """Which boards of a service a host means by their names, each once. Raises ServiceError for one that it lacks."""
+    free = dict(enumerate(board.name for board in service.boards))
+    found = []
+    for name in names:
+        number = next((number for number, each in free.items() if each == name), None)
+        if number is None:
+            there = ", ".join(board.name for board in service.boards)
+            raise ServiceError(f"service '{service.name}' has no board '{name}' left for this host; it has {there}")
+        del free[number]
+        found.append(number)
+    return found

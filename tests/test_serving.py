@@ -1,0 +1,365 @@
+"""Boards of a service: one host has a board at a time, what it programs stays, what it had is given back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from c_hosts import build, plain_environment
+from effort import EFFORT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fpgart.engine.choice import choose_engine
+from fpgart.engine.interface import NoEngine
+from fpgart.engine.isolated import messages as m
+from fpgart.serving import places
+from fpgart.serving.connection import Connection
+from fpgart.serving.places import ServiceError
+from fpgart.serving.service import Service, listen
+
+NOT_AVAILABLE = -2
+OUT_OF_RESOURCES = -5
+FPGART = str(Path(sys.executable).with_name("fpgart"))
+BOARDS = "usm_s10,a10_ref"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("sharing", tmp_path_factory.mktemp("host"))
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where services of this test are."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path / "fpgart"
+
+
+@pytest.fixture
+def serving(runtime: Path) -> Iterator[subprocess.Popen[str]]:
+    """A service 'lab' with two boards."""
+    service = subprocess.Popen(
+        [FPGART, "board", "serve", "--served", "lab", "--board", BOARDS],
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with service:
+        assert service.stdout is not None
+        assert service.stdout.readline() == "lab: usm_s10, a10_ref\n"
+        yield service
+        service.terminate()
+        assert service.wait(20) == 0
+
+
+class Host:
+    """A process that does with its first device what it is told (tests/programs/sharing.c)."""
+
+    def __init__(self, program: Path, **options: str) -> None:
+        given = {"FPGART_SERVED": "lab", "FPGART_BOARD": BOARDS} | options
+        self.process = subprocess.Popen(
+            [program], env=plain_environment() | given, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def do(self, what: str) -> int:
+        """The result, or status of OpenCL."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(what + "\n")
+        self.process.stdin.flush()
+        letter, result = self.process.stdout.readline().split()
+        assert letter == what
+        return int(result)
+
+
+Hosts = Callable[..., Host]
+
+
+@pytest.fixture
+def hosts(program: Path, serving: object) -> Iterator[Hosts]:
+    """Starts hosts that use the service."""
+    with ExitStack() as stack:
+
+        def start(**options: str) -> Host:
+            made = Host(program, **options)
+            stack.callback(made.process.communicate)
+            return made
+
+        yield start
+
+
+@pytest.fixture
+def engine() -> None:
+    """For tests that run kernels."""
+    found = choose_engine()
+    if isinstance(found, NoEngine):
+        pytest.skip(found.reason)
+
+
+def board(number: int = 0) -> m.ServedBoard:
+    """What the service says of a board."""
+    service = Connection("lab")
+    service.close()
+    return service.boards[number]
+
+
+def await_that(holds: Callable[[], bool]) -> None:
+    """The test fails where that takes long."""
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_board_keeps_its_program_from_one_host_to_the_next(hosts: Hosts, engine: None) -> None:
+    for _ in range(2):
+        host = hosts()
+        assert [host.do(each) for each in "orrc"] == [0, 0, 0, 0]
+        host.process.communicate()
+        assert (board().programmed, board().kernels) == (1, ("give", "add"))
+
+
+def test_one_host_has_a_board_until_it_has_released_its_contexts(hosts: Hosts) -> None:
+    first, second = hosts(), hosts()
+    assert first.do("o") == 0
+    assert board().holder == first.process.pid
+    assert (first.do("a"), second.do("a")) == (1, 0)
+    assert second.do("o") == NOT_AVAILABLE
+    assert first.do("c") == 0
+    assert (first.do("a"), second.do("a")) == (1, 1)
+    assert second.do("o") == 0
+    assert first.do("o") == NOT_AVAILABLE
+
+
+def test_hosts_have_different_boards_at_the_same_time(hosts: Hosts, engine: None) -> None:
+    first, second = hosts(), hosts(FPGART_BOARD="a10_ref")
+    assert (first.do("o"), second.do("o")) == (0, 0)
+    assert (first.do("r"), second.do("r")) == (0, 0)
+    assert [board(number).holder for number in range(2)] == [first.process.pid, second.process.pid]
+
+
+def test_a_host_sees_nothing_of_what_the_one_before_had_in_memory(hosts: Hosts) -> None:
+    first, second = hosts(), hosts()
+    assert [first.do(each) for each in "owc"] == [0, 0, 0]
+    assert [second.do(each) for each in "of"] == [0, 0]
+    assert [second.do(each) for each in "wc"] == [0, 0]
+    assert [second.do(each) for each in "of"] == [0, 0]
+
+
+def test_a_host_that_is_killed_gives_everything_back(hosts: Hosts, engine: None) -> None:
+    first, second = hosts(), hosts()
+    assert [first.do(each) for each in "or"] == [0, 0]
+    first.process.kill()
+    await_that(lambda: not board().holder)
+    assert [second.do(each) for each in "or"] == [0, 0]
+
+
+def test_kernels_end_with_an_error_when_their_board_is_reset_by_force(hosts: Hosts, engine: None) -> None:
+    host = hosts()
+    assert [host.do(each) for each in "or"] == [0, 0]
+    words = command("reset").stderr
+    assert f"board 'usm_s10' is open in process {host.process.pid} (sharing), for " in words
+    assert board().identity
+    assert command("reset", "--force").returncode == 0
+    assert not board().identity
+    await_that(lambda: host.do("r") == 0)  # in another board process
+
+
+def test_a_host_outlives_its_service(hosts: Hosts, engine: None) -> None:
+    host = hosts()
+    assert [host.do(each) for each in "or"] == [0, 0]
+    assert command("stop").returncode == 0
+    await_that(lambda: not places.names())
+    await_that(lambda: host.do("r") == OUT_OF_RESOURCES)
+    assert host.do("c") == 0
+    assert host.do("o") == NOT_AVAILABLE
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    """What became of `fpgart board ...`."""
+    return subprocess.run(
+        [FPGART, "board", words[0], "--served", "lab", *words[1:]],
+        env=plain_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_commands_tell_and_set_what_a_board_is_programmed_with(
+    serving: object, program: Path, engine: None, tmp_path: Path
+) -> None:
+    source = tmp_path / "twice.cl"
+    source.write_text("kernel void twice(global int *data) { data[get_global_id(0)] *= 2; }")
+    subprocess.run([FPGART, "aoc", "-board=a10_ref", source], cwd=tmp_path, check=True, timeout=60)
+    assert command("program", "--number", "1", str(tmp_path / "twice.aocx")).returncode == 0
+    assert "it was compiled for board 'a10_ref'" in command("program", str(tmp_path / "twice.aocx")).stderr
+    listed = subprocess.run([FPGART, "board", "list"], env=plain_environment(), capture_output=True, text=True)
+    assert listed.stdout == "lab 0 usm_s10 free\nlab 1 a10_ref free\n"
+    told = command("status").stdout.splitlines()
+    assert told[0] == "0 usm_s10: free, not programmed"
+    assert told[1].startswith("1 a10_ref: free, programmed once, with ")
+    assert told[1].endswith(" (kernels twice)")
+    assert command("reset", "--number", "1").returncode == 0
+    assert [each["identity"] for each in json.loads(command("status", "--json").stdout)] == ["", ""]
+
+
+def test_hosts_are_told_of_boards_that_a_service_lacks(serving: object) -> None:
+    for options, words in (
+        (("--served", "nowhere"), "there is no service 'nowhere' (No such file or directory)"),
+        (("--served", "no name"), "'no name' is no name of a service"),
+    ):
+        done = subprocess.run([FPGART, "run", *options, "true"], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+    host = [FPGART, "run", "--served", "lab", "--board", "a10_ref,a10_ref", sys.executable, "-c", PLATFORM]
+    done = subprocess.run(host, capture_output=True, text=True, timeout=60)
+    assert "service 'lab' has no board 'a10_ref' left for this host; it has usm_s10, a10_ref" in done.stderr
+
+
+PLATFORM = "import pyopencl; print(pyopencl.get_platforms()[0].get_devices()[0].name)"
+
+
+def test_a_name_is_for_one_service(serving: object, runtime: Path) -> None:
+    with pytest.raises(ServiceError, match=r"there is a service at .*/lab\.service already"):
+        listen(str(runtime / "lab.service"))
+
+
+def test_a_service_that_was_killed_is_in_nobodys_way(runtime: Path) -> None:
+    runtime.mkdir(0o700)
+    path = str(runtime / "lab.service")
+    guard, listener = listen(path)
+    listener.close()
+    os.close(guard)
+    guard, listener = listen(path)
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    listener.close()
+    os.close(guard)
+
+
+def test_other_users_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert places.peer_of(ours) == os.getpid()
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+        with pytest.raises(ServiceError, match="is at the other end, not one of user 12345"):
+            places.peer_of(ours)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """In this process, so that whatever it raises fails the test."""
+    made = Service(str(tmp_path_factory.mktemp("s") / "s"), ["usm_s10", "a10_ref"])
+    made._pool.start = lambda: None  # type: ignore[method-assign]
+    thread = threading.Thread(target=made.run)
+    thread.start()
+    yield made
+    made.stop()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+numbers = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-1, 2)
+texts = st.text(st.characters(codec="utf-8"), max_size=20)
+REQUESTS = (m.Enter, m.GetBoards, m.OpenBoard, m.CloseBoard, m.SetProgram, m.ResetBoard, m.Build, m.Release, m.Hello)
+requests = st.one_of(
+    st.builds(m.OpenBoard, numbers),
+    st.builds(m.CloseBoard, numbers),
+    st.builds(m.SetProgram, numbers, texts, st.lists(texts, max_size=3).map(tuple), st.just((True,))),
+    st.builds(m.ResetBoard, numbers, st.booleans()),
+    st.builds(m.Enter, numbers, texts),
+    st.just(m.GetBoards()),
+    st.builds(m.Build, numbers, texts),
+)
+
+
+def has_nothing_left(service: Service) -> bool:
+    """Whether all is as before the clients that have gone."""
+    return not service._clients and all(each.holder is None for each in service._boards)
+
+
+@settings(max_examples=30 * EFFORT, deadline=None)
+@given(st.lists(st.binary(min_size=1, max_size=60), max_size=5), st.booleans())
+def test_no_bytes_harm_a_service(service: Service, pieces: list[bytes], enters: bool) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(service.path)
+        client.settimeout(20)
+        if enters:
+            m.send(client, m.Enter(m.VERSION, m.__dict__.get("release", "")))
+        for piece in pieces:
+            try:
+                client.sendall(piece)
+            except OSError:
+                break  # it has heard enough
+    await_that(lambda: has_nothing_left(service))
+    Connection(service.path).close()
+
+
+@settings(max_examples=30 * EFFORT, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 1), requests), max_size=12))
+def test_a_board_is_open_in_one_client_whatever_they_ask(service: Service, asked: list[tuple[int, object]]) -> None:
+    clients = [Connection(service.path) for _ in range(2)]
+    opened: dict[int, int] = {}
+    for who, request in asked:
+        try:
+            answer = clients[who].ask(request, object)
+        except ServiceError:
+            continue
+        if isinstance(request, m.OpenBoard):
+            assert opened.setdefault(request.board, who) == who
+            assert isinstance(answer, m.Boards)
+        elif isinstance(request, m.CloseBoard):
+            assert opened.pop(request.board) == who
+        elif isinstance(request, m.SetProgram):
+            assert opened[request.board] == who
+    for client in clients:
+        client.close()
+    await_that(lambda: has_nothing_left(service))
+
+
+def test_a_message_that_is_too_large_for_a_service_ends_the_connection(service: Service) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(service.path)
+        client.settimeout(20)
+        client.sendall(struct.pack("<II", m.MOST_OF_SERVICE + 1, m.NUMBER_OF[m.SetProgram]))
+        assert client.recv(1) == b""
+
+
+def test_a_client_gives_back_all_though_its_children_keep_its_connection(service: Service) -> None:
+    script = (
+        "import os, sys, time\n"
+        "from fpgart.serving.connection import Connection\n"
+        "from fpgart.engine.isolated import messages as m\n"
+        "service = Connection(sys.argv[1])\n"
+        "service.ask(m.OpenBoard(0), m.Boards)\n"
+        "if os.fork() == 0:\n"
+        "    time.sleep(60)\n"
+        "    os._exit(0)\n"
+        "print('ready', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    client = subprocess.Popen(
+        [sys.executable, "-c", script, service.path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert client.stdout is not None
+    assert client.stdout.readline() == b"ready\n"
+    assert service._boards[0].holder is not None
+    client.kill()
+    client.wait()
+    await_that(lambda: has_nothing_left(service))
+    os.killpg(client.pid, signal.SIGKILL)
+    client.communicate()
