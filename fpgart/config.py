@@ -332,6 +332,12 @@ ENGINE = Option(
     "What executes kernels: auto, pocl, intel, oclgrind, none, or the path of a driver's .so.",
     holds=Holds.NAMES,
 )
+ENGINE_BUFFERS = Option(
+    "FPGART_ENGINE_BUFFERS",
+    one_of("auto", "own"),
+    "auto",
+    "What kernels work on: the boards' memory if the engine shares it (auto), or buffers that the engine keeps (own).",
+)
 LIBPYTHON = Option(
     "FPGART_LIBPYTHON",
     str,

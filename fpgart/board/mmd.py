@@ -62,6 +62,19 @@ PHYSICAL_MEMORY, SHARED_VIRTUAL_MEMORY = 1, 2
 Answer = int | float | str
 
 
+class Elsewhere(Protocol):
+    """Who may have newer bytes of boards' memories than the boards; ranges are addresses of this process."""
+
+    def fetch(self, begin: int, end: int) -> None:
+        """These bytes are about to be read: bring the newer ones. Raises CLError."""
+
+    def overwrite(self, begin: int, end: int) -> None:
+        """They are about to be written, or have just been."""
+
+    def forget(self, begin: int, end: int) -> None:
+        """They have no contents any more."""
+
+
 @dataclass(slots=True)
 class Traffic:
     """Calls made and bytes moved through one kind of MMD call."""
@@ -185,6 +198,9 @@ class Mmd(Protocol):
     def unused(self, board: int, size: int) -> None:
         """A range has no contents any more."""
 
+    def keep_elsewhere(self, elsewhere: Elsewhere) -> None:
+        """Kernels run on copies of its memory (no call of aocl_mmd.h): who has them is told what moves from now on."""
+
     def aperture(self, board: int) -> int:
         """Where the board's memory at `board` appears in this process, for the engine's kernels."""
 
@@ -201,6 +217,7 @@ class Around:
         self.set_status_handler, self.start, self.yield_now = mmd.set_status_handler, mmd.start, mmd.yield_now
         self.aperture = mmd.aperture
         self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
+        self.keep_elsewhere = mmd.keep_elsewhere
 
     @property
     def description(self) -> BoardDescription:

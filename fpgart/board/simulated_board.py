@@ -22,6 +22,7 @@ from fpgart.board.mmd import (
     Answer,
     BoardError,
     Capability,
+    Elsewhere,
     Info,
     Loaded,
     OfflineInfo,
@@ -127,6 +128,7 @@ class SimulatedBoard:
         self._begin = self._end = self._shift = 0
         self._warm = 0
         self._host_allocations: dict[int, tuple[int, int]] = {}
+        self._elsewhere: Elsewhere | None = None
         self._in_flight = InFlight()
         self.start, self.yield_now = self._in_flight.start, self._in_flight.wait
         self._interrupted: Callable[[], None] = lambda: None
@@ -215,20 +217,39 @@ class SimulatedBoard:
             return board + self._shift
         return board + next(shift for begin, end, shift in self._segments if begin <= board < end)
 
+    def keep_elsewhere(self, elsewhere: Elsewhere) -> None:
+        self._elsewhere = elsewhere
+
     def write(self, host: int, board: int, size: int) -> None:
-        lib.copy_bytes(self.aperture(board), host, size)
+        place = self.aperture(board)
+        elsewhere = self._elsewhere
+        if elsewhere is not None:
+            elsewhere.overwrite(place, place + size)
+        lib.copy_bytes(place, host, size)
+        if elsewhere is not None:
+            elsewhere.overwrite(place, place + size)
         traffic = self._written
         traffic.calls += 1
         traffic.bytes += size
 
     def read(self, board: int, host: int, size: int) -> None:
-        lib.copy_bytes(host, self.aperture(board), size)
+        place = self.aperture(board)
+        if self._elsewhere is not None:
+            self._elsewhere.fetch(place, place + size)
+        lib.copy_bytes(host, place, size)
         traffic = self._read
         traffic.calls += 1
         traffic.bytes += size
 
     def copy(self, source: int, destination: int, size: int) -> None:
-        lib.copy_bytes(self.aperture(destination), self.aperture(source), size)
+        origin, target = self.aperture(source), self.aperture(destination)
+        elsewhere = self._elsewhere
+        if elsewhere is not None:
+            elsewhere.fetch(origin, origin + size)
+            elsewhere.overwrite(target, target + size)
+        lib.copy_bytes(target, origin, size)
+        if elsewhere is not None:
+            elsewhere.overwrite(target, target + size)
         self._copied.add(size)
 
     def program(self, image: bytes, *, preserve: bool = True) -> None:
@@ -281,8 +302,15 @@ class SimulatedBoard:
 
     def in_use(self, board: int, size: int) -> None:
         self._warm = max(0, self._warm - size)
+        self._forget(board, size)
+
+    def _forget(self, board: int, size: int) -> None:
+        if self._elsewhere is not None:
+            begin = self.aperture(board)
+            self._elsewhere.forget(begin, begin + size)
 
     def unused(self, board: int, size: int) -> None:
+        self._forget(board, size)
         if self._warm + size <= config.WARM_MEMORY.value:
             self._warm += size
             return

@@ -14,7 +14,7 @@ from fpgart import config, log
 from fpgart._native import lib
 from fpgart.engine.cache import cache_folder
 from fpgart.engine.contents import Contents
-from fpgart.engine.driver import DriverError, say
+from fpgart.engine.driver import Driver, DriverError, open_driver, say
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.errors import CLError
@@ -172,6 +172,15 @@ class Choice:
     passed_over: tuple[PassedOver, ...] = ()
 
 
+def engine_on(name: str, driver: Driver) -> OpenCLEngine:
+    """The engine for a driver, whether or not its kernels reach this process's memory."""
+    if driver.shares_memory and config.ENGINE_BUFFERS.value == "auto":
+        return OpenCLEngine(name, driver)
+    from fpgart.engine.resident import ResidentEngine  # only who needs it pays for it
+
+    return ResidentEngine(name, driver)
+
+
 def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
     """Every driver that `wanted` admits, best first, opened when its turn comes; one given by its path as it is."""
     if config.Option.distrusted:
@@ -191,7 +200,7 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
 
                 yield Oclgrind("oclgrind", path, contents)
             else:
-                yield OpenCLEngine(name, path, must_build="/" not in wanted)
+                yield engine_on(name, open_driver(path, must_build="/" not in wanted))
         except (DriverError, CLError) as error:
             yield PassedOver(path, str(error))
 

@@ -210,6 +210,15 @@ class Driver:
             raise error_of(status, f"the engine's {name} failed")
         return b""
 
+    @property
+    def shares_memory(self) -> bool:
+        """Whether its kernels reach memory of this process."""
+        return self.device_number(cl.CL_DEVICE_SVM_CAPABILITIES) != 0
+
+    def device_number(self, query: int) -> int:
+        """The device's answer to a query for a number; 0 where it has none."""
+        return int.from_bytes(self.query_or(b"", "clGetDeviceInfo", self.device, query), "little")
+
     def query_or(self, default: bytes, name: str, *arguments: Any) -> bytes:
         """As query(), with an answer for a driver that has none."""
         try:
@@ -219,3 +228,9 @@ class Driver:
 
     def text(self, name: str, *arguments: Any) -> str:
         return self.query_or(b"", name, *arguments).rstrip(b"\0").decode(errors="replace")
+
+
+def open_driver(path: Path, must_build: bool = False) -> Driver:
+    """A `Driver`, opened while the host's signal handlers stay; raises DriverError."""
+    with keeping_signal_handlers(path):
+        return Driver(path, must_build)

@@ -14,6 +14,7 @@ from fpgart.errors import BuildProgramFailure, CLError, CompilerNotAvailable
 
 if TYPE_CHECKING:
     from fpgart.engine.links import Links
+    from fpgart.engine.mirrors import Mirrors
 
 Plugs = Callable[[], "Links"]
 """Takes the ends of a board's cables, when a program with channels is there for the first time."""
@@ -118,12 +119,14 @@ def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:
 class Reach(NamedTuple):
     """What a pointer argument may reach: `size` bytes from `address` in this process; size 0 where nobody knows.
 
-    `flags` says what kernels may do there: CL_MEM_READ_WRITE, CL_MEM_READ_ONLY or CL_MEM_WRITE_ONLY.
+    `flags` says what kernels may do there: CL_MEM_READ_WRITE, CL_MEM_READ_ONLY or CL_MEM_WRITE_ONLY. `resident`:
+    nobody else gets there but through the board's Mmd, which tells the engine's mirrors.
     """
 
     address: int
     size: int
     flags: int = cl.CL_MEM_READ_WRITE
+    resident: bool = False
 
     @property
     def end(self) -> int:
@@ -394,6 +397,8 @@ class Engine(Protocol):
     """Whether kernels work on copies of what their arguments reach, so that pointers in memory lead nowhere."""
     memory: SharedMemory | None
     """The only memory that kernels reach, if they run in another process."""
+    mirrors: Mirrors | None
+    """What it has of the boards' memory in buffers of its own; boards have to tell what is read and written there."""
 
     def device_info(self, query: int) -> bytes:
         """The answer of the driver's device to clGetDeviceInfo; empty where it has none."""
@@ -419,6 +424,7 @@ class NoEngine:
     path = ""
     works_on_own_buffers = False
     memory: SharedMemory | None = None
+    mirrors: Mirrors | None = None
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

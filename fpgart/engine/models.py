@@ -25,6 +25,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,7 @@ from fpgart.errors import InvalidOperation, OutOfResources
 
 if TYPE_CHECKING:
     from fpgart.engine.interface import Batch, KernelNetwork
+    from fpgart.engine.mirrors import Mirrors
 
 GROUP = "fpgart.models"
 SIZES = Struct("9Q")
@@ -235,12 +237,14 @@ def _argument(index: int, call: ModelCall) -> Any:
 class ModelKernel:
     """An `EngineKernel` that calls a Python function, or says that there is none.
 
-    `sizes`: bytes of the arguments passed by value, as far as they are known.
+    `sizes`: bytes of the arguments passed by value, as far as they are known. `mirrors`: where the engine has boards'
+    memory that the function is to see.
     """
 
     interface: KernelInterface
     has_model: bool
     sizes: dict[int, int] = field(default_factory=dict)
+    mirrors: Mirrors | None = None
     launched: bool = True
     new_batch: Callable[[int], Batch] | None = None
     last_ns: int = 0
@@ -282,7 +286,9 @@ class ModelKernel:
             )
         types = tuple(argument.type_name for argument in self.interface.arguments)
         ends = tuple(reach.end for reach in reaches)
-        run(ModelCall(self.interface.name, types, image, ends, _nd_range(dimensions, sizes, has_local)))
+        resident = [(reach.address, reach.end) for reach in reaches if reach.resident]
+        with self.mirrors.used_by_host(resident) if self.mirrors is not None else nullcontext():
+            run(ModelCall(self.interface.name, types, image, ends, _nd_range(dimensions, sizes, has_local)))
 
 
 def _nd_range(dimensions: int, sizes: bytes, has_local: bool) -> NDRange:

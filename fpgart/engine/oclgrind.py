@@ -21,7 +21,7 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.contents import Contents
-from fpgart.engine.driver import DriverError, say
+from fpgart.engine.driver import DriverError, open_driver, say
 from fpgart.engine.interface import BYTES, Access, Fault, Misuse, pack_arguments
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
@@ -192,7 +192,7 @@ class Oclgrind(OwnBuffersEngine):
             OCLGRIND_DATA_RACES="1",
             OCLGRIND_MAX_ERRORS=str(MOST_MESSAGES),
         ):
-            super().__init__(name, path, contents)
+            super().__init__(name, open_driver(path), contents)
         self.own = OwnKernels(self)  # before anybody has written anything
 
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
@@ -310,7 +310,7 @@ class CheckedKernel(OwnBuffersKernel):
         launch.run(buffers)
         outcome = Outcome(distinct(self.oclgrind.messages()))
         if any(message.address is not None for message in outcome.messages):
-            outcome.bases = [self.oclgrind.own.locate(handle) for handle in buffers.handles]
+            outcome.bases = [self.oclgrind.own.locate(held.handle) for held in buffers.held]
         return outcome
 
     def _unwritten_sources(self, launch: Launch, found: list[Message]) -> dict[int, list[ReachedMemory]]:

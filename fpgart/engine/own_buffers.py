@@ -3,7 +3,8 @@
 
 What the pointer arguments may reach is copied into buffers of exactly that size, the kernel runs, and the bytes
 that it changed are copied back; what the host or another kernel writes meanwhile stays. Arguments that overlap
-share one buffer. Pointers in memory, in structures or without an allocation lead nowhere.
+share one buffer. Pointers in memory, in structures or without an allocation lead nowhere. An engine may keep what
+hosts only reach through the board's Mmd, instead of copying it for each launch (engine/resident.py).
 """
 
 from __future__ import annotations
@@ -13,20 +14,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from struct import Struct, unpack_from
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.contents import Contents, Range, holes
-from fpgart.engine.driver import keeping_signal_handlers
+from fpgart.engine.driver import Driver, keeping_signal_handlers
 from fpgart.engine.interface import BYTES, NOWHERE, NULL, POINTER, Misuse, Reach, pack_arguments
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
-from fpgart.errors import OutOfResources
+from fpgart.errors import MisalignedSubBufferOffset, OutOfResources
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
@@ -107,6 +107,10 @@ class ReachedMemory:
     size: int
     flags: int
     arguments: list[int] = field(default_factory=list)
+    resident: bool = False
+    """Whether hosts get there through the board's Mmd only."""
+    place: int = 0
+    """The pointer of one of the arguments."""
     unwritten: list[Range] = field(default_factory=list)
     margin: int = 0
     before: bytes = b""
@@ -121,9 +125,10 @@ def reached_by(reaches: tuple[Reach, ...]) -> list[ReachedMemory]:
             continue
         last = found[-1] if found else None
         if last is None or reach.address >= last.address + last.size:
-            found.append(last := ReachedMemory(reach.address, reach.size, reach.flags))
+            found.append(last := ReachedMemory(reach.address, reach.size, reach.flags, resident=reach.resident))
         elif last.flags != reach.flags:
             last.flags = cl.CL_MEM_READ_WRITE
+        last.resident = last.resident and reach.resident
         last.size = max(last.size, reach.end - last.address)
         last.arguments.append(index)
     return found
@@ -136,10 +141,11 @@ class OwnBuffersEngine(OpenCLEngine):
     """
 
     works_on_own_buffers = True
+    alignment = 1
+    """Bytes: where pointers into buffers may lead; what a driver does not care for need not be kept."""
 
-    def __init__(self, name: str, path: Path, contents: Contents | None = None) -> None:
-        """Raises DriverError when the driver cannot be used."""
-        super().__init__(name, path)
+    def __init__(self, name: str, driver: Driver, contents: Contents | None = None) -> None:
+        super().__init__(name, driver)
         self.contents = contents if contents is not None else Contents()
         self.largest = int.from_bytes(self.device_info(cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE), "little")
         """Bytes of a buffer; drivers do not always keep to it, and then take all of the machine's memory."""
@@ -155,8 +161,39 @@ class OwnBuffersEngine(OpenCLEngine):
         with self._running:
             super().let_go(program)
 
+    def create_buffer(self, flags: int, size: int) -> int:
+        """A buffer of the engine; raises OutOfResources for one that is too large for it, CLError."""
+        if size > self.largest:
+            raise OutOfResources(
+                f"a kernel reaches {size} bytes through an argument; the engine '{self.name}' works on "
+                f"buffers of its own, which have no more than {self.largest}"
+            )
+        return self.driver.create("clCreateBuffer", self.driver.context, flags, size, ffi.NULL)
+
+    def write_buffer(self, handle: int, offset: int, data: bytes) -> None:
+        """Host to engine; raises CLError."""
+        self._transfer("clEnqueueWriteBuffer", handle, offset, len(data), _address(data))
+
+    def read_buffer(self, handle: int, offset: int, size: int) -> bytes:
+        """Engine to host; raises CLError."""
+        data = ffi.new("char[]", size)
+        self._transfer("clEnqueueReadBuffer", handle, offset, size, int(ffi.cast("uintptr_t", data)))
+        return bytes(ffi.buffer(data))
+
+    def _transfer(self, name: str, handle: int, offset: int, size: int, address: int) -> None:
+        self.driver.call(name, self.queues.of_thread(), handle, 1, offset, size, address, 0, ffi.NULL, ffi.NULL)
+
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
         return OwnBuffersKernel(program, name, self)
+
+    @contextmanager
+    def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, Held]]:
+        """The buffers, by the region's address, of those regions that the engine has already; raises CLError."""
+        yield {}
+
+    def keeps(self, region: ReachedMemory) -> bool:
+        """Whether it has a region from one launch to the next."""
+        return False
 
     def poison(self, handle: int, begin: int, end: int) -> None:
         """Nobody has written these bytes of a buffer: for engines that watch who reads them."""
@@ -183,15 +220,31 @@ class OwnBuffersKernel(DriverKernel):
     ) -> None:
         with self.owner.at_work():
             regions = reached_by(reaches)
+            copied = [region for region in regions if not self.owner.keeps(region)]
             for region in regions:
+                region.place = self._place(region, image)
+            for region in copied:
                 region.margin = self._margin(region)
                 look_at(region, self.owner.contents)
             misuses = self._checked(Launch(self, image, dimensions, sizes, has_local, reaches, regions))
-            for region in regions:
+            for region in copied:
                 copy_back(region, self.owner.contents)
         for misuse in misuses:
             for listener in NOTICES.kernel_misused:
                 listener(misuse)
+
+    def _place(self, region: ReachedMemory, image: bytes) -> int:
+        """A pointer into the region; raises MisalignedSubBufferOffset if the engine cannot take all that are."""
+        places = [int(unpack_from("IIQ", image, 16 * index)[2]) for index in region.arguments]
+        alignment = self.owner.alignment
+        for index, place in zip(region.arguments, places, strict=True):
+            if (place - places[0]) % alignment:
+                raise MisalignedSubBufferOffset(
+                    f"arguments {region.arguments[0]} and {index} of kernel '{self.name}' point into the same memory, "
+                    f"{abs(place - places[0])} bytes apart; the engine '{self.owner.name}' works on buffers of its "
+                    f"own, and takes pointers at multiples of {alignment} bytes from each other"
+                )
+        return places[0]
 
     def _margin(self, region: ReachedMemory) -> int:
         names = [self.interface.arguments[index].type_name.rstrip("*") for index in region.arguments]
@@ -271,23 +324,33 @@ class Launch:
 
     def read_back(self, buffers: Buffers) -> None:
         for index, region in enumerate(self.regions):
-            region.after = buffers.read(index)
+            if not self.kernel.owner.keeps(region):
+                region.after = buffers.read(index)
+
+
+class Held(NamedTuple):
+    """A buffer of the engine; its first byte stands for that at `base` in this process."""
+
+    handle: int
+    base: int
 
 
 class Buffers:
-    """The engine's buffers of a launch, released when it is over."""
+    """The engine's buffers of a launch; those that it does not keep are released when it is over."""
 
     def __init__(self, engine: OwnBuffersEngine, regions: list[ReachedMemory], poisoned: list[ReachedMemory]) -> None:
         self.engine = engine
         self.driver = engine.driver
         self.regions = regions
         self.poisoned = poisoned
-        self.handles: list[int] = []
+        self.held: list[Held] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Buffers:
+        engine = self.engine
         with self._stack:
-            self.handles = [self._made(region) for region in self.regions]
+            kept = self._stack.enter_context(engine.keeping([each for each in self.regions if engine.keeps(each)]))
+            self.held = [kept.get(region.address) or self._made(region) for region in self.regions]
             self._stack = self._stack.pop_all()
         return self
 
@@ -298,39 +361,32 @@ class Buffers:
         self._stack.callback(self.driver.function("clReleaseMemObject"), handle)
         return handle
 
-    def _made(self, region: ReachedMemory) -> int:
+    def _made(self, region: ReachedMemory) -> Held:
         flags = region.flags or cl.CL_MEM_READ_WRITE
-        if region.size > self.engine.largest:
-            raise OutOfResources(
-                f"a kernel reaches {region.size} bytes through an argument; the engine '{self.engine.name}' works on "
-                f"buffers of its own, which have no more than {self.engine.largest}"
-            )
-        handle = self._owned(self.driver.create("clCreateBuffer", self.driver.context, flags, region.size, ffi.NULL))
-        self._transfer("clEnqueueWriteBuffer", handle, region.size, _address(region.before))
+        base = region.address - (region.address - region.place) % self.engine.alignment
+        size = region.address + region.size - base
+        handle = self._owned(self.engine.create_buffer(flags, size))
+        self.engine.write_buffer(handle, region.address - base, region.before)
         left = MOST_POISONED if any(region is each for each in self.poisoned) else 0
         for begin, end in region.unwritten:
             if left > 0:
                 self.engine.poison(handle, begin, min(end, begin + left))
             left -= end - begin
-        return handle
-
-    def _transfer(self, name: str, handle: int, size: int, address: int) -> None:
-        self.driver.call(name, self.engine.queues.of_thread(), handle, 1, 0, size, address, 0, ffi.NULL, ffi.NULL)
+        return Held(handle, base)
 
     def at(self, address: int) -> int:
         """The buffer, or the part of one, that stands for a pointer of this process."""
-        for region, handle in zip(self.regions, self.handles, strict=True):
-            offset = address - region.address
-            if 0 < offset < region.size:
-                part = ffi.new("char[]", SUB_BUFFER.pack(offset, region.size - offset))
-                kind = cl.CL_BUFFER_CREATE_TYPE_REGION
-                return self._owned(self.driver.create("clCreateSubBuffer", handle, region.flags, kind, part))
+        for region, held in zip(self.regions, self.held, strict=True):
+            if not 0 <= address - region.address < region.size:
+                continue
+            offset = address - held.base
             if offset == 0:
-                return handle
+                return held.handle
+            part = ffi.new("char[]", SUB_BUFFER.pack(offset, region.address + region.size - address))
+            kind = cl.CL_BUFFER_CREATE_TYPE_REGION
+            return self._owned(self.driver.create("clCreateSubBuffer", held.handle, region.flags, kind, part))
         raise AssertionError(f"{address:#x} is in no region of the launch")
 
     def read(self, index: int) -> bytes:
-        data = ffi.new("char[]", self.regions[index].size)
-        address = int(ffi.cast("uintptr_t", data))
-        self._transfer("clEnqueueReadBuffer", self.handles[index], len(data), address)
-        return bytes(ffi.buffer(data))
+        region, held = self.regions[index], self.held[index]
+        return self.engine.read_buffer(held.handle, region.address - held.base, region.size)

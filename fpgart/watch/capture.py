@@ -75,6 +75,7 @@ class Capture:
         try:
             folder = self._new_folder(f"{name}-{number}")
             launch = describe(launched, number, folder)
+            settle(launched, launch.memories)
             for memory in launch.memories:
                 write_memory(folder / memory.before, memory.address, memory.size)
             launch.save(folder)
@@ -88,13 +89,15 @@ class Capture:
         if folder is None or launch is None:
             return
         try:
+            if status >= 0:
+                settle(operation, launch.memories)
             for number, memory in enumerate(launch.memories):
                 if status >= 0 and not holds(folder / memory.before, memory.address, memory.size):
                     memory.after = f"{number}.after.bin"
                     write_memory(folder / memory.after, memory.address, memory.size)
             launch.status = status
             launch.save(folder)
-        except OSError as error:
+        except (OSError, CLError) as error:
             log.warning(f"{folder} has nothing of what was there after the launch: {error}")
 
     def _new_folder(self, name: str) -> Path:
@@ -204,6 +207,14 @@ def add_reachable(operation: LaunchKernel, memories: Memories) -> None:
 
 
 # Bytes; nothing goes through the MMD, as watchers are not part of a board's traffic
+
+
+def settle(operation: DeviceOperation, memories: list[CapturedMemory]) -> None:
+    """Have in this process what the engine has newer in buffers of its own. Raises CLError."""
+    mirrors = operation.device.platform.engine.mirrors
+    if mirrors is not None:
+        for memory in memories:
+            mirrors.fetch(memory.address, memory.address + memory.size)
 
 
 def view(address: int, size: int) -> Any:

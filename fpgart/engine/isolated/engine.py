@@ -14,6 +14,7 @@ from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.process import BoardProcess, start_process
 from fpgart.engine.isolated.program import IsolatedProgram, linked
 from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
+from fpgart.engine.mirrors import Mirrors
 from fpgart.errors import InvalidOperation, OutOfResources
 
 T = TypeVar("T")
@@ -23,6 +24,7 @@ class IsolatedEngine:
     """An `Engine` in a board process. Raises ProcessError where that does not start, or has no engine."""
 
     works_on_own_buffers = False
+    mirrors: Mirrors | None = None
 
     def __init__(
         self, memory: SharedMemory, spawned: Spawned | None = None, start: Callable[[], Spawned] = spawn
@@ -36,6 +38,11 @@ class IsolatedEngine:
         welcome = self._process.welcome
         if welcome.missing:
             raise ProcessError(welcome.missing)
+        if welcome.works_on_own_buffers:
+            raise ProcessError(
+                f"the engine '{welcome.name}' works on buffers of its own, which a board process cannot give it; "
+                "leave FPGART_ISOLATE out"
+            )
         self.name, self.version, self.path = welcome.name, welcome.engine_version, welcome.path
         self._answers: dict[int, bytes] = {}
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from pathlib import Path
 
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
@@ -15,6 +14,7 @@ from fpgart.engine.driver import Driver, keeping_signal_handlers
 from fpgart.engine.features import without_features
 from fpgart.engine.interface import BuildFailed, BuiltProgram, SharedMemory
 from fpgart.engine.lowering import TABLE
+from fpgart.engine.mirrors import Mirrors
 from fpgart.engine.network import table
 from fpgart.engine.opencl_engine.binary import is_lowered, merged, without_notes
 from fpgart.engine.opencl_engine.concurrent import ConcurrentKernel, SeatedKernel
@@ -38,13 +38,13 @@ class OpenCLEngine:
 
     works_on_own_buffers = False
     memory: SharedMemory | None = None
+    mirrors: Mirrors | None = None
+    needs_for_channels = NEEDS_POCL
 
-    def __init__(self, name: str, path: Path, must_build: bool = False) -> None:
-        """Raises DriverError when the driver cannot be used; `must_build` as for `Driver`."""
+    def __init__(self, name: str, driver: Driver) -> None:
         self.name = name
-        self.path = str(path)
-        with keeping_signal_handlers(path):
-            self.driver = Driver(path, must_build)
+        self.path = str(driver.path)
+        self.driver = driver
         self.version = self.driver.text("clGetPlatformInfo", self.driver.platform, cl.CL_PLATFORM_VERSION)
         self.queues = Queues(self.driver)
 
@@ -103,7 +103,7 @@ class OpenCLEngine:
         driver, lowered = self.driver, None
         if is_lowered(binary):
             if driver.on_caller is None:
-                raise InvalidBinary(f"the binary uses channels or pipes. {NEEDS_POCL}")
+                raise InvalidBinary(f"the binary uses channels or pipes. {self.needs_for_channels}")
             driver = driver.on_caller
             lowered, binary = without_notes(binary)
         data = ffi.new("char[]", binary)

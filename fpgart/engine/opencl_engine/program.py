@@ -48,6 +48,10 @@ class ProgramEngine(KernelEngine, Protocol):
     def compiler(self) -> Compiler:
         """What the driver's compiler accepts."""
 
+    @property
+    def needs_for_channels(self) -> str:
+        """What to say where it takes no programs with channels."""
+
     def create(self, text: str, driver: Driver) -> int:
         """Create the driver's program of a source."""
 
@@ -102,7 +106,7 @@ class DriverProgram:
         try:
             made = translate(self.source, options, headers, self.engine.compiler, everything=everything)
             if self.engine.compiler.table is None and has_channels(made.bare):
-                raise LoweringError(f"the program uses channels or pipes. {NEEDS_POCL}")
+                raise LoweringError(f"the program uses channels or pipes. {self.engine.needs_for_channels}")
         except (LoweringError, PreprocessorError, OSError) as error:
             raise BuildFailed(BuildProgramFailure.status, f"error: {error}") from None
         self.lowered = made.lowered

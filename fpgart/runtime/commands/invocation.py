@@ -107,7 +107,8 @@ class Invocation:
         for index, buffer in self.on_host:
             found[index] = Reach(buffer.host_address(), buffer.size, buffer.flags & KERNEL_ACCESS)
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
-            found[index] = Reach(block.pointer + buffer.origin, buffer.size, buffer.flags & KERNEL_ACCESS)
+            flags = buffer.flags & KERNEL_ACCESS
+            found[index] = Reach(block.pointer + buffer.origin, buffer.size, flags, resident=block.behind_mmd)
         return tuple(found)
 
     def _reach(self, argument: Argument) -> Reach:
@@ -116,7 +117,8 @@ class Invocation:
             return NOWHERE
         given = self._given_allocation(value)
         if given is not None:
-            return Reach(given.address, given.size)
+            resident = given.block is not None and given.block.behind_mmd
+            return Reach(given.address, given.size, resident=resident)
         shared = self.kernel.context.svm.find(value)
         return Reach(shared.pointer, shared.size) if shared is not None else NOWHERE
 

@@ -102,6 +102,11 @@ class Block:
         return self.range.memory
 
     @property
+    def behind_mmd(self) -> bool:
+        """Whether hosts reach it through the board's Mmd only."""
+        return not self.device.board.unified_memory
+
+    @property
     def device_address(self) -> DeviceAddress:
         return DeviceAddress.of(self.device.id, self.range.address)
 

@@ -73,7 +73,11 @@ class Platform:
 
             with self._choosing:
                 if self._engine is None:
-                    self._engine = choose_engine(self._contents, self._isolation)
+                    engine = choose_engine(self._contents, self._isolation)
+                    if engine.mirrors is not None:
+                        for device in self.devices:
+                            device.mmd.keep_elsewhere(engine.mirrors)
+                    self._engine = engine
                     self.engine_grew()
         return self._engine
 

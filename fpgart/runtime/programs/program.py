@@ -396,9 +396,12 @@ class Program:
         if name not in self.interfaces():
             known = ", ".join(sorted(self.interfaces())) or "none"
             raise InvalidKernelName(f"the program has no kernel '{name}'; its kernels: {known}")
-        if has_model(name):
-            return ModelKernel(self.interfaces()[name], has_model=True)
-        return self._program().kernel(name)
+        found = (
+            ModelKernel(self.interfaces()[name], has_model=True) if has_model(name) else self._program().kernel(name)
+        )
+        if isinstance(found, ModelKernel):
+            found.mirrors = self.context.platform.engine.mirrors
+        return found
 
     def binary(self, device: Device) -> bytes:
         """What clCreateProgramWithBinary takes; empty for a device the program is not built for."""
