@@ -105,7 +105,7 @@ def test_a_reach_ends_behind_its_last_byte() -> None:
 
 
 def test_nowhere_is_no_byte() -> None:
-    assert NOWHERE == (0, 0, cl.CL_MEM_READ_WRITE)
+    assert Reach(0, 0, cl.CL_MEM_READ_WRITE) == NOWHERE
 
 
 def test_what_is_not_said_of_a_misuse_is_nothing() -> None:
