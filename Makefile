@@ -165,10 +165,11 @@ coverage: build
 # Goes on where it was broken off; what it knows is in build/mutants.
 MODULES ?=
 SAMPLE ?=
+TESTS ?=
 JOBS ?= $(shell nproc)
 mutants: build
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[mutants]"
-	$(BIN)/python scripts/mutants --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES)
+	$(BIN)/python scripts/mutants --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES) $(if $(TESTS),--tests $(TESTS))
 
 WHEEL_OPTIONS ?=
 wheels: build

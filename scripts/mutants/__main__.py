@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the tests notice when the driver is changed: `make mutants`, for a part with MODULES="board/mmd board/csr".
 
-Each mutant of a module is run with the fast tests that reach its lines. One that no test notices has *survived*; it
+Each mutant of a module is run with the fast tests that reach its lines. Where only a function differs its code is
+exchanged in a process that has collected all tests; what survives there is tried again with a module that is imported
+as the mutant has it, because imports call functions too. One that no test notices has *survived*; it
 needs a better test, or an explanation in tests/mutants.json. Results are kept in build/mutants, and a module's as long
 as its source stays as it is: a run that was broken off goes on where it was, and a survivor is tried again when the
 tests that reach it have changed. Without that folder all begins anew.
 
-With --sample only some mutants of each module are run, the same ones for the same --seed and source.
+With --sample only some mutants of each module are run, the same ones for the same --seed and source. With --tests only
+some test files are: that is much quicker for the files of a module's own. What survives these is tried again with all.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import covering
 import mutate
 import sandbox
+import swapping
 from rich.console import Console
 from rich.table import Table
 
@@ -140,11 +145,28 @@ def explain(modules: list[Module], entries: list[dict[str, Any]]) -> list[dict[s
     return [entry for entry in left.values() if entry["module"] in names]
 
 
-def judge(modules: list[Module], reached: covering.Covering, at_once: int) -> None:
-    """Run what has no result yet."""
+@dataclass
+class Work:
+    """A mutant that has no result yet, and the tests that reach it."""
+
+    module: Module
+    mutant: mutate.Mutant
+    tests: dict[str, float]
+    digest: str
+
+    def note(self, status: int) -> None:
+        """What became of it, by the exit status of its tests."""
+        outcome = SURVIVED if status == 0 else TIMEOUT if status in (-24, -14) else KILLED
+        self.module.note(self.mutant, outcome, self.digest)
+        if outcome == SURVIVED:
+            print(f"survived: {self.module.path}:{self.mutant.first} {self.mutant.key}", flush=True)
+
+
+def unjudged(modules: list[Module], reached: covering.Covering) -> list[Work]:
+    """What has to be run; notes the mutants that no test reaches."""
     files = {name.split("::")[0] for name in reached.seconds}
     versions = {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files}
-    left: list[tuple[Module, mutate.Mutant, dict[str, float], str]] = []
+    left = []
     for module in modules:
         for mutant in module.mutants:
             tests = tests_for(mutant, module, reached)
@@ -152,26 +174,47 @@ def judge(modules: list[Module], reached: covering.Covering, at_once: int) -> No
             known = module.results.get(mutant.key)
             if known is None or (known["outcome"] in (SURVIVED, UNREACHED) and known["tests"] != digest):
                 if tests:
-                    left.append((module, mutant, tests, digest))
+                    left.append(Work(module, mutant, tests, digest))
                 else:
                     module.note(mutant, UNREACHED, digest)
+    return left
 
-    def children() -> Iterator[tuple[Any, sandbox.Child]]:
-        for number, (module, mutant, tests, digest) in enumerate(left):
-            mutated = module.mutated(mutant.code)
 
-            def work(tests: dict[str, float] = tests, mutated: sandbox.Mutated = mutated) -> bool:
-                return sandbox.passes(tests, mutated)
+def judge(left: list[Work], at_once: int) -> None:
+    """Run what has no result yet: first what can be exchanged, then what has to be imported, or survived that."""
+    done = 0
 
-            yield (module, mutant, digest), sandbox.fork(work, FOLDER / f"output.{number % 64}")
-
-    for done, ((module, mutant, digest), status) in enumerate(sandbox.each(children(), at_once), 1):
-        outcome = SURVIVED if status == 0 else TIMEOUT if status in (-24, -14) else KILLED
-        module.note(mutant, outcome, digest)
-        if outcome == SURVIVED:
-            print(f"[{done}/{len(left)}] survived: {module.path}:{mutant.first} {mutant.key}", flush=True)
-        elif done % 25 == 0:
+    def note(work: Work, status: int) -> None:
+        nonlocal done
+        done += 1
+        work.note(status)
+        if done % 25 == 0:
             print(f"[{done}/{len(left)}]", flush=True)
+
+    sources = {work.module.name: work.module.path.read_text() for work in left}
+    imported, trials, tried = [], [], []
+    for work in left:
+        swap = swapping.swap_of(work.module.path, sources[work.module.name], work.mutant.code)
+        if swap is None:
+            imported.append(work)
+        else:
+            trials.append(sandbox.Trial(swap, work.tests))
+            tried.append(work)
+    if trials:
+        for number, status in sandbox.try_swaps(trials, FOLDER, at_once):
+            if status:
+                note(tried[number], status)
+            else:
+                imported.append(tried[number])
+
+    def children() -> Iterator[tuple[Work, sandbox.Child]]:
+        for number, work in enumerate(imported):
+            mutated = work.module.mutated(work.mutant.code)
+            child = sandbox.fork(partial(sandbox.passes, work.tests, mutated), FOLDER / f"output.{number % 64}")
+            yield work, child
+
+    for work, status in sandbox.each(children(), at_once):
+        note(work, status)
 
 
 def report(modules: list[Module], idle: list[dict[str, Any]]) -> int:
@@ -206,18 +249,21 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many at once")
     parser.add_argument("--sample", type=int, metavar="N", help="at most so many mutants of each module, at random")
     parser.add_argument("--seed", type=int, default=1, help="which ones --sample chooses (default: 1)")
+    parser.add_argument("--tests", nargs="+", metavar="FILE", help="only these of the fast tests' files")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("broken off"))
     data = json.loads(DATA.read_text())
     modules = [read_module(name) for name in chosen.modules or module_names()]
     sandbox.warm_up()
-    reached = covering.measure(data["tests"], data["without"], FOLDER / "covering", chosen.jobs)
+    reached = covering.measure(
+        covering.chosen_files(data["tests"], chosen.tests), data["without"], FOLDER / "covering", chosen.jobs
+    )
     check_unchanged(modules, reached, chosen.jobs)
     idle = explain(modules, data["explained"])
     if chosen.sample is not None:
         for module in modules:
             module.leave(mutate.sample(module.mutants, chosen.sample, chosen.seed))
-    judge(modules, reached, chosen.jobs)
+    judge(unjudged(modules, reached), chosen.jobs)
     return 1 if report(modules, idle) else 0
 
 

@@ -91,37 +91,43 @@ def all_threads_traced() -> Iterator[None]:
         _thread.start_new_thread = start
 
 
+def chosen_files(fast: list[str], chosen: list[str] | None) -> list[str]:
+    """Those of the fast tests' files that were chosen: all, where none was. Raises SystemExit for any other."""
+    if strange := set(chosen or ()) - set(fast):
+        raise SystemExit(f"tests/mutants.json does not list {', '.join(sorted(strange))} among the fast tests")
+    return [file for file in fast if chosen is None or file in chosen]
+
+
 def measure(files: Iterable[str], without: list[str], folder: Path, at_once: int) -> Covering:
     """Run the test files that have changed since they were last run. Raises SystemExit when a test fails."""
     folder.mkdir(parents=True, exist_ok=True)
     covering, stale = Covering(), {}
     for file in files:
         kept = folder / f"{Path(file).stem}.json"
-        digest = _digest(file, without)
         known = json.loads(kept.read_text()) if kept.exists() else {}
-        if known.get("digest") == digest:
+        if "ran" in known and known["digest"] == _digest(file, without, known["ran"]):
             covering.add(known)
         else:
-            stale[file] = digest, kept
+            stale[file] = kept
 
     def children() -> Iterator[tuple[str, sandbox.Child]]:
-        for file, (digest, kept) in stale.items():
+        for file, kept in stale.items():
             print(f"measuring {file}", flush=True)
 
-            def work(file: str = file, digest: str = digest, kept: Path = kept) -> bool:
-                return _measure_file(file, without, digest, kept)
+            def work(file: str = file, kept: Path = kept) -> bool:
+                return _measure_file(file, without, kept)
 
             yield file, sandbox.fork(work, kept.with_suffix(".log"))
 
     for file, status in sandbox.each(children(), at_once):
-        kept = stale[file][1]
+        kept = stale[file]
         if status:
             raise SystemExit(f"{file} fails without any mutant, see {kept.with_suffix('.log')}")
         covering.add(json.loads(kept.read_text()))
     return covering
 
 
-def _measure_file(file: str, without: list[str], digest: str, kept: Path) -> bool:
+def _measure_file(file: str, without: list[str], kept: Path) -> bool:
     import coverage
 
     measured = coverage.Coverage(
@@ -137,20 +143,22 @@ def _measure_file(file: str, without: list[str], digest: str, kept: Path) -> boo
         return False
     data = measured.get_data()
     lines: dict[str, dict[str, list[int]]] = {test: {} for test in measuring.seconds}
-    for path in data.measured_files():
-        name = str(Path(path).relative_to(Path.cwd()))
+    ran = sorted(str(Path(path).relative_to(Path.cwd())) for path in data.measured_files() if data.lines(path))
+    digest = _digest(file, without, ran)
+    for name in ran:
+        path = str(Path.cwd() / name)
         for line, tests in data.contexts_by_lineno(path).items():
             for test in tests:
                 if test in lines:
                     lines[test].setdefault(name, []).append(line)
-    kept.write_text(json.dumps({"digest": digest, "seconds": measuring.seconds, "lines": lines}))
+    kept.write_text(json.dumps({"digest": digest, "ran": ran, "seconds": measuring.seconds, "lines": lines}))
     return True
 
 
-def _digest(file: str, without: list[str]) -> str:
-    """Changes with the test file, with what the tests share, and with the driver."""
+def _digest(file: str, without: list[str], ran: Iterable[str]) -> str:
+    """Changes with the test file, with what the tests share, and with those of the driver's files that it ran."""
     shared = [path for path in Path("tests").glob("*.py") if not path.name.startswith("test_")]
     digest = hashlib.sha256(repr([name for name in without if name.startswith(file)]).encode())
-    for path in [Path(file), *sorted(shared), *sorted(Path("fpgart").rglob("*.py"))]:
-        digest.update(path.read_bytes())
+    for path in [Path(file), *sorted(shared), *map(Path, ran)]:
+        digest.update(path.read_bytes() if path.exists() else b"")
     return digest.hexdigest()

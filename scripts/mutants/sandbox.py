@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests in a process of their own, forked from one that has imported all but the driver: that costs little.
 
-Nothing is written to the source: the child imports a mutant in place of its module. Each test has a time limit,
-after which the system ends the child, whatever it is doing.
+Nothing is written to the source: the child imports a mutant in place of its module, or has the driver and the tests
+from its parent and exchanges the code of a function. Each test has a time limit, after which the system ends the child,
+whatever it is doing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import itertools
+import json
 import os
 import resource
 import selectors
@@ -20,11 +23,13 @@ import sys
 import time
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import swapping
 
 MEMORY_BYTES = 4 << 30
 """What a mutant that collects without end may take."""
@@ -120,21 +125,30 @@ def waited_for_processor() -> float:
     return waited_ns / 1e9
 
 
-def passes(tests: dict[str, float], mutated: Mutated) -> bool:
-    """Run tests (their names, with their seconds) of a mutant; in a child of fork().
+def by_file(tests: dict[str, float]) -> list[dict[str, float]]:
+    """Tests (their names, with their seconds) file by file, the shortest first.
 
-    File by file, the shortest first: most mutants fall to the first file, and importing the others would take longer.
+    Most mutants fall to the first file, and importing the others, or their fixtures, would take longer.
     """
+    files: dict[str, dict[str, float]] = {}
+    for name, seconds in tests.items():
+        files.setdefault(name.split("::")[0], {})[name] = seconds
+    return sorted(files.values(), key=lambda file: sum(file.values()))
+
+
+def passes(tests: dict[str, float], mutated: Mutated) -> bool:
+    """Run tests of a mutant, which they import; in a child of fork()."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     sys.meta_path.insert(0, mutated)
-    by_file: dict[str, dict[str, float]] = {}
-    for name, seconds in tests.items():
-        by_file.setdefault(name.split("::")[0], {})[name] = seconds
-    for file in sorted(by_file, key=lambda file: sum(by_file[file].values())):
+    for chosen in by_file(tests):
         limit(5)
-        if pytest.main([*OPTIONS, file], plugins=[Chosen(by_file[file])]) != pytest.ExitCode.OK:
+        if pytest.main([*OPTIONS, file_of(chosen)], plugins=[Chosen(chosen)]) != pytest.ExitCode.OK:
             return False
     return True
+
+
+def file_of(tests: dict[str, float]) -> str:
+    return next(iter(tests)).split("::")[0]
 
 
 @dataclass
@@ -179,6 +193,106 @@ def each(work: Iterator[tuple[Any, Child]], at_once: int) -> Iterator[tuple[Any,
                 _, status = os.waitpid(child.pid, 0)
                 _end_group(child.pid)
                 yield subject, os.waitstatus_to_exitcode(status)
+
+
+@dataclass
+class Trial:
+    """A change of a function, and the tests that reach it."""
+
+    swap: swapping.Swap
+    tests: dict[str, float]
+
+
+def try_swaps(trials: list[Trial], folder: Path, at_once: int) -> Iterator[tuple[int, int]]:
+    """Run the tests of each change in a child of a process that has collected them all; yields numbers and statuses.
+
+    The status is 0 also where the function is not there, or where the test that failed does so without the change:
+    such a change has to be imported instead. Raises SystemExit where the tests cannot be collected.
+    """
+    files = sorted({name.split("::")[0] for trial in trials for name in trial.tests})
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as lines:
+
+        def collect() -> bool:
+            lines.close()
+            return pytest.main([*OPTIONS, *files], plugins=[Trying(trials, folder, at_once, writer)]) == 0
+
+        collecting = fork(collect, folder / "collecting")
+        os.close(writer)
+        try:
+            for line in lines:
+                number, status = json.loads(line)
+                yield number, status
+        finally:
+            os.kill(collecting.pid, signal.SIGTERM)  # it ends its children, if it was broken off
+            _, status = os.waitpid(collecting.pid, 0)
+            os.close(collecting.handle)
+    if status and os.waitstatus_to_exitcode(status) != -signal.SIGTERM:
+        raise SystemExit(f"the tests cannot be run together, see {folder / 'collecting'}")
+
+
+@dataclass
+class Trying:
+    """A pytest plugin: runs tests that are collected again and again, in a child for each change of a function."""
+
+    trials: list[Trial]
+    folder: Path
+    at_once: int
+    results: int
+    """Where a line goes for each trial: its number and its status."""
+    _is_sound: dict[str, bool] = field(default_factory=dict)
+    """Of tests that failed: whether they pass when nothing is changed."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        self._items = {item.nodeid: item for item in session.items}
+        functions = swapping.Functions()
+        gc.collect()
+        gc.freeze()  # what is there need not be looked at in each child
+        for number, status in each(self._children(functions, session), self.at_once):
+            told = 0 if status == 1 and not self._failed_soundly(number, session) else status
+            os.write(self.results, f"{json.dumps([number, told])}\n".encode())
+        return True
+
+    def _children(self, functions: swapping.Functions, session: Any) -> Iterator[tuple[int, Child]]:
+        for number, trial in enumerate(self.trials):
+            swapped = functions.of(trial.swap.before)
+            if swapped:
+                work = partial(self._passes, trial, swapped, number, session)
+                yield number, fork(work, self.folder / f"output.{number % 64}")
+            else:
+                os.write(self.results, f"{json.dumps([number, 0])}\n".encode())
+
+    def _passes(self, trial: Trial, swapped: list[types.FunctionType], number: int, session: Any) -> bool:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+        for function in swapped:
+            function.__code__ = trial.swap.after
+        tests = {name: seconds for file in by_file(trial.tests) for name, seconds in file.items()}
+        failed = self._first_failure(tests, session)
+        self._failure_of(number).write_text(failed)
+        return not failed
+
+    def _failure_of(self, number: int) -> Path:
+        return self.folder / f"failed.{number % 64}"
+
+    def _failed_soundly(self, number: int, session: Any) -> bool:
+        failed = self._failure_of(number).read_text()
+        if failed not in self._is_sound:
+            tests = {failed: self.trials[number].tests[failed]}
+            child = fork(lambda: not self._first_failure(tests, session), self.folder / "sound")
+            ((_, status),) = each(iter([(None, child)]), 1)
+            self._is_sound[failed] = status == 0
+        return self._is_sound[failed]
+
+    def _first_failure(self, tests: dict[str, float], session: Any) -> str:
+        """The name of the first test that fails, in the order given; "" if none does."""
+        items = [self._items[name] for name in tests if name in self._items]
+        for item, following in itertools.zip_longest(items, items[1:]):
+            limit(tests[item.nodeid])
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.testsfailed:
+                return str(item.nodeid)
+        return ""
 
 
 def _end_group(pid: int) -> None:
