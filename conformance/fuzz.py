@@ -4,7 +4,7 @@
 python conformance/fuzz.py [--seed N] [--steps N] [--threads N] [--seconds N]    (the loader finds the driver)
 
 Each thread has buffers and queues of its own in one shared context and compares every byte that it reads.
-Exit status 1 with the seed and the step when one is wrong.
+Exit status 1 with the seed and the step when one is wrong. With --seconds memory is told ten times, and has to be flat.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass, field
-from pathlib import Path
 
+import memory_account
 import opencl_api as cl
 from opencl_api import Host, Loader, handles
 
@@ -306,6 +306,7 @@ def main() -> int:
     parser.add_argument("--after-release", action="store_true", help="also use handles after their release")
     parser.add_argument("--usm", action="store_true", help="also use unified shared memory")
     parser.add_argument("--seconds", type=float, default=0.0, help="go on with further seeds for so long")
+    parser.add_argument("--may-grow", type=float, default=1.0, metavar="MIB", help="of memory in use, after a tenth")
     options = parser.parse_args()
     host = Host(Loader())
     host.program(SOURCE)
@@ -325,8 +326,7 @@ def main() -> int:
         except BaseException:
             failures.append(f"seed {seed}, step {done}\n{traceback.format_exc()}")
 
-    deadline = time.monotonic() + options.seconds
-    seed = options.seed
+    begin, seed, told = time.monotonic(), options.seed, []
     while not failures:
         threads = [threading.Thread(target=play, args=(seed + k,)) for k in range(options.threads)]
         for thread in threads:
@@ -334,11 +334,15 @@ def main() -> int:
         for thread in threads:
             thread.join()
         seed += options.threads
-        if time.monotonic() >= deadline:
+        passed = time.monotonic() - begin
+        if options.seconds and passed >= (len(told) + 1) * options.seconds / 10:
+            told.append(memory_account.account())
+            print(f"{passed:.0f} s, seeds to {seed - 1}: {told[-1]}", flush=True)
+        if passed >= options.seconds:
             break
-    status = Path("/proc/self/status").read_text()
-    memory = int(status.split("VmRSS:")[1].split()[0]) // 1024
-    print("\n".join(failures) or f"seeds {options.seed} to {seed - 1}: right; {memory} MiB resident")
+    if len(told) > 1 and (growth := told[-1].growth(told[0], options.may_grow)):
+        failures.append(growth)
+    print("\n".join(failures) or f"seeds {options.seed} to {seed - 1}: right")
     return int(bool(failures))
 
 
