@@ -13,11 +13,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from fpgart.board.board_spec import parse
-from fpgart.board.timing import Access, Pace
+from fpgart.board.timing import Access, Jump, Pace
+from fpgart.engine.access_patterns import patterns
 from fpgart.engine.kernel_loops import kernel_loops
+from fpgart.engine.kernel_streams import kernel_streams
+from fpgart.runtime.model.streaming import Group, OpenLaunch
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "time.md"
 BEGIN, END = "<!-- begin: scripts/compare_published.py -->\n", "<!-- end -->\n"
@@ -42,6 +46,32 @@ kernel void gemm(global const float *restrict a, global const float *restrict b,
         #pragma unroll 16
         for (uint i = 0; i < 512 * 512; i++) store(c, i);
     }
+}
+"""
+
+
+FFT = """
+channel float2 points[8] __attribute__((depth(8)));
+kernel void fetch(global const float2 *restrict from, uint steps)
+{
+    for (uint i = 0; i < steps; i++) {
+        #pragma unroll
+        for (int j = 0; j < 8; j++) write_channel_intel(points[j], from[8 * i + j]);
+    }
+}
+kernel void transform(global float2 *restrict to, uint steps)
+{
+    for (uint i = 0; i < steps; i++) {
+        #pragma unroll
+        for (int j = 0; j < 8; j++) to[8 * i + j] = read_channel_intel(points[j]);
+    }
+}
+"""
+RANDOM_ACCESS = """
+kernel void update(global ulong *restrict data, global const ulong *restrict where, uint n)
+{
+    #pragma ii 2
+    for (uint i = 0; i < n; i++) data[where[i]] ^= i;
 }
 """
 
@@ -116,6 +146,38 @@ def gemm(card: Card, what: str, published: float, clock: float, size: int, copie
     return Row(card, what, published, rate, "GFLOPS", "pipeline")
 
 
+def random_access(card: Card, what: str, published: float, clock: float) -> Row:
+    """Updates of words of 8 bytes anywhere, by a kernel for each bank, which reads and writes by turns."""
+    count = 1 << 20
+    loops = kernel_loops(RANDOM_ACCESS)["update"]
+    cycles = loops.cycles({"n": count})
+    (pattern,) = patterns(loops, {"n": count}, 1, 1)
+    assert cycles is not None
+    pace = card.pace(clock, interleaved=False)
+    pipeline = pace.pipeline_time(1, 1, cycles)
+    memory = pace.jump_time(0, Jump(pattern.run, pattern.stride, pattern.count))
+    rate = 1000 * card.banks * count / max(pipeline, memory)
+    return Row(card, what, published, rate, "MUPS", "pipeline" if pipeline > memory else "memory")
+
+
+def fft(card: Card, what: str, published: float, clock: float, log_size: int, copies: int) -> Row:
+    """Pairs of kernels with channels between them, for 8 points per cycle; each kernel has a bank to itself."""
+    steps = 100_000
+    pace = card.pace(clock, interleaved=False)
+    pipeline = pace.pipeline_time(1, 1, steps)
+    memory = max(pace.bank_time([Access(0, 0, 64 * steps)]).values())
+    streams, names = kernel_streams(FFT), ("fetch", "transform")
+    depths = {name: streams.kernels[name].depth for name in names}
+    group = Group(streams, frozenset(names), depths, pace.board.timing.kernel_clock)
+    scale = max(Fraction(1), Fraction(memory, pipeline))
+    ended: list[OpenLaunch] = []
+    for name in names:
+        code = streams.process(name, {"steps": steps}, 1, depths[name], scale)
+        ended += group.begin(OpenLaunch(name, name, None, 0, 0, code))
+    rate = 5 * log_size * 8 * steps * copies / max(launch.length for launch in ended)
+    return Row(card, what, published, rate, "GFLOPS", "pipeline" if pipeline > memory else "memory")
+
+
 def transfer(card: Card, what: str, published: float, size: int, calls: int) -> Row:
     """GB/s of `calls` transfers of `size` bytes."""
     return Row(card, what, published, size * calls / _transfer_time(card, size, calls), "GB/s", "PCIe")
@@ -148,6 +210,12 @@ def rows() -> list[Row]:
         stream(A10, "STREAM add, two arrays in one bank, 342.93 MHz", 23.445, 342.93, (1, 1, 2)),
         gemm(S10, "GEMM, 5 kernels, 160.42 MHz, n = 4096", 708.95, 160.42, 4096, 5),
         gemm(S10, "GEMM, 5 kernels, 272.5 MHz, n = 23040", 1232.41, 272.5, 23040, 5),
+        fft(S10, "FFT, 2 pairs of kernels with channels, 413.34 MHz, n = 2^17", 349.45, 413.34, 17, 2),
+        fft(S10, "FFT, 2 pairs of kernels with channels, 402.41 MHz, n = 2^12", 239.598, 402.41, 12, 2),
+        random_access(A10, "RandomAccess, 2 kernels, 217.67 MHz (17.1)", 92.28, 217.67),
+        random_access(S10, "RandomAccess, 4 kernels, 264.13 MHz (19.2)", 247.54, 264.13),
+        random_access(S10, "RandomAccess, 4 kernels, 329.17 MHz (19.4)", 245.0, 329.17),
+        random_access(S10, "RandomAccess, 4 kernels, 326.05 MHz (21.2)", 185.633, 326.05),
         transfer(S10, "writing 3 arrays of 400 MB", 6.330, 400_000_000, 3),
         transfer(S10, "reading 3 arrays of 400 MB", 6.316, 400_000_000, 3),
         transfer(A10, "writing 3 arrays of 400 MB", 6.419, 400_000_000, 3),

@@ -31,6 +31,8 @@ LARGEST_ERRORS = [
     ("STREAM copy, interleaved, 2", 0.01),
     ("STREAM", 0.21),
     ("GEMM", 0.09),
+    ("FFT", 0.14),
+    ("RandomAccess", 0.26),
     ("writing", 0.05),
     ("reading", 0.05),
 ]

@@ -101,6 +101,11 @@ class GlobalMemory:
         """Whether it is the board's own, where buffers are unless a kernel's argument has to be elsewhere."""
         return not self.allocation_types or AllocationType.DEVICE in self.allocation_types
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether it is DRAM of the board. Descriptions do not say so; QDR memories are SRAM."""
+        return self.is_device_private and not self.on_chip and "QDR" not in self.name.upper()
+
     def banks_of(self, address: int, size: int) -> tuple[int, int]:
         """Numbers of the first and the last bank, from 1, that `size` bytes at `address` lie in."""
         return self.bank_of(address), self.bank_of(address + max(size, 1) - 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 
 from fpgart.board.description import BoardDescription, Timing
 from fpgart.board.global_memory import GlobalMemory, Interface
@@ -21,6 +22,10 @@ PACKET_OVERHEAD = 24
 """Bytes around a packet's payload: framing and sequence number 4, header with 64-bit address 16, checksum 4."""
 CABLE_WIDTH = 256
 """Bits of a word on a cable, where the board's description does not say it."""
+ROW = 8192
+"""Bytes of a memory's row, all chips together."""
+ROW_TIME = Fraction(108, 10)
+"""Nanoseconds from an access to the next, of one bank of the board, where each is in another row."""
 REQUEST_CYCLES = 1
 """Cycles of a memory's interface that each burst costs besides its data."""
 
@@ -76,6 +81,17 @@ class Access:
     address: int
     size: int
     pieces: int = 1
+    jumps: tuple[Jump, ...] = ()
+    """How a kernel goes through it, where that is not from the first byte to the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """`count` accesses to `run` bytes in a row, each `stride` bytes from the one before; 0: anywhere."""
+
+    run: int
+    stride: int
+    count: int
 
 
 class Pace:
@@ -103,8 +119,14 @@ class Pace:
     def bank_time(self, accesses: Iterable[Access]) -> dict[Bank, int]:
         """Nanoseconds that each bank is busy with some accesses."""
         moved: dict[Bank, int] = {}
+        jumped: dict[Bank, int] = {}
         for access in accesses:
             memory = self.board.memories[access.memory]
+            if access.jumps:
+                jumping = sum(self.jump_time(access.memory, jump) for jump in access.jumps)
+                for bank, share in self.shares(access):
+                    jumped[bank] = jumped.get(bank, 0) + -(-jumping * share.numerator // share.denominator)
+                continue
             size = in_words(memory, -(-access.size // access.pieces)) * access.pieces
             if self.interleaved[access.memory] or memory.banks == 1:
                 bank = Bank(access.memory)
@@ -113,7 +135,37 @@ class Pace:
             for number, part in _spread(memory, access.address, size):
                 bank = Bank(access.memory, number)
                 moved[bank] = moved.get(bank, 0) + part
-        return {bank: nanoseconds(size, self.rate(bank)) for bank, size in sorted(moved.items())}
+        return {
+            bank: nanoseconds(moved.get(bank, 0), self.rate(bank)) + jumped.get(bank, 0)
+            for bank in sorted(moved.keys() | jumped.keys())
+        }
+
+    def shares(self, access: Access) -> list[tuple[Bank, Fraction]]:
+        """The banks that a range lies in, and how much of it."""
+        memory = self.board.memories[access.memory]
+        if self.interleaved[access.memory] or memory.banks == 1:
+            return [(Bank(access.memory), Fraction(1))]
+        size = max(1, access.size)
+        parts = _spread(memory, access.address, size)
+        return [(Bank(access.memory, number), Fraction(part, size)) for number, part in parts]
+
+    def jump_time(self, index: int, jump: Jump) -> int:
+        """Nanoseconds that a bank, or banks that are interleaved, are busy with accesses that are apart."""
+        memory = self.board.memories[index]
+        spread = self.interleaved[index]
+        burst = Fraction(_interface(memory).maxburst, _interface(memory).maxburst + REQUEST_CYCLES)
+        channels = _channels_hit(memory, jump.stride) if spread else 1
+        rate = self._rates[index] / burst * channels / (memory.banks if spread else 1)
+        word = -(-_interface(memory).width // 8)
+        transfer = Fraction((in_words(memory, jump.run) + REQUEST_CYCLES * word) * SECOND) / rate
+        row = Fraction(min(jump.stride, ROW), ROW) if jump.stride else Fraction(1)
+        opening = max(Fraction(0), ROW_TIME / channels - transfer) * row if memory.has_rows else Fraction(0)
+        total = (transfer + opening) * jump.count
+        return -(-total.numerator // total.denominator)
+
+    def run_time(self, index: int, size: int) -> int:
+        """Nanoseconds for bytes one after the other, of one bank or of all that are interleaved."""
+        return nanoseconds(size, self._rates[index])
 
     def call_latency(self, calls: int, blocks: int) -> int:
         """Nanoseconds that MMD calls cost before and between their data."""
@@ -136,6 +188,12 @@ class Pace:
     def memory_latency(self, accesses: Iterable[Access]) -> int:
         """Nanoseconds until the slowest of the memories answers for the first time."""
         return max((_interface(self.board.memories[access.memory]).latency for access in accesses), default=0)
+
+
+def _channels_hit(memory: GlobalMemory, stride: int) -> int:
+    """How many banks of an interleaved memory accesses come to that are so many bytes apart."""
+    turns, rest = divmod(stride, memory.interleaved_bytes or 1)
+    return memory.banks if rest or not stride else memory.banks // gcd(turns, memory.banks)
 
 
 def _spread(memory: GlobalMemory, address: int, size: int) -> Iterable[tuple[int, int]]:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from fpgart.engine.call_graph import function_named
 from fpgart.engine.dialect import CompilerOptions, predefined_macros
-from fpgart.engine.lowering import DIRECTIVE, HIDDEN, WORD, blank, split
+from fpgart.engine.lowering import DIRECTIVE, HIDDEN, LINE, WORD, blank, split
 from fpgart.engine.pipeline_depth import pipeline_depth
 from fpgart.engine.preprocessing.expressions import constant
 from fpgart.engine.preprocessing.files import Includes, PreprocessorError
@@ -30,6 +30,18 @@ STEP_OF_CODE = re.compile(
 LOOPING = re.compile(r"\b(?:for|while|do)\b")
 FOREVER = re.compile(r"\s*(?:1|true)\s*|\s*;\s*;\s*")
 TALKING = re.compile(r"\b(?P<way>read|write)_channel_(?P<once>nb_)?(?:intel|altera)\s*\(|\b(?:read|write)_pipe\s*\(")
+INDEXED = re.compile(r"\b(?P<array>[A-Za-z_]\w*)\s*\[(?P<index>(?:[^\[\]]|\[[^\[\]]*\])*)\]")
+UPDATED = re.compile(r"\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)=(?!=))")
+ARRAY = re.compile(
+    r"\b(?:__)?global\b(?:\s*(?:const|volatile|restrict|__attribute__\s*\(\(\w+(?:\([^()]*\))?\)\))\b)*\s*"
+    r"(?:unsigned\s+)?(?P<type>char|uchar|short|ushort|int|uint|long|ulong|float|double|half)(?P<lanes>2|3|4|8|16)?\b"
+    r"[^*]*\*[^*]*?\b(?P<name>[A-Za-z_]\w*)\s*$"
+)
+ELEMENTS = {"char": 1, "uchar": 1, "half": 2, "short": 2, "ushort": 2, "int": 4, "uint": 4, "float": 4, "long": 8,
+            "ulong": 8, "double": 8}  # fmt: skip
+LONGEST_PARAMETER = 512
+MOST_TOUCHES = 1024
+"""Of a kernel's indexed names, so many are looked at."""
 PERHAPS = re.compile(r"\?|&&|\|\|")
 PLACE = re.compile(r"[;{}]")
 LEAVING = re.compile(r"\b(?:break|return|goto)\b")
@@ -69,6 +81,9 @@ class Loop:
     unroll: str
     interval: str
     body: tuple[Loop | Talk, ...]
+    begin: int = 0
+    end: int = 0
+    """Where its statement stands in the kernel's body."""
 
     @property
     def within(self) -> tuple[Loop, ...]:
@@ -116,6 +131,21 @@ def iterations(head: str, names: Mapping[str, str]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class Touch:
+    """An element of a global array that is read or written in each iteration of `loops`, the outermost first."""
+
+    array: str
+    element: int
+    """Bytes."""
+    index: str
+    times: int
+    """2 for an element that is read and written."""
+    line: int
+    """Of the program's source."""
+    loops: tuple[Loop, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KernelLoops:
     """The loops of a kernel one after the other, and what it does with channels; None where that cannot be counted."""
 
@@ -124,6 +154,7 @@ class KernelLoops:
     """Those that keep their values."""
     constants: tuple[tuple[str, str], ...]
     """Variables that keep the value they are declared with, and that value as it is written."""
+    touches: tuple[Touch, ...] = ()
     depth: int = 0
     """Cycles from where an iteration or work-item begins until it ends, besides what it waits for memory."""
 
@@ -152,6 +183,9 @@ class Function:
     is_kernel: bool
     head: str = ""
     """What stands in front of its body: attributes, too."""
+    begin: int = 0
+    lines: Lines | None = None
+    """Where the body begins in the text, and the lines of that."""
 
 
 def kernel_loops(source: str, options: str = "") -> dict[str, KernelLoops]:
@@ -190,6 +224,7 @@ def functions_in(text: str) -> Iterator[Function]:
     """The functions of a plain_text()."""
     plain = blank(DIRECTIVE, text)
     closed = closings(plain)
+    lines = Lines(text)
     at = 0
     while (brace := plain.find("{", at)) >= 0:
         end = end_of_statement(plain, brace, closed)
@@ -199,8 +234,24 @@ def functions_in(text: str) -> Iterator[Function]:
             opened = re.search(rf"\b{name}\s*\(", head)
             ended = closings(head).get(opened.end() - 1, len(head)) if opened else 0
             parameters = head[opened.end() : ended] if opened else ""
-            yield Function(name, parameters, text[brace:end], KERNEL.search(head) is not None, head)
+            yield Function(name, parameters, text[brace:end], KERNEL.search(head) is not None, head, brace, lines)
         at = end
+
+
+class Lines:
+    """The lines of a source by places in the text that the preprocessor made of it."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [hit.start() for hit in re.finditer("\n", text)]
+        self._said = [(hit.end(), int(hit[1])) for hit in LINE.finditer(text)]
+
+    def of(self, at: int) -> int:
+        number = bisect_left(self._ends, at)
+        index = bisect_left(self._said, at, key=lambda said: said[0]) - 1
+        if index < 0:
+            return number + 1
+        end, line = self._said[index]
+        return line + number - bisect_left(self._ends, end) - 1
 
 
 def _kernel(function: Function, looping: set[str], talking: set[str]) -> KernelLoops:
@@ -215,10 +266,53 @@ def _kernel(function: Function, looping: set[str], talking: set[str]) -> KernelL
     depth = pipeline_depth(plain, function.parameters)
     try:
         places = [place.start() for place in PLACE.finditer(plain)]
-        loops = tuple(_Scan(body, plain, closings(plain), places, looping, talking).block(0, len(body), 0))
+        scan = _Scan(body, plain, closings(plain), places, looping, talking)
+        loops = tuple(scan.block(0, len(body), 0))
     except UncountableError:
-        return KernelLoops(None, kept, constants, depth)
-    return KernelLoops(loops, kept, constants, depth)
+        return KernelLoops(None, kept, constants, depth=depth)
+    arrays = global_arrays(function.parameters)
+    touches = tuple(_touches(function, plain, arrays, loops, scan.conditions)) if arrays else ()
+    return KernelLoops(loops, kept, constants, touches, depth)
+
+
+def global_arrays(parameters: str) -> dict[str, int]:
+    """The pointers to global memory among a kernel's parameters, and the bytes of their elements, where that shows."""
+    found = {}
+    for parameter in split(parameters):
+        match = ARRAY.search(parameter) if len(parameter) < LONGEST_PARAMETER else None
+        if match is not None:
+            lanes = int(match["lanes"] or 1)
+            found[match["name"]] = ELEMENTS[match["type"]] * (4 if lanes == 3 else lanes)
+    return found
+
+
+def _touches(
+    function: Function,
+    plain: str,
+    arrays: Mapping[str, int],
+    body: tuple[Loop | Talk, ...],
+    conditions: list[tuple[int, int]],
+) -> Iterator[Touch]:
+    """The elements of arrays that a kernel uses in every iteration."""
+    conditional = 0
+    for site in islice(INDEXED.finditer(plain), MOST_TOUCHES):
+        while conditional < len(conditions) and conditions[conditional][1] <= site.start():
+            conditional += 1
+        is_certain = conditional == len(conditions) or site.start() < conditions[conditional][0]
+        if site["array"] in arrays and is_certain:
+            loops = tuple(_around(body, site.start()))
+            updated = 2 if UPDATED.match(plain, site.end()) else 1
+            line = function.lines.of(function.begin + site.start()) if function.lines else 0
+            yield Touch(site["array"], arrays[site["array"]], site["index"].strip(), updated, line, loops)
+
+
+def _around(body: tuple[Loop | Talk, ...], at: int) -> Iterator[Loop]:
+    """The loops around a place, the outermost first."""
+    for each in body:
+        if isinstance(each, Loop) and each.begin <= at < each.end:
+            yield each
+            yield from _around(each.body, at)
+            return
 
 
 def changes(body: str, name: str) -> int:
@@ -240,6 +334,8 @@ class _Scan:
     places: list[int]
     looping: set[str]
     talking: set[str]
+    conditions: list[tuple[int, int]] = field(default_factory=list)
+    """Where statements under conditions stand, as far as it has walked."""
 
     def block(self, begin: int, end: int, depth: int) -> Iterator[Loop | Talk]:
         """The loops in a part of it, and what is outside of them but uses a channel. Raises UncountableError."""
@@ -256,12 +352,16 @@ class _Scan:
                 hints = {}
             elif word in UNCOUNTABLE or word in self.looping or (depth and word in ("break", "return")):
                 raise UncountableError(word)
+            elif word == "opencl_unroll_hint":
+                closed = self.closed.get(self.plain.find("(", at), at)
+                hints["unroll"] = self.plain[at:closed].strip("( ")
             elif word in self.talking:
                 yield Talk("", writing=False, untold=f"function {word}() uses channels")
             elif TALKING.match(self.plain, found.start()):
                 yield self._talk(found.start(), at)
             elif word in ("if", "else"):
                 at = self._behind_condition(at, word)
+                self.conditions.append((found.end(), at))
                 if self._talks(found.end(), at):
                     yield Talk("", writing=False, untold="a channel is used under a condition")
                 leaves = depth and LEAVING.search(self.plain, found.end(), at)
@@ -280,7 +380,7 @@ class _Scan:
         if parts is not None and changes(self.plain[closed + 1 : until], parts["name"]):
             raise UncountableError(f"for ({head})")
         within = tuple(self.block(closed + 1, until, depth + 1))
-        return Loop(head, _unrolling(hints), hints.get("ii", ""), within), until
+        return Loop(head, _unrolling(hints), hints.get("ii", ""), within, at, until), until
 
     def _is_endless(self, at: int) -> bool:
         """Whether the loop whose `while` ends at `at` never ends; that of a `do` ends with a semicolon."""

@@ -13,7 +13,7 @@ from fpgart.board.timing import Bank, Pace
 from fpgart.engine.kernel_loops import UncountableError
 from fpgart.runtime.memory.block_copy import CHUNK
 from fpgart.runtime.memory.device import Device
-from fpgart.runtime.model.planning import Movement, Programming, Run, Spot, Step
+from fpgart.runtime.model.planning import Movement, Programming, Run, Spot, Step, jump_of
 from fpgart.runtime.model.streaming import ChannelTime, Deeper, Group, OpenLaunch, Talking, steps_of
 from fpgart.runtime.model.timeline import Timeline
 
@@ -45,8 +45,26 @@ class StepTime:
     channels: list[ChannelTime] = field(default_factory=list)
     deeper: Deeper | None = None
     """Depths of channels that would have let kernels end earlier which ran together, with the last of them."""
+    patterns: list[PatternTime] = field(default_factory=list)
     untold: str = ""
     """Why a kernel with channels has not, or not wholly, the time that it waits at them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternTime:
+    """What accesses that are not one after the other cost a kernel, in nanoseconds.
+
+    `takes`: of the memory; `saved`: of the kernel, if they were one after the other.
+    """
+
+    array: str
+    index: str
+    line: int
+    stride: int
+    size: int
+    takes: int
+    sequential: int
+    saved: int
 
 
 class BoardClock:
@@ -135,9 +153,29 @@ class BoardClock:
         made = StepTime(self.device, "kernel", begin, end, bound, size, busy, job.held(self), step.kernel, step.program)
         made.uncounted = step.cycles is None
         made.untold = step.untold
+        made.patterns = self._patterns(step, streaming)
         if launch is not None:
             made.channels, made.deeper, made.untold = launch.channels, launch.deeper, launch.note
         return made
+
+    def _patterns(self, step: Run, streaming: int) -> list[PatternTime]:
+        """What its accesses cost that are not one after the other; `streaming`: what it takes besides its banks."""
+        if not step.patterns:
+            return []
+        banks = self.pace.bank_time(step.accesses)
+        now, found = max([streaming, *banks.values()]), []
+        for memory, pattern in step.patterns:
+            jump = jump_of(pattern)
+            takes = self.pace.jump_time(memory, jump)
+            size = pattern.run * pattern.count
+            sequential = min(takes, self.pace.run_time(memory, size))
+            less = dict(banks)
+            for bank, share in self.pace.shares(next(each for each in step.accesses if jump in each.jumps)):
+                less[bank] -= int((takes - sequential) * share)
+            saved = now - max([streaming, *less.values()])
+            words = pattern.array, pattern.index, pattern.line, pattern.stride
+            found.append(PatternTime(*words, size, takes, sequential, saved))
+        return found
 
     def program(self, step: Programming, at: int) -> StepTime:
         """Programming waits until all is quiet, and nothing else happens meanwhile."""

@@ -16,7 +16,8 @@ from weakref import WeakKeyDictionary
 
 from fpgart import opencl as cl
 from fpgart.board.global_memory import AllocationType
-from fpgart.board.timing import Access
+from fpgart.board.timing import Access, Jump
+from fpgart.engine.access_patterns import Pattern, patterns
 from fpgart.engine.interface import BYTES
 from fpgart.engine.kernel_loops import KernelLoops, kernel_loops
 from fpgart.engine.kernel_streams import NOTHING, Streams, kernel_streams
@@ -45,6 +46,8 @@ from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Operation
 
 LOOPS_OR_HEADERS = re.compile(r"\b(?:for|while|do)\b|^[ \t]*#[ \t]*include\b", re.MULTILINE)
+MOST_REMEMBERED = 256
+"""Launches of a program with different numbers, whose patterns are kept."""
 INTEGER = re.compile(r"u?(?:char|short|int|long)|unsigned(?: (?:char|short|int|long))?|size_t|bool")
 
 
@@ -118,6 +121,8 @@ class Run:
     untold: str = ""
     depth: int = 0
     """Cycles from where an iteration begins until it ends."""
+    patterns: tuple[tuple[int, Pattern], ...] = ()
+    """How it goes through memory, by index, where that is not from the first byte of a buffer to the last."""
 
 
 Step = Movement | Programming | Run
@@ -132,6 +137,7 @@ class Planner:
         self._widths: WeakKeyDictionary[Program, dict[str, int]] = WeakKeyDictionary()
         self._loops: WeakKeyDictionary[Program, Mapping[str, KernelLoops]] = WeakKeyDictionary()
         self._streams: WeakKeyDictionary[Program, Streams] = WeakKeyDictionary()
+        self._patterns: WeakKeyDictionary[Program, dict[object, list[Pattern]]] = WeakKeyDictionary()
 
     @singledispatchmethod
     def steps(self, operation: Operation | None) -> list[Step]:
@@ -283,7 +289,9 @@ class Planner:
         cycles = self._cycles_of(operation)
         run = Run(device, program.identity, kernel.name, work_items, width, tuple(accesses), cycles, operation.uses)
         known = self._loops_of(program).get(kernel.name)
-        found.append(self._with_channels(replace(run, depth=known.depth if known else 0), operation))
+        if known is not None:
+            run = replace(self._with_patterns(run, known, operation), depth=known.depth)
+        found.append(self._with_channels(run, operation))
         return found
 
     @staticmethod
@@ -320,6 +328,31 @@ class Planner:
             self._streams[program] = streams(program)
         return self._streams[program]
 
+    def _with_patterns(self, run: Run, known: KernelLoops, launch: LaunchKernel) -> Run:
+        """The same with the ways in which its loops go through its buffers."""
+        found = self._patterns_of(run, known, launch) if known.touches else []
+        if not found:
+            return run
+        arguments = launch.kernel.interface.arguments
+        accesses, told = list(run.accesses), []
+        for at, (index, _) in enumerate(launch.buffers):
+            mine = [pattern for pattern in found if pattern.array == arguments[index].name]
+            if mine:
+                accesses[at] = replace(accesses[at], jumps=tuple(map(jump_of, mine)))
+                told += [(accesses[at].memory, pattern) for pattern in mine]
+        return replace(run, accesses=tuple(accesses), patterns=tuple(told))
+
+    def _patterns_of(self, run: Run, known: KernelLoops, launch: LaunchKernel) -> list[Pattern]:
+        """Those of earlier launches with the same numbers are not looked for again."""
+        earlier = self._patterns.setdefault(launch.program, {})
+        numbers = scalars(launch)
+        key = run.kernel, tuple(numbers.items()), run.work_items, run.width
+        if key not in earlier:
+            if len(earlier) >= MOST_REMEMBERED:
+                earlier.clear()
+            earlier[key] = patterns(known, numbers, run.work_items, run.width)
+        return earlier[key]
+
     def _with_channels(self, run: Run, launch: LaunchKernel) -> Run:
         """The same with what is known of its channels."""
         found = self._streams_of(launch.program)
@@ -337,6 +370,11 @@ class Planner:
         if program not in self._widths:
             self._widths[program] = widths(program)
         return self._widths[program]
+
+
+def jump_of(pattern: Pattern) -> Jump:
+    """What a pattern is to the memory."""
+    return Jump(pattern.run, pattern.stride, pattern.count)
 
 
 def cabled_launch(operation: Operation | None) -> LaunchKernel | None:

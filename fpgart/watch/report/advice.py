@@ -11,6 +11,7 @@ from fpgart.watch.report.idle_advice import IdleAdviser
 from fpgart.watch.report.launch_advice import LaunchAdviser
 from fpgart.watch.report.model import Advice
 from fpgart.watch.report.overlap_advice import OverlapAdviser
+from fpgart.watch.report.pattern_advice import PatternAdviser
 from fpgart.watch.report.place_advice import PlaceAdviser
 from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args
@@ -50,6 +51,7 @@ class Adviser:
             OverlapAdviser(self._found, costs, sites),
             IdleAdviser(self._found, sites),
             ChannelAdviser(self._found),
+            PatternAdviser(self._found),
         )
 
     def advice(self) -> list[Advice]:

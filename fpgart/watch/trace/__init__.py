@@ -27,7 +27,9 @@ under its device (process 2 + the device's number).
   its own (1000 + the device's number): args command, queued, submit, begin, end (nanoseconds), bound, busy (by
   resource), banks (by name, the intervals in which the step has it), size; loops, if nobody can count those of the
   kernel; channels, what it and kernels that run by themselves did at each (channel, kernel, writing, depth, packets,
-  waited, begin and end of that); deeper, depths that would have saved time; untold, why that is not known.
+  waited, begin and end of that); deeper, depths that would have saved time; untold, why that is not known; patterns,
+  accesses to memory that are not one after the other (array, index, line of the program's source, stride, 0 for
+  anywhere, size, and nanoseconds: takes of the memory, sequential for as many bytes in a row, saved of the kernel).
 - cat "channel": counters, how many packets a channel holds (args packets, capacity), and stall, for as long as a kernel
   waited for it (args device, channel, capacity, kernel, writing); a busy channel is only sampled.
 - cat "autorun": an autorun kernel, from when the board was programmed, args device, units.

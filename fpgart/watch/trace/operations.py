@@ -103,6 +103,8 @@ class SimulatedSteps:
                 args["channels"] = [asdict(each) for each in step.channels]
             if step.deeper is not None:
                 args["deeper"] = {"depths": dict(step.deeper.depths), "saved": step.deeper.saved}
+            if step.patterns:
+                args["patterns"] = [asdict(each) for each in step.patterns]
             if step.untold:
                 args["untold"] = step.untold
             lane = f"kernel {step.kernel}" if step.kernel else next(iter(step.busy), step.name)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on accesses of kernels to memory that are not one after the other, by the model of time."""
+
+from __future__ import annotations
+
+from fpgart.watch.report.found import Found
+from fpgart.watch.report.trace_events import Args
+from fpgart.watch.words import in_words
+
+
+class PatternAdviser:
+    """Takes the events of a trace; without the simulated clock there is nothing to say."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+
+    def take(self, event: Args) -> None:
+        if event.get("cat") != "time":
+            return
+        args = event["args"]
+        for each in args.get("patterns", ()):
+            if each["saved"] > 0:
+                self._found.add(_in_words(args["kernel"], each), nanoseconds=each["saved"], noun="time")
+
+    def finish(self) -> None:
+        """All was told step by step."""
+
+
+def _in_words(kernel: str, each: Args) -> str:
+    stride = each["stride"]
+    how = f"in strides of {in_words(stride)}" if stride else "at addresses that come from memory"
+    share = 100 * each["sequential"] / max(1, each["takes"])
+    cure = (
+        "let the innermost loop or neighbouring work-items go from one element to the next" if stride else "sort them"
+    )
+    return (
+        f"kernel '{kernel}', line {each['line']} of its program: {each['array']}[{each['index']}] is accessed {how}, "
+        f"which has {share:.0f} % of the memory's bandwidth: {cure}, or copy blocks into local memory first"
+    )
