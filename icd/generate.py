@@ -85,6 +85,7 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_host_released(uintptr_t handle);")
     lines.append("    void fpgart_reap(void);")
     lines.append("    void fpgart_take_in(void);")
+    lines.append("    int fpgart_hurry_keeper(void);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
     lines.append("    int fpgart_settle(void);")
