@@ -15,8 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#define MANY 64 /* launches that are not to wait for the keeper's next look where nothing may run  \
-                 */
+#define MANY                                                                                       \
+    64 /* launches that are not to wait for the keeper's next look where nothing may run           \
+        */
 
 struct fpgart_recorder {
     pthread_mutex_t lock;
