@@ -12,6 +12,7 @@
 struct allocation {
     uint64_t context; /* its serial, because handles are used again */
     uintptr_t begin, end;
+    int is_plain; /* kernels of all devices of the context find it where its pointers point */
 };
 
 static struct allocation *allocations; /* by context and begin; those of a context do not overlap */
@@ -54,7 +55,7 @@ static void take_out(size_t first, size_t behind)
 }
 
 /* One that there is no room for is Python's to decide about. */
-void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size)
+void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain)
 {
     uint64_t serial = fpgart_handle_serial(context);
     pthread_rwlock_wrlock(&lock);
@@ -62,7 +63,7 @@ void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size)
         size_t place = begun(serial, begin);
         memmove(&allocations[place + 1], &allocations[place],
                 (count - place) * sizeof *allocations);
-        allocations[place] = (struct allocation){serial, begin, begin + size};
+        allocations[place] = (struct allocation){serial, begin, begin + size, is_plain};
         count++;
     }
     pthread_rwlock_unlock(&lock);
@@ -86,12 +87,28 @@ void fpgart_allocations_go(uint64_t context)
     pthread_rwlock_unlock(&lock);
 }
 
+/* What a pointer is in; NULL for nothing. With the lock held. */
+static const struct allocation *find(uint64_t context, uintptr_t pointer)
+{
+    size_t behind = begun(context, pointer);
+    const struct allocation *found = behind > 0 ? &allocations[behind - 1] : NULL;
+    return found != NULL && found->context == context && pointer < found->end ? found : NULL;
+}
+
 int fpgart_is_allocated(uint64_t context, uintptr_t pointer)
 {
     pthread_rwlock_rdlock(&lock);
-    size_t behind = begun(context, pointer);
-    int found = behind > 0 && allocations[behind - 1].context == context &&
-                pointer < allocations[behind - 1].end;
+    int found = find(context, pointer) != NULL;
     pthread_rwlock_unlock(&lock);
     return found;
+}
+
+/* Where an allocation begins that a launch may be given a pointer into as it is; 0 for others. */
+uintptr_t fpgart_plain_allocation(uint64_t context, uintptr_t pointer)
+{
+    pthread_rwlock_rdlock(&lock);
+    const struct allocation *found = find(context, pointer);
+    uintptr_t begin = found != NULL && found->is_plain ? found->begin : 0;
+    pthread_rwlock_unlock(&lock);
+    return begin;
 }

@@ -26,6 +26,7 @@ struct place {
     uint32_t location;         /* the memory that the argument has to be in, by Python's number */
     int any_svm;               /* whether any address is right as an SVM pointer */
     uint64_t usm_context;      /* whose allocations USM pointers have to be in; 0: not let pass */
+    int in_allocation;         /* whether it was set to such a pointer last */
     size_t alignment;          /* that a USM pointer needs */
     struct fpgart_argument set;
 };
@@ -141,6 +142,7 @@ static int put_svm(struct place *place, uint32_t index, size_t size, const void 
     if (!place->any_svm)
         return 0;
     place->set = (struct fpgart_argument){.index = index, .pointer = (uintptr_t)pointer};
+    place->in_allocation = 0;
     return 1;
 }
 
@@ -151,6 +153,7 @@ static int put_usm(struct place *place, uint32_t index, size_t size, const void 
         !fpgart_is_allocated(place->usm_context, address))
         return 0;
     place->set = (struct fpgart_argument){.index = index, .pointer = address};
+    place->in_allocation = 1;
     return 1;
 }
 
@@ -202,7 +205,8 @@ static int sets(const void *kernel, cl_uint index, size_t size, const void *valu
     }
     if (done && place->set.pointer != 0) {
         place->buffer = 0;
-        withdraw(arguments);
+        if (!place->in_allocation)
+            withdraw(arguments);
     }
     pthread_mutex_unlock(&arguments->lock);
     return done;
@@ -333,6 +337,8 @@ static int bring_up_to_date(struct fpgart_arguments *arguments)
             continue;
         if (set->buffer != 0)
             image[i] = (struct argument){ARGUMENT_POINTER, 8, set->buffer};
+        else if (set->pointer != 0 && arguments->places[i].in_allocation)
+            image[i] = (struct argument){FPGART_IN_ALLOCATION, 8, set->pointer};
         else if (set->pointer == 0 && image[i].kind == ARGUMENT_BYTES && image[i].size == set->size)
             memcpy(arguments->image + image[i].value, set->value, set->size);
         else
@@ -358,8 +364,9 @@ static int record(struct fpgart_arguments *arguments, uintptr_t kernel,
         uint64_t serials[FPGART_ARGUMENTS];
         uint32_t locations[FPGART_ARGUMENTS];
         for (uint32_t i = 0; i < arguments->count; i++) {
-            serials[i] = arguments->places[i].serial;
-            locations[i] = arguments->places[i].location;
+            const struct place *place = &arguments->places[i];
+            serials[i] = place->buffer != 0 ? place->serial : place->usm_context;
+            locations[i] = place->location;
         }
         known->version = 0;
         known->arguments = arguments->count;

@@ -85,6 +85,7 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_host_released(uintptr_t handle);")
     lines.append("    void fpgart_reap(void);")
     lines.append("    void fpgart_take_in(void);")
+    lines.append("    int fpgart_hurry_keeper(void);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
     lines.append("    int fpgart_settle(void);")
@@ -123,7 +124,8 @@ void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
 void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
 void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index);
 void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
-void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size);
+void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
+enum { FPGART_IN_ALLOCATION = 16, ... };
 void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 struct fpgart_nd_range {

@@ -149,9 +149,9 @@ struct fpgart_launched { /* a kernel of some launches */
     uint32_t size;      /* bytes of that image */
     uint32_t arguments; /* how many it has */
 };
-struct fpgart_use { /* a buffer that some of the arguments are */
-    uintptr_t buffer;
-    uint64_t serial;
+struct fpgart_use {         /* a buffer that some of the arguments are, or an allocation */
+    uintptr_t buffer;       /* its handle, or where the allocation begins */
+    uint64_t serial;        /* 0: of an allocation */
     uint64_t address;       /* for the engine, once that is known */
     uint32_t location;      /* where they need it, by Python's number */
     uint32_t kernel, index; /* the first of these arguments */
@@ -161,6 +161,7 @@ enum {
     FPGART_KERNELS = 64,
     FPGART_USES = 256,
     FPGART_HASHED = 512,
+    FPGART_IN_ALLOCATION = 16, /* in images: kind of an argument that points into an allocation */
     FPGART_IMAGES = 1 << 17
 };
 struct fpgart_launches {
@@ -202,7 +203,8 @@ void fpgart_count_call(void);
 void fpgart_uncount_call(void);
 int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
-void fpgart_take_in(void); /* a call into Python */
+void fpgart_take_in(void);     /* a call into Python */
+int fpgart_hurry_keeper(void); /* another; 0 if there is no keeper */
 void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial, int by_keeper);
@@ -223,10 +225,11 @@ uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_
 
 /* Allocations of unified shared memory that are alive (allocations.c); contexts are also meant by
  * their serials. */
-void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size);
+void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
 void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
 void fpgart_allocations_go(uint64_t context);
 int fpgart_is_allocated(uint64_t context, uintptr_t pointer);
+uintptr_t fpgart_plain_allocation(uint64_t context, uintptr_t pointer);
 
 /* The bodies of clRetain* and clRelease*: `invalid` is the status for a handle of another kind. */
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid);

@@ -436,13 +436,19 @@ static int has_stack(void)
     return 0;
 }
 
+int fpgart_slip_in(struct fpgart_visit *visit)
+{
+    return has_stack() && fpgart_running() && fpgart_go_in(visit);
+}
+
 int fpgart_enter(struct fpgart_visit *visit)
 {
-    if (!has_stack())
-        return 0;
-    if (fpgart_state == FPGART_NOT_STARTED || fpgart_state == FPGART_STARTING)
+    if (fpgart_state == FPGART_NOT_STARTED || fpgart_state == FPGART_STARTING) {
+        if (!has_stack())
+            return 0;
         start_once();
-    if (!fpgart_running() || !fpgart_go_in(visit))
+    }
+    if (!fpgart_slip_in(visit))
         return 0;
     fpgart_entered();
     return 1;

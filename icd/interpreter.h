@@ -34,6 +34,8 @@ struct fpgart_visit {
 /* True when a call may go on into Python, where this thread then is until fpgart_leave(); starts
  * the interpreter when that has not happened yet. */
 int fpgart_enter(struct fpgart_visit *visit);
+int fpgart_slip_in(
+    struct fpgart_visit *visit); /* for what is no call; only where the driver runs */
 void fpgart_leave(const struct fpgart_visit *visit);
 
 /* Whether Python can be called: the driver runs, and the host's interpreter has not begun to end.

@@ -15,6 +15,10 @@
 #include <string.h>
 #include <time.h>
 
+#define MANY                                                                                       \
+    64 /* launches that are not to wait for the keeper's next look where nothing may run           \
+        */
+
 struct fpgart_recorder {
     pthread_mutex_t lock;
     struct fpgart_launches *filling; /* NULL while nothing is recorded */
@@ -24,6 +28,7 @@ struct fpgart_recorder {
     uint64_t calls;       /* how many of its calls Python had seen then */
     int with_events;      /* whether launches that the host wants events of may be recorded */
     int in_rows;          /* the last one that was recorded was not alone */
+    int is_fresh; /* the host has taken in what was recorded before, and may be idle since */
     struct fpgart_recorder *next;
     int listed; /* whether it is among those with something recorded; `listing` guards it */
 };
@@ -220,6 +225,17 @@ static int record(struct fpgart_recorder *recorder, uintptr_t kernel,
     return 1;
 }
 
+/* The driver's keeper takes in what is recorded, and this thread records on; 0 if there is none. */
+static int hurry_keeper(void)
+{
+    struct fpgart_visit visit;
+    if (!fpgart_slip_in(&visit))
+        return 0;
+    int looks = fpgart_hurry_keeper();
+    fpgart_leave(&visit);
+    return looks;
+}
+
 int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensions,
                           const size_t *offset, const size_t *global, const size_t *local,
                           cl_uint waits, const cl_event *wait_list, cl_event *event)
@@ -233,15 +249,19 @@ int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensi
         return 0;
     struct fpgart_request request;
     describe(&request, (uintptr_t)queue, dimensions, offset, global, local);
-    int someone_looks = 1;
+    int someone_looks = 1, are_many = 0;
     pthread_mutex_lock(&recorder->lock);
     int done = record(recorder, (uintptr_t)kernel, &request, waits, wait_list, event);
     if (done && recorder->filling->count == 1)
         someone_looks = list(recorder);
+    if (done && recorder->filling->count == MANY && recorder->is_fresh) {
+        recorder->is_fresh = 0;
+        are_many = 1;
+    }
     pthread_mutex_unlock(&recorder->lock);
     struct fpgart_visit visit;
-    if (!someone_looks && fpgart_enter(&visit))
-        fpgart_leave(&visit); /* entering takes it in, which wakes the keeper */
+    if ((are_many || !someone_looks) && !hurry_keeper() && fpgart_enter(&visit))
+        fpgart_leave(&visit); /* entering takes it in */
     return done;
 }
 
@@ -308,6 +328,7 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial,
         pthread_mutex_lock(&recorder->lock);
         taken = recorder->filling;
         recorder->filling = NULL;
+        recorder->is_fresh = !by_keeper;
         if (!by_keeper)
             recorder->in_rows = taken != NULL && taken->count > 1;
         if (!by_keeper && !recorder->in_rows)

@@ -53,6 +53,15 @@ static uint32_t number_of_use(struct fpgart_launches *launches, const struct fpg
     return launches->use_count - 1;
 }
 
+/* Notes that a launch uses an allocation; 0 where it may not, or there is no room. */
+static int uses_allocation(struct fpgart_launches *launches, uint64_t context, uintptr_t pointer)
+{
+    struct fpgart_use use = {.buffer = fpgart_plain_allocation(context, pointer)};
+    return use.buffer != 0 && number_of_use(launches, &use) != FPGART_USES;
+}
+
+/* `serials`: by argument, of its buffer, or of the context of the allocation that it points into.
+ */
 int fpgart_record_image(struct fpgart_launches *launches, struct fpgart_launched *kernel,
                         const char *image, const uint64_t *serials, const uint32_t *locations)
 {
@@ -62,6 +71,9 @@ int fpgart_record_image(struct fpgart_launches *launches, struct fpgart_launched
     memcpy(copy, image, kernel->size);
     struct argument *arguments = (struct argument *)copy;
     for (uint32_t i = 0; i < kernel->arguments; i++) {
+        if (arguments[i].kind == FPGART_IN_ALLOCATION &&
+            !uses_allocation(launches, serials[i], arguments[i].value))
+            return 0;
         if (arguments[i].kind != ARGUMENT_POINTER)
             continue;
         struct fpgart_use use = {.buffer = arguments[i].value,
@@ -121,6 +133,8 @@ void fpgart_address_images(struct fpgart_launches *launches)
         for (uint32_t k = 0; k < launches->kernels[launch->kernel].arguments; k++)
             if (arguments[k].kind == ARGUMENT_POINTER)
                 arguments[k].value = launches->uses[arguments[k].value].address;
+            else if (arguments[k].kind == FPGART_IN_ALLOCATION)
+                arguments[k].kind = ARGUMENT_POINTER;
         next = launch->image + launch->size;
     }
 }

@@ -47,12 +47,13 @@ MOST = {
     "retain_and_release": Most(0, 0, 0),
     "status_of_ended": Most(0, 0, 0),
     "wait_for_ended": Most(0, 0, 0),
-    "enqueue": Most(1, 54, 0),
-    "enqueue_again": Most(0.2, 8, 0),  # the first one wakes the keeper
+    "enqueue": Most(0.2, 8, 0),  # the first one wakes the keeper
+    "enqueue_again": Most(0.2, 8, 0),
+    "enqueue_with_pointer": Most(0.2, 8, 0),
     "enqueue_and_drop": Most(0.2, 8, 0),
     "enqueue_and_replace": Most(0.5, 30, 1),  # and for each run the last event that ends with it
     "enqueue_in_turn": Most(0.5, 30, 1),
-    "launch_and_wait": Most(3, 114, 4),
+    "launch_and_wait": Most(4, 114, 4),  # and to ask C whether it knows such launches
     "write_and_wait": Most(2, 39, 0),
     "read_and_wait": Most(2, 39, 0),
 }

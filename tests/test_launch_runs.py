@@ -34,6 +34,9 @@ from fpgart.runtime.commands.launch_run import (
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.programming import load_onto
 from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.usm import UsmAllocation, allocate_shared
+from fpgart.runtime.memory.usm_use import Indirect, UsmUse
+from fpgart.runtime.objects.blocking_free import blocking_free
 from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
@@ -100,8 +103,8 @@ class Host:
         self.machine.scheduler.wait(event)
         return event
 
-    def enqueue(self, launches: int, held: Sequence[int] = ()) -> Event:
-        run = LaunchRun(self.machine.device, [self.kernel], [Use(self.kernel, 0, ref(self.buffer))])
+    def enqueue(self, launches: int, held: Sequence[int] = (), usm: UsmUse | None = None) -> Event:
+        run = LaunchRun(self.machine.device, [self.kernel], [Use(self.kernel, 0, ref(self.buffer))], usm)
         entries, images = b"", b""
         for _ in range(launches):
             ((_, address),) = run.addresses()
@@ -115,6 +118,53 @@ class Host:
 @pytest.fixture
 def host(boards: Boards) -> Host:
     return Host(boards("hetero"))
+
+
+# Unified shared memory
+
+
+def shared(host: Host) -> UsmAllocation:
+    return allocate_shared(host.machine.context, host.machine.device, 4096, 0)
+
+
+@pytest.mark.parametrize("reach", [Indirect.NONE, Indirect.SHARED], ids=["given", "by pointers in memory"])
+def test_a_run_has_shared_allocations_on_its_device(boards: Boards, reach: Indirect) -> None:
+    host = Host(boards("usm_s10"))
+    given, other = shared(host), shared(host)
+    host.machine.scheduler.wait(host.enqueue(2, usm=UsmUse([given], reach)))
+    device = host.machine.device
+    assert [owner for _, _, owner in given.sides] == [device]
+    assert [owner for _, _, owner in other.sides] == [device if reach else None]
+
+
+def test_shared_memory_is_left_when_a_run_has_ended(boards: Boards) -> None:
+    host = Host(boards("usm_s10"))
+    allocation, running = shared(host), list[int]()
+    allocation.watched = True
+    engine_kernel: Any = host.kernel.engine_kernel
+    engine_kernel.function = lambda _: running.append(allocation.running)
+    host.machine.scheduler.wait(host.enqueue(2, usm=UsmUse([allocation], Indirect.NONE)))
+    assert (running, allocation.running) == ([1, 1], 0)
+
+
+def test_freeing_waits_for_the_runs_that_may_touch_the_allocation(boards: Boards) -> None:
+    host = Host(boards("usm_s10"))
+    host.machine.scheduler._workers.close()  # nobody runs it before somebody waits
+    used, unused = shared(host), shared(host)
+    event = host.enqueue(2, usm=UsmUse([used], Indirect.NONE))
+    blocking_free(host.machine.context, unused.pointer)
+    assert event.status > COMPLETE
+    blocking_free(host.machine.context, used.pointer)
+    assert event.status == COMPLETE
+
+
+def test_who_listens_meanwhile_hears_of_the_allocations_of_a_run(boards: Boards) -> None:
+    host = Host(boards("usm_s10"))
+    allocation = shared(host)
+    event = host.enqueue(2, usm=UsmUse([allocation], Indirect.NONE))
+    operation: Any = event.operation
+    assert [access.allocation for access in operation.accesses()] == [None, allocation]
+    host.machine.scheduler.wait(event)
 
 
 # Runs that follow each other
@@ -592,6 +642,13 @@ def test_programs_that_take_time_to_load_do_not_run_together(two: TwoPrograms, m
     finally:
         monkeypatch.undo()
         config.PROGRAM_SECONDS.forget()
+
+
+def test_launches_on_allocations_that_c_records_are_as_those_that_python_enqueues(tmp_path: Path) -> None:
+    options = ("--board", "usm_s10")
+    assert output("usm_launches.py", *options) == output(
+        "usm_launches.py", *options, "--trace", str(tmp_path / "trace.json")
+    )
 
 
 def test_launches_that_c_records_are_as_those_that_python_enqueues(tmp_path: Path) -> None:

@@ -746,7 +746,7 @@ class Notes:
         self._world.threads.pause()
         self._notes.append(work)
         self._world.threads.pause()
-        if not self._looked_for:
+        if not self._looked_for and not self._world.scheduler.look_for_recorded():
             self.take_in()
 
     def take_in(self) -> None:

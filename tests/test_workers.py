@@ -368,6 +368,29 @@ def test_a_keeper_that_could_not_be_made_is_made_later(driver: Driver) -> None:
     assert driver.made == (0, 1)
 
 
+def test_a_keeper_that_is_hurried_looks_again_whether_it_sleeps_or_not(driver: Driver) -> None:
+    driver.workers.command_enqueued(0, ready=True)
+    assert driver.workers.hurry_keeper()
+    driver.commands.now = QUIET_NS
+    assert driver.keep() is None
+    assert driver.workers.hurry_keeper()
+    driver.workers.command_enqueued(driver.commands.now, ready=True)
+    assert driver.keeper_bell.rings == 2, "the command found it awake"
+
+
+def test_a_keeper_that_is_hurried_before_there_is_one_is_made(driver: Driver) -> None:
+    assert driver.workers.hurry_keeper()
+    assert (driver.made, driver.keeper_bell.rings) == ((0, 1), 0)
+
+
+def test_no_keeper_is_hurried_where_none_can_be_made(driver: Driver) -> None:
+    driver.has_threads = False
+    assert not driver.workers.hurry_keeper()
+    driver.has_threads = True
+    driver.workers.close()
+    assert not driver.workers.hurry_keeper()
+
+
 # The end
 
 

@@ -136,7 +136,7 @@ def enqueue_nd_range_kernel(
         (*offset, *ZEROS[work_dim:], *sizes, *pad, *(local or ONES[:work_dim]), *pad),
         bool(local),
     )
-    if command_queue.in_order and launch.recurs and not lib.fpgart_launch_is_known():
+    if command_queue.in_order and not lib.fpgart_launch_is_known() and launch.recurs:
         let_launch_pass(command_queue, launch, (global_work_offset, global_work_size, local_work_size))
     return command_queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch, wait_list)
 
@@ -146,7 +146,7 @@ def enqueue_task(command_queue: CommandQueue, kernel: Kernel, wait_list: WaitLis
     check_kernel(command_queue, kernel)
     check_local(command_queue.device, kernel, ONES[:1], ONES[:1])
     launch = new_launch(kernel, command_queue.device, 1, (*ZEROS, *ONES, *ONES), True)
-    if command_queue.in_order and launch.recurs and not lib.fpgart_launch_is_known():
+    if command_queue.in_order and not lib.fpgart_launch_is_known() and launch.recurs:
         let_launch_pass(command_queue, launch, (ffi.NULL, ONE, ONE))
     return command_queue.enqueue(cl.CL_COMMAND_TASK, launch, wait_list)
 

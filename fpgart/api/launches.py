@@ -37,6 +37,7 @@ from fpgart.runtime.commands.launch_run import (
     may_run_together,
 )
 from fpgart.runtime.commands.new_launch import new_launch_with
+from fpgart.runtime.memory.usm_use import Indirect, UsmUse
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import BUFFER, SIZES, Argument, Kernel
 from fpgart.runtime.scheduling.event import Event, Operation
@@ -56,7 +57,7 @@ _uncleared = ffi.new_allocator(should_clear_after_alloc=False)
 def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[Any, Any, Any]) -> None:
     """Launches like this one need no decision; `request`: the host's offset, global and local size, or NULL."""
     kernel = launch.kernel
-    if not is_kept(kernel) or _are_watched() or not queue.context.scheduler.takes_runs or len(kernel.context.usm):
+    if not is_kept(kernel) or _are_watched() or not queue.context.scheduler.takes_runs:
         return
     made = (SIZES.unpack(launch.sizes), SIZES.unpack(launch.engine_sizes)[6:], launch.dimensions, launch.has_local)
     image = _image_of(launch)
@@ -75,7 +76,7 @@ def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[An
 
 
 def _image_of(launch: LaunchKernel) -> bytes:
-    """The arguments as the engine is given them, buffers by their handles."""
+    """The arguments as the engine is given them, but buffers by their handles, and pointers of a kind of their own."""
     buffers = dict(launch.buffers)
     packed: list[tuple[int, int, int | bytes]] = []
     for index, (kind, size, value) in enumerate(launch.arguments):
@@ -83,7 +84,7 @@ def _image_of(launch: LaunchKernel) -> bytes:
             packed.append((POINTER, 8, buffers[index].handle))
         else:
             assert isinstance(value, (int, bytes)), "launches with pipes do not recur"
-            packed.append((kind, size, value))
+            packed.append((lib.FPGART_IN_ALLOCATION if kind == POINTER else kind, size, value))
     return pack_arguments(packed)
 
 
@@ -171,8 +172,10 @@ class _Recorded:
         ]
         self._events: list[int] = list(_NUMBERS[0 : lib.fpgart_launch_events(launches, _NUMBERS)])
         """The launches whose events the host holds."""
-        self._buffers = [buffer_of(use.buffer, use.serial) for use in launches.uses[0 : launches.use_count]]
+        uses = list(enumerate(launches.uses[0 : launches.use_count]))
+        self._buffers = {number: buffer_of(use.buffer, use.serial) for number, use in uses if use.serial}
         """By number of the use."""
+        self._allocations = [queue.context.usm.at(use.buffer) for _, use in uses if not use.serial]
         self._after = self._waits() if launches.waits else {}
         """By launch, the one of them whose event it waits for."""
         self._failed: set[int] = set()
@@ -197,7 +200,6 @@ class _Recorded:
         return (
             not _are_watched()
             and queue.in_order
-            and not len(queue.context.usm)
             and queue.device.before_kernel is None
             and queue.device.knows_memories
             and may_run_together(kernels, queue.device)
@@ -205,27 +207,37 @@ class _Recorded:
 
     def _uses(self) -> list[Use] | None:
         """The buffers of all launches; None where one is gone, or is not just in the board's memory."""
-        entries = self._launches.uses[0 : len(self._buffers)]
-        uses = [
-            Use(self._kernels[entry.kernel], entry.index, buffer)
-            for entry, buffer in zip(entries, self._buffers, strict=True)
-        ]
+        entries = [(self._launches.uses[number], buffer) for number, buffer in self._buffers.items()]
+        uses = [Use(self._kernels[entry.kernel], entry.index, buffer) for entry, buffer in entries]
         return uses if are_in_their_places(uses) else None
+
+    def _usm_use(self) -> UsmUse | None:
+        """The allocations that the launches may touch; one that is gone was freed while they were under way."""
+        registry = self._queue.context.usm
+        if not len(registry):
+            return None
+        indirect = Indirect.NONE
+        found = self._allocations
+        for kernel in self._kernels:
+            indirect |= kernel.indirect
+            found = found + [registry.find(pointer) for pointer in kernel.usm_pointers]
+        return UsmUse([each for each in found if each is not None], indirect)
 
     def _enqueue_together(self, uses: Sequence[Use]) -> None:
         device, parts = self._queue.device, list(self._parts())
         runs: list[LaunchRun] = []
+        usm = self._usm_use()
         try:
             for _ in parts:
-                runs.append(LaunchRun(device, self._kernels, uses))
+                runs.append(LaunchRun(device, self._kernels, uses, usm))
         except CLError:  # there is no room for all of them: each is tried by itself
             for run in runs:
                 run.abandon()
             self._enqueue_one_by_one()
             return
         # The places of all are the same, for all of them are reserved.
-        for entry, (_, address) in zip(self._launches.uses[0 : len(uses)], runs[0].addresses(), strict=True):
-            entry.address = address
+        for number, (_, address) in zip(self._buffers, runs[0].addresses(), strict=True):
+            self._launches.uses[number].address = address
         lib.fpgart_address_images(self._launches)
         for (begin, end), run in zip(parts, runs, strict=True):
             run.lay_out(self._laid_out(begin, end - begin), end - begin)
@@ -310,6 +322,8 @@ class _Recorded:
         for kind, size, value in ARGUMENT.iter_unpack(image[: ARGUMENT.size * count]):
             if kind == POINTER:
                 found.append((BUFFER, 8, self._buffers[value]))
+            elif kind == lib.FPGART_IN_ALLOCATION:
+                found.append((POINTER, 8, value))
             else:
                 found.append((kind, size, image[value : value + size] if kind == BYTES else 0))
         return found

@@ -6,7 +6,12 @@ The driver's keeper does it periodically. Its modules are imported when a host f
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from _fpgart_icd import lib
+
+if TYPE_CHECKING:
+    from fpgart.runtime.scheduling.scheduler import Scheduler
 
 
 def take_in(*, by_keeper: bool = False) -> None:
@@ -25,15 +30,22 @@ otherwise meet it there."""
 class Recorder:
     """What the keeper knows of launches that are recorded."""
 
-    def __init__(self) -> None:
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
         self._all = False
         """Whether the keeper is about to rest: then it takes in young ones, too."""
+        self._hurried = False
+        """Whether a thread of the host wants it to do so."""
+
+    def hurry_keeper(self) -> bool:
+        """Have the keeper take in what is recorded, however young it is; False if there is no keeper."""
+        self._hurried = True
+        return self._scheduler.look_for_recorded()
 
     def take_in(self) -> None:
         """Enqueue them, and have somebody see to the events that were released among them."""
-        if self._all:
-            take_in()
-        elif lib.fpgart_launches_wait_for(PATIENCE_NS):
+        if self._hurried or self._all or lib.fpgart_launches_wait_for(PATIENCE_NS):
+            self._hurried = False
             take_in(by_keeper=True)
         lib.fpgart_wake_reaper()
 

@@ -185,7 +185,9 @@ def register(functions: chapters.Functions) -> None:
     from fpgart.api.platform import adopt
 
     ffi.def_extern(name="fpgart_take_in")(recorder.take_in)
-    scheduler.record_with(recorder.Recorder())
+    recorded = recorder.Recorder(scheduler)
+    ffi.def_extern(name="fpgart_hurry_keeper", error=0)(recorded.hurry_keeper)
+    scheduler.record_with(recorded)
     adopt(platform, lib.fpgart_platform())
     start_profile()
     if not owns:

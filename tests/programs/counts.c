@@ -85,7 +85,7 @@ static cl_command_queue queue;
 static cl_kernel kernel;
 static cl_mem buffer;
 static cl_event ended;
-static cl_command_queue other_queue; /* of a context without pointers */
+static cl_command_queue other_queue; /* of a context without allocations */
 static cl_kernel other_kernel;
 static void *pointer;
 static char bytes[BYTES];
@@ -145,6 +145,12 @@ static cl_int enqueue_again(void)
     cl_int value = 7;
     return clSetKernelArg(other_kernel, 1, sizeof value, &value) |
            clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+}
+
+/* The same with a pointer into an allocation, in a context that has one. */
+static cl_int enqueue_with_pointer(void)
+{
+    return set_usm() | enqueue();
 }
 
 /* As wrappers do that keep no event of theirs. */
@@ -210,6 +216,7 @@ static const struct {
     {"wait_for_ended", wait_for_ended},
     {"enqueue", enqueue},
     {"enqueue_again", enqueue_again},
+    {"enqueue_with_pointer", enqueue_with_pointer},
     {"enqueue_and_drop", enqueue_and_drop},
     {"enqueue_and_replace", enqueue_and_replace},
     {"enqueue_in_turn", enqueue_in_turn},

@@ -138,9 +138,9 @@ class Invocation:
                     found.append(MemoryAccess(READ_WRITE, ((value, value + 1),), argument=index))
                 else:
                     given.add(allocation.number)
-                    found.append(_to_allocation(READ_WRITE, allocation, index))
+                    found.append(access_to(READ_WRITE, allocation, index))
         allocations = self.usm.allocations if self.usm is not None else ()
-        return *found, *(_to_allocation(AccessMode.REACH, each) for each in allocations if each.number not in given)
+        return *found, *(access_to(AccessMode.REACH, each) for each in allocations if each.number not in given)
 
     def _given_allocation(self, address: int) -> UsmAllocation | None:
         """The allocation that an argument points into."""
@@ -168,7 +168,8 @@ class Invocation:
         return facts
 
 
-def _to_allocation(mode: AccessMode, allocation: UsmAllocation, argument: int = -1) -> MemoryAccess:
+def access_to(mode: AccessMode, allocation: UsmAllocation, argument: int = -1) -> MemoryAccess:
+    """To all of an allocation."""
     return MemoryAccess(mode, ((0, allocation.size),), None, allocation, argument, allocation.block)
 
 

@@ -134,15 +134,19 @@ class LaunchKernel(Invocation):
     def recurs(self) -> bool:
         """Whether launches like it may be run one behind the other, as a `LaunchRun`."""
         return (
-            self.usm is None
-            and self.showing is None
+            self.showing is None
             and not self.on_host
             and not self.pipes
             and self.device.knows_memories
             and self.short_launch is not None
             and self.kernel.context.compiler_mode != SPLIT_KERNELS
-            and not any(kind == POINTER for kind, _, _ in self.arguments)
+            and all(self._is_plain(value) for kind, _, value in self.arguments if kind == POINTER)
         )
+
+    def _is_plain(self, pointer: object) -> bool:
+        """Whether a pointer leads into an allocation of the context, which kernels find where it points."""
+        given = self._given_allocation(pointer) if isinstance(pointer, int) else None
+        return given is not None and given.pointer == given.address
 
     def _engine_kernel(self) -> EngineKernel:
         return self.kernel.engine_kernel_on(self.program)
@@ -357,10 +361,14 @@ class LaunchKernel(Invocation):
             packed[index] = (POINTER, 8, block.pointer + buffer.origin)
         if self.device.before_kernel is not None:
             self.device.before_kernel(self.kernel.name)
+        self._bring_shared()
+        return pack_arguments(packed)
+
+    def _bring_shared(self) -> None:
+        """Have shared allocations on the device's side."""
         if self.usm is not None:
             self._leave_watched()  # when it was put into a batch before, and dropped
             self.watched = self.usm.bring(self.kernel.context, self.device, f"kernel '{self.kernel.name}'")
-        return pack_arguments(packed)
 
     def _run(self) -> None:
         image = self._prepare()

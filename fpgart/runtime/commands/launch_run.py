@@ -20,11 +20,12 @@ from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel
 from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources, error_of
 from fpgart.runtime.commands.access import Accesses, MemoryAccess
-from fpgart.runtime.commands.invocation import READ_WRITE
+from fpgart.runtime.commands.invocation import READ_WRITE, access_to
 from fpgart.runtime.commands.launch import SHORT_NS, LaunchKernel, Stage
 from fpgart.runtime.commands.programming import load_onto
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.usm_use import UsmUse
 from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import COMPLETE, Operation
@@ -154,7 +155,9 @@ class LaunchRun(LaunchKernel):
         "waits",
     )
 
-    def __init__(self, device: Device, kernels: Sequence[Kernel], uses: Sequence[Use]) -> None:
+    def __init__(
+        self, device: Device, kernels: Sequence[Kernel], uses: Sequence[Use], usm: UsmUse | None = None
+    ) -> None:
         """Room for the buffers, which are alive, is reserved now. Raises MemObjectAllocationFailure, OutOfResources."""
         self._uses = uses
         self._kernels = kernels
@@ -173,6 +176,7 @@ class LaunchRun(LaunchKernel):
         self.waits: Waits | None = None
         """Where launches were given events of others to wait for."""
         super().__init__(kernels[0], device, [], _alive(uses), 1, SIZES.pack(*[0] * 9), False)
+        self.usm = usm
         self.reserve()
 
     @property
@@ -242,10 +246,12 @@ class LaunchRun(LaunchKernel):
 
     def accesses(self) -> Accesses:
         """What the kernels may do with the buffers of all launches."""
-        return tuple(
+        of_buffers = (
             MemoryAccess(READ_WRITE, ((0, buffer.size),), buffer, None, use.argument, block)
             for use, (_, buffer), block in zip(self._uses, self.buffers, self.places, strict=True)
         )
+        allocations = self.usm.allocations if self.usm is not None else ()
+        return *of_buffers, *(access_to(READ_WRITE, each) for each in allocations)
 
     def describe(self) -> dict[str, object]:
         """What traces say that begin while it is under way; of those that listen before, each launch is a command."""
@@ -296,6 +302,7 @@ class LaunchRun(LaunchKernel):
 
     def took(self, elapsed_ns: int) -> None:
         """The launches that have run last have taken so long together."""
+        self._leave_watched()
         ended = self._submitted.count if self._submitted is not None else 0
         each = elapsed_ns // max(1, ended)
         for kernel in self._engine_kernels():  # a run during which the machine did something else says little of them
@@ -316,6 +323,7 @@ class LaunchRun(LaunchKernel):
 
     def _hand_over(self, batch: Batch, parts: Sequence[_Part]) -> None:
         """Have some of them run, also those behind one that fails."""
+        self._bring_shared()
         self._submitted = submitted = _Submitted(batch, self._engine_kernels(), self._launches)
         for part in parts:
             try:

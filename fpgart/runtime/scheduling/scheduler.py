@@ -259,6 +259,11 @@ class Scheduler:
         """Have the keeper see to commands that hosts leave with `recorder`."""
         self._workers.recorder = recorder
 
+    def look_for_recorded(self) -> bool:
+        """Have the keeper see to those commands at once; False if there is no keeper, and none can be made."""
+        with self._lock:
+            return self._workers.hurry_keeper()
+
     def while_none_begins(self, decide: Callable[[], T]) -> T:
         """What a short look at, or change of, the boards' state gives while no command begins or ends.
 

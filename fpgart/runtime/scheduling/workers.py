@@ -146,6 +146,15 @@ class Workers:
             return False
         return True
 
+    def hurry_keeper(self) -> bool:
+        """Have the keeper look at once; False if there is none, and none can be made. With the lock held."""
+        if self._kept:
+            self._resting = False
+            self._keeper_bell.ring()
+        else:
+            self._wake_keeper()
+        return self._kept
+
     def _wake_keeper(self) -> None:
         if self._closed:
             return
