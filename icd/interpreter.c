@@ -420,7 +420,7 @@ static void find_stack(void)
 
 /* Python and compilers need some; on a stack of somebody's own (signals, coroutines) nobody knows.
  */
-static int has_stack(void)
+int fpgart_has_stack(void)
 {
     static atomic_int told;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -438,7 +438,7 @@ static int has_stack(void)
 
 int fpgart_enter(struct fpgart_visit *visit)
 {
-    if (!has_stack())
+    if (!fpgart_has_stack())
         return 0;
     if (fpgart_state == FPGART_NOT_STARTED || fpgart_state == FPGART_STARTING)
         start_once();

@@ -36,6 +36,9 @@ struct fpgart_visit {
 int fpgart_enter(struct fpgart_visit *visit);
 void fpgart_leave(const struct fpgart_visit *visit);
 
+/* Whether the calling thread has enough of its stack left to enter. */
+int fpgart_has_stack(void);
+
 /* Whether Python can be called: the driver runs, and the host's interpreter has not begun to end.
  */
 int fpgart_running(void);

@@ -53,8 +53,8 @@ MOST = {
     "enqueue_and_replace": Most(0.5, 30, 1),  # and for each run the last event that ends with it
     "enqueue_in_turn": Most(0.5, 30, 1),
     "launch_and_wait": Most(3, 114, 4),
-    "write_and_wait": Most(2, 39, 0),
-    "read_and_wait": Most(2, 39, 0),
+    "write_and_wait": Most(0, 0, 0),
+    "read_and_wait": Most(0, 0, 0),
 }
 
 

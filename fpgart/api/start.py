@@ -185,6 +185,7 @@ def register(functions: chapters.Functions) -> None:
     from fpgart.api.platform import adopt
 
     ffi.def_extern(name="fpgart_take_in")(recorder.take_in)
+    ffi.def_extern(name="fpgart_copy_ended")(scheduler.copy_ended)
     scheduler.record_with(recorder.Recorder())
     adopt(platform, lib.fpgart_platform())
     start_profile()
