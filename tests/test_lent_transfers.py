@@ -230,6 +230,23 @@ def copies_of_two_threads_with_a_queue_each(world: LendingWorld) -> None:
         world.threads.host(copies)
 
 
+def copies_of_one_thread_behind_a_kernel_beside_those_of_another(world: LendingWorld) -> None:
+    first, second = world.queue(), world.queue()
+
+    def copies() -> None:
+        for _ in range(2):
+            world.copy(first)
+
+    def others() -> None:
+        kernel = world.put(second, "a")
+        second.flush()
+        world.copy(second)
+        assert kernel.status <= COMPLETE
+
+    world.threads.host(copies)
+    world.threads.host(others)
+
+
 def copies_in_a_queue_without_order_beside_a_barrier(world: LendingWorld) -> None:
     queue = world.queue(in_order=False)
 
@@ -285,6 +302,7 @@ HOSTS = [
     copies_beside_a_move_of_the_buffer,
     copies_of_two_threads_in_one_queue,
     copies_of_two_threads_with_a_queue_each,
+    copies_of_one_thread_behind_a_kernel_beside_those_of_another,
     copies_in_a_queue_without_order_beside_a_barrier,
     copies_beside_a_command_that_waits_for_its_queue_and_a_user_event,
     copies_while_what_is_lent_is_called_in,

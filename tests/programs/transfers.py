@@ -126,6 +126,7 @@ for _ in range(4):  # behind launches, which C records
     host.launch(kernel, SIZE)
     transfer("Write", first, 8, 8)
     host.finish()
+    transfer("Read", first)
     both(first)
 counts()
 
