@@ -290,6 +290,7 @@ def driver(work: Path) -> Library:
         sources=(
             *(work / name for name in texts),
             *(path for path in sorted(ICD.glob("*.c")) if path.name not in of_series),
+            ROOT / "fpgart/board/loan.c",
         ),
         options=tuple(defined([*OPENCL_3, *option_names()])),
     )
@@ -338,6 +339,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
 
     parts = (
         "board/copies.c",
+        "board/loan.c",
         "board/pages.c",
         "check/contents.c",
         "check/faults.c",

@@ -67,10 +67,17 @@ REMEMBERED = {
     "clEnqueueNDRangeKernel": "fpgart_records_launch(command_queue, kernel, work_dim, global_work_offset, "
     "global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, event)",
     "clEnqueueTask": "fpgart_records_task(command_queue, kernel, num_events_in_wait_list, event_wait_list, event)",
+    "clEnqueueReadBuffer": "fpgart_reads({}, buffer, blocking_read, offset, size, ptr, "
+    "num_events_in_wait_list, event_wait_list, event)",
+    "clEnqueueWriteBuffer": "fpgart_writes({}, buffer, blocking_write, offset, size, ptr, "
+    "num_events_in_wait_list, event_wait_list, event)",
     "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
     "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
-"""What C does by itself once Python has done it (remembered.c, arguments.c); {} is the function's first parameter."""
+"""What C does by itself once Python has done it (remembered.c, arguments.c, launches.c, copies.c).
+
+{} is the function's first parameter.
+"""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -86,6 +93,7 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_reap(void);")
     lines.append("    void fpgart_take_in(void);")
     lines.append("    int fpgart_hurry_keeper(void);")
+    lines.append("    void fpgart_copy_ended(uintptr_t loan);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
     lines.append("    int fpgart_settle(void);")
@@ -178,6 +186,7 @@ void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimension
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
 void fpgart_record_launches(int flag);
+void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
 int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);

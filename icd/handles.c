@@ -14,8 +14,8 @@
 struct handle {
     const struct _cl_icd_dispatch *dispatch; /* first, as cl_khr_icd asks */
     atomic_int kind;
-    /* The host's below CHILD, and the events that end with this one, CHILD each; the driver's own
-     * are Python references. */
+    /* The host's below CHILD; the events that end with this one, and who holds it for a while,
+     * CHILD each; the driver's own are Python references. */
     _Atomic uint64_t references;
     uint64_t serial;
     size_t next_free;
@@ -26,6 +26,7 @@ struct handle {
     fpgart_answers answers;
     fpgart_arguments_slot arguments; /* of a kernel */
     fpgart_recorder_slot recorder;   /* of a queue, or of one that was here before */
+    fpgart_loan_slot loan;           /* the same */
 };
 
 /* Whether Python has the event: it does; its launch is recorded, and Python knows nothing of it; it
@@ -144,6 +145,12 @@ fpgart_recorder_slot *fpgart_recorder_of(uintptr_t queue)
 {
     struct handle *slot = find(queue);
     return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->recorder : NULL;
+}
+
+fpgart_loan_slot *fpgart_loan_of(uintptr_t queue)
+{
+    struct handle *slot = find(queue);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->loan : NULL;
 }
 
 /* Whether the host holds it, or an event that ends with it. */
@@ -381,6 +388,29 @@ static void let_go(uintptr_t handle, int kind)
         fpgart_host_released(handle);
         fpgart_leave(&visit);
     }
+}
+
+int fpgart_hold(uintptr_t handle, int kind, uint64_t serial)
+{
+    struct handle *slot = find(handle);
+    if (slot == NULL || atomic_load(&slot->kind) != kind || slot->serial != serial)
+        return 0;
+    uint64_t references = atomic_load(&slot->references);
+    do {
+        if (references % CHILD == 0)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&slot->references, &references, references + CHILD));
+    if (atomic_load(&slot->kind) == kind && slot->serial == serial)
+        return 1;
+    fpgart_unhold(handle,
+                  atomic_load(&slot->kind)); /* it has gone, and something else has its slot */
+    return 0;
+}
+
+void fpgart_unhold(uintptr_t handle, int kind)
+{
+    if (atomic_fetch_sub(&find(handle)->references, CHILD) == CHILD)
+        let_go(handle, kind);
 }
 
 /* Python has never heard of it, only of its parent. */

@@ -62,6 +62,11 @@ uint64_t fpgart_handle_serial(uintptr_t handle);
 
 int fpgart_handle_is_held(uintptr_t handle);
 
+/* Has what had that serial live on if the host holds it, as a command would, until
+ * fpgart_unhold(), which may call into Python. */
+int fpgart_hold(uintptr_t handle, int kind, uint64_t serial);
+void fpgart_unhold(uintptr_t handle, int kind);
+
 /* The handle of an event that Python knows nothing of yet. It is born if the host still holds it
  * then, at once or late: Python makes its parent, and this one if somebody asks for it. What the
  * host has released by then is free. fpgart_event_parent() gives 0 for all but late ones,
@@ -209,6 +214,20 @@ void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial, int by_keeper);
 void fpgart_launches_taken(struct fpgart_launches *launches);
+
+/* Blocking transfers that C carries out (copies.c): between the host's memory and a buffer whose
+ * place Python has told, while the board's transfers are lent to the queue (fpgart/board/loan.h).
+ */
+typedef _Atomic(struct loan *) fpgart_loan_slot;
+fpgart_loan_slot *fpgart_loan_of(uintptr_t queue); /* NULL if it is no queue */
+void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
+int fpgart_reads(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
+                 size_t size, void *host, cl_uint waits, const cl_event *wait_list,
+                 const cl_event *event);
+int fpgart_writes(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
+                  size_t size, const void *host, cl_uint waits, const cl_event *wait_list,
+                  const cl_event *event);
+void fpgart_copy_ended(uintptr_t loan); /* a call into Python, which waits for that */
 
 /* What is recorded (recorded.c). fpgart_launched_kernel() gives NULL, fpgart_record_image() 0,
  * where there is no room. */

@@ -420,7 +420,7 @@ static void find_stack(void)
 
 /* Python and compilers need some; on a stack of somebody's own (signals, coroutines) nobody knows.
  */
-static int has_stack(void)
+int fpgart_has_stack(void)
 {
     static atomic_int told;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -438,13 +438,13 @@ static int has_stack(void)
 
 int fpgart_slip_in(struct fpgart_visit *visit)
 {
-    return has_stack() && fpgart_running() && fpgart_go_in(visit);
+    return fpgart_has_stack() && fpgart_running() && fpgart_go_in(visit);
 }
 
 int fpgart_enter(struct fpgart_visit *visit)
 {
     if (fpgart_state == FPGART_NOT_STARTED || fpgart_state == FPGART_STARTING) {
-        if (!has_stack())
+        if (!fpgart_has_stack())
             return 0;
         start_once();
     }

@@ -38,6 +38,9 @@ int fpgart_slip_in(
     struct fpgart_visit *visit); /* for what is no call; only where the driver runs */
 void fpgart_leave(const struct fpgart_visit *visit);
 
+/* Whether the calling thread has enough of its stack left to enter. */
+int fpgart_has_stack(void);
+
 /* Whether Python can be called: the driver runs, and the host's interpreter has not begun to end.
  */
 int fpgart_running(void);

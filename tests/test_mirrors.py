@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fpgart.board.catalogue import describe
+from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine.mirrors import GAP, Mirrors, Stretch
 
 SIZE = 24
@@ -293,3 +295,10 @@ def launch(board: Board, model: list[int | None], spans: list[tuple[int, int]], 
 
     if stretches:
         board.launch(*stretches, kernel=kernel, alignment=8, written=bool(value), place=stretches[0][0] + residue)
+
+
+def test_c_moves_no_bytes_of_a_board_behind_the_mirrors_back() -> None:
+    board = SimulatedBoard(describe("usm_s10"))
+    assert board.own_traffic
+    board.keep_elsewhere(Mirrors(FakeStore()))
+    assert not board.own_traffic

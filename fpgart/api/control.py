@@ -15,6 +15,7 @@ from _fpgart_icd import ffi, lib
 
 from fpgart import log
 from fpgart.api.host import ask_host
+from fpgart.api.platform import the_platform
 from fpgart.board.faults import FAULTS, Fault
 from fpgart.errors import CLError
 
@@ -90,7 +91,20 @@ REQUESTS |= {
 
 
 def serve(request: str) -> dict[str, Any]:
-    """The answer to a request; what it raises is told by its kind."""
+    """The answer to a request; what it raises is told by its kind.
+
+    Whatever is asked for may concern transfers that C carries out: those that begin later, and those that another
+    thread had pass meanwhile.
+    """
+    scheduler = the_platform().scheduler
+    scheduler.call_in()
+    try:
+        return _serve(request)
+    finally:
+        scheduler.call_in()
+
+
+def _serve(request: str) -> dict[str, Any]:
     asked = json.loads(request)
     try:
         return {"value": REQUESTS[asked["name"]](*asked["arguments"])}

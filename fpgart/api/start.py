@@ -185,6 +185,7 @@ def register(functions: chapters.Functions) -> None:
     from fpgart.api.platform import adopt
 
     ffi.def_extern(name="fpgart_take_in")(recorder.take_in)
+    ffi.def_extern(name="fpgart_copy_ended")(scheduler.copy_ended)
     recorded = recorder.Recorder(scheduler)
     ffi.def_extern(name="fpgart_hurry_keeper", error=0)(recorded.hurry_keeper)
     scheduler.record_with(recorded)

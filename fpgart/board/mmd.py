@@ -113,6 +113,13 @@ class Mmd(Protocol):
     def traffic(self) -> dict[str, Traffic]:
         """Calls and bytes so far, by the call's name without aocl_mmd_."""
 
+    @property
+    def own_traffic(self) -> int:
+        """Where to count bytes that C moves at the aperture: two `struct board_traffic`, written and read.
+
+        0 where each call has to be seen.
+        """
+
     def open(self) -> None:
         """Power the board up; raises BoardError when the machine cannot carry its memory."""
 
@@ -207,6 +214,8 @@ class Mmd(Protocol):
 
 class Around:
     """The calls that an Mmd around another one leaves to it."""
+
+    own_traffic = 0
 
     def __init__(self, mmd: Mmd) -> None:
         self._mmd = mmd

@@ -117,10 +117,12 @@ class SimulatedBoard:
         """`stretch`: where all memory comes from that kernels reach, if they run in another process."""
         self.description = description
         self._stretch = stretch
-        self.traffic = {call: Traffic() for call in CALLS}
-        self._written = self.traffic["write"]
-        self._read = self.traffic["read"]
-        self._copied = self.traffic["copy"]
+        self._traffic = {call: Traffic() for call in CALLS}
+        self._written = self._traffic["write"]
+        self._read = self._traffic["read"]
+        self._copied = self._traffic["copy"]
+        self._of_c = ffi.new("struct board_traffic[2]")
+        self.own_traffic = int(ffi.cast("uintptr_t", self._of_c))
         self._opening = threading.Lock()
         self._base = 0
         self._size = sum(memory.room for memory in description.memories)
@@ -133,6 +135,14 @@ class SimulatedBoard:
         self.start, self.yield_now = self._in_flight.start, self._in_flight.wait
         self._interrupted: Callable[[], None] = lambda: None
         self._device_interrupted: Callable[[int], None] = lambda kind: None
+
+    @property
+    def traffic(self) -> dict[str, Traffic]:
+        written, read = self._of_c
+        return self._traffic | {
+            "write": Traffic(self._written.calls + written.calls, self._written.bytes + written.bytes),
+            "read": Traffic(self._read.calls + read.calls, self._read.bytes + read.bytes),
+        }
 
     def open(self) -> None:
         with self._opening:
@@ -219,6 +229,7 @@ class SimulatedBoard:
 
     def keep_elsewhere(self, elsewhere: Elsewhere) -> None:
         self._elsewhere = elsewhere
+        self.own_traffic = 0  # each call has to be seen
 
     def write(self, host: int, board: int, size: int) -> None:
         place = self.aperture(board)
@@ -255,7 +266,7 @@ class SimulatedBoard:
     def program(self, image: bytes, *, preserve: bool = True) -> None:
         if config.PROGRAM_SECONDS.value:
             time.sleep(config.PROGRAM_SECONDS.value)
-        self.traffic["program"].add(len(image))
+        self._traffic["program"].add(len(image))
 
     def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
         return self._allocate("host_alloc", size, alignment, given)
@@ -265,7 +276,7 @@ class SimulatedBoard:
 
     def _allocate(self, call: str, size: int, alignment: int, given: int) -> int:
         if given:
-            self.traffic[call].add(size)
+            self._traffic[call].add(size)
             return given
         watched = call == "shared_alloc" and config.touches_are_watched()
         if self._stretch is not None:
@@ -280,7 +291,7 @@ class SimulatedBoard:
             tell_unlocked(size)
         address = round_up(mapping, max(alignment, 1))
         self._host_allocations[address] = mapping, length
-        self.traffic[call].add(size)
+        self._traffic[call].add(size)
         return address
 
     def _allocate_in(self, stretch: Stretch, call: str, size: int, alignment: int, *, watched: bool) -> int:
@@ -289,7 +300,7 @@ class SimulatedBoard:
             if not lib.keep_in_memory(address, round_up(size, PAGE)):
                 tell_unlocked(size)
             self._host_allocations[address] = address, size
-            self.traffic[call].add(size)
+            self._traffic[call].add(size)
         return address
 
     def free(self, host: int) -> None:
@@ -298,7 +309,7 @@ class SimulatedBoard:
             self._stretch.free(mapping)
         elif length:
             lib.unmap(mapping, length)
-        self.traffic["free"].add(0)
+        self._traffic["free"].add(0)
 
     def in_use(self, board: int, size: int) -> None:
         self._warm = max(0, self._warm - size)
@@ -320,7 +331,7 @@ class SimulatedBoard:
             self._punch(begin, end - begin)
 
     def renew(self, kept: list[tuple[int, int]]) -> None:
-        for traffic in self.traffic.values():
+        for traffic in (*self._traffic.values(), *self._of_c):
             traffic.calls = traffic.bytes = 0
         if not self._base:
             return

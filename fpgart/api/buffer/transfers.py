@@ -6,11 +6,13 @@ from __future__ import annotations
 from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
 from fpgart.api.buffer.flags import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES
+from fpgart.api.copies import let_copies_pass
 from fpgart.api.entry import Command, WaitList, bytes_at, entry
 from fpgart.errors import InvalidValue, MemCopyOverlap
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.occupancy import Direction
 
 LARGEST_PATTERN = 128
 
@@ -38,9 +40,11 @@ def enqueue_read_buffer(
     check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
     device = command_queue.device
     buffer.bind(device)
-    return command_queue.run(
-        cl.CL_COMMAND_READ_BUFFER, ReadBuffer(device, buffer, offset, size, ptr), bool(blocking_read), wait_list
-    )
+    operation = ReadBuffer(device, buffer, offset, size, ptr)
+    event = command_queue.run(cl.CL_COMMAND_READ_BUFFER, operation, bool(blocking_read), wait_list)
+    if blocking_read:
+        let_copies_pass(command_queue, buffer, Direction.OUT)
+    return event
 
 
 @entry("clEnqueueWriteBuffer")
@@ -57,9 +61,11 @@ def enqueue_write_buffer(
     check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
-    return command_queue.run(
-        cl.CL_COMMAND_WRITE_BUFFER, WriteBuffer(device, buffer, offset, size, ptr), bool(blocking_write), wait_list
-    )
+    operation = WriteBuffer(device, buffer, offset, size, ptr)
+    event = command_queue.run(cl.CL_COMMAND_WRITE_BUFFER, operation, bool(blocking_write), wait_list)
+    if blocking_write:
+        let_copies_pass(command_queue, buffer, Direction.IN)
+    return event
 
 
 @entry("clEnqueueCopyBuffer")

@@ -216,6 +216,8 @@ class LaunchRun(LaunchKernel):
             self.stage = Stage.MIGRATE
             return TAKEN
         occupancy = self.device.occupancy
+        if occupancy.lent is not None:
+            occupancy.lent()
         others = bool(occupancy.launches or occupancy.moving)
         self._alone = not others or self._left[0].program.identity not in self.device.loaded
         claim = occupancy.claim_programming() if self._alone else occupancy.claim_launch(0)

@@ -23,6 +23,7 @@ from fpgart.runtime.scheduling.scheduler import Scheduler
 if TYPE_CHECKING:
     from fpgart.engine.interface import Engine, KernelNetwork
     from fpgart.personality import Personality
+    from fpgart.runtime.scheduling.loan import Loan
 
 OPERATIONS = count(1)
 """Numbers of transfers that go on by themselves."""
@@ -148,6 +149,8 @@ class Device:
         self.occupancy = Occupancy(
             full_duplex=mmd.get_info(Info.CONCURRENT_READS_OR_WRITES) == 2, cores=mmd.description.cores
         )
+        self.loan: Loan | None = None
+        """Its transfers, once C may carry out some by itself."""
         self.loaded: dict[str, Block | None] = {}
         """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
         self.has_svm = bool(int(mmd.get_offline_info(OfflineInfo.MEM_TYPES_SUPPORTED)) & SHARED_VIRTUAL_MEMORY)
@@ -243,6 +246,11 @@ class Device:
     def is_available(self) -> bool:
         """Whether a context could have it now."""
         return self._opened or self.mmd.is_available()
+
+    def contents_moved(self) -> None:
+        """A buffer's contents are in this board's memory no more."""
+        if self.loan is not None:
+            self.loan.forget()
 
     # What the board tells
 

@@ -230,6 +230,8 @@ class Residency:
                 copy_block(home, home.address, target, target.address, owner.size)
             owner.home = target
             owner.on_host = False
+            if home is not None:
+                home.device.contents_moved()
             owner.drop_unused()
         for listener in NOTICES.migrated:
             listener(owner, source, target, begin, reason)
@@ -244,6 +246,8 @@ class Residency:
             home.device.mmd.read(home.address, address, owner.size)
         owner.on_host = True
         owner.home = None
+        if home is not None:
+            home.device.contents_moved()
         owner.drop_unused()
         for listener in NOTICES.migrated:
             listener(owner, home if keep else None, None, begin, reason)

@@ -263,6 +263,7 @@ class ModelScheduler(Scheduler):
 
     ends_are_news = True
     takes_runs = False
+    lends = False
 
     def __init__(self, threads: Threads | None = None) -> None:
         super().__init__(threads)

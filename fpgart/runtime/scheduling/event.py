@@ -78,6 +78,9 @@ class EventQueue(Protocol):
     handle: int
 
     @property
+    def context(self) -> EventContext: ...
+
+    @property
     def device(self) -> EventDevice: ...
 
     @property

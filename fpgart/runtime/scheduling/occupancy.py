@@ -8,6 +8,7 @@ and beside each other. Programming excludes everything. The scheduler's lock gua
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 
 
 class Direction(enum.IntEnum):
@@ -45,10 +46,11 @@ class Occupancy:
     `moving`: the directions in which transfers are under way. `programming`: whether it is being programmed.
     `launches`: how many launches count on the binary that is loaded. `busy_cores`: how many cores run tasks.
     `closing`: whether a launch waits to program the board for transfers alone; no other transfer begins then, or
-    hosts that never pause would keep it waiting for ever.
+    hosts that never pause would keep it waiting for ever. `lent` takes its transfers back from C, if C may carry out
+    some by itself (loan.py): one that is under way is among those that are moving then.
     """
 
-    __slots__ = ("busy_cores", "closing", "cores", "full_duplex", "launches", "moving", "programming")
+    __slots__ = ("busy_cores", "closing", "cores", "full_duplex", "launches", "lent", "moving", "programming")
 
     def __init__(self, *, full_duplex: bool, cores: int) -> None:
         """`cores`: how many tasks can run at once; 0 for no limit."""
@@ -59,6 +61,7 @@ class Occupancy:
         self.closing = False
         self.launches = 0
         self.busy_cores = 0
+        self.lent: Callable[[], None] | None = None
 
     def lanes(self, way: Direction) -> Direction:
         """The directions that a transfer keeps busy which goes `way`."""
@@ -68,6 +71,8 @@ class Occupancy:
 
     def admits(self, way: Direction) -> bool:
         """Whether a transfer may begin."""
+        if self.lent is not None:
+            self.lent()
         return not (self.programming or self.closing or self.moving & self.lanes(way))
 
     def begin_transfer(self, way: Direction) -> None:
@@ -76,10 +81,17 @@ class Occupancy:
     def end_transfer(self, way: Direction) -> None:
         self.moving &= ~self.lanes(way)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing moves, is programmed, or waits to be."""
+        return not (self.moving or self.programming or self.closing)
+
     # Programming
 
     def claim_programming(self) -> Claim:
         """Begin to program the board when nothing runs on it; from when only transfers do, no new ones begin."""
+        if self.lent is not None:
+            self.lent()
         if self.programming or self.launches:
             return WAITS
         if self.moving:

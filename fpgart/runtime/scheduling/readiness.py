@@ -127,6 +127,15 @@ class Readiness:
         if not event.unmet:
             self._make_ready(event, now, after)
 
+    def adopt(self, event: Event, queue: EventQueue, now: int) -> None:
+        """Take note of a command that runs already, with nothing before it in its queue."""
+        operation = event.operation
+        assert operation is not None
+        queue.order.follow(event, role_of(event), waits=False)
+        event.queued_ns = event.submit_ns = event.start_ns = now
+        event.status = RUNNING
+        self._take(event, operation)
+
     def _make_ready(self, event: Event, now: int, after: Aftermath) -> None:
         operation = event.operation
         if operation is None or (event.wait_list and any(e.status < COMPLETE for e in event.wait_list)):

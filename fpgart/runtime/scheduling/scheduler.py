@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fpgart.engine.network import host_waits
 from fpgart.errors import OutOfResources, error_of
@@ -35,6 +35,9 @@ from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.threads import SystemThreads, Threads
 from fpgart.runtime.scheduling.workers import Recorder, Workers
 
+if TYPE_CHECKING:
+    from fpgart.runtime.scheduling.loan import LendingDevice, Loan
+
 T = TypeVar("T")
 
 
@@ -45,6 +48,8 @@ class Scheduler:
     """Whether it matters which thread learns of an end, each time that one does."""
     takes_runs = True
     """Whether launches that nobody looks at one by one may be one command."""
+    lends = True
+    """Whether C may carry out transfers that nobody looks at."""
 
     def __init__(self, threads: Threads | None = None) -> None:
         self._threads = threads or SystemThreads()
@@ -59,6 +64,8 @@ class Scheduler:
         self._still = self._threads.bell()
         self._waits_for_still = 0
         self._closed = False
+        self._loans: dict[int, Loan] = {}
+        """By address."""
 
     # What the runtime asks for
 
@@ -74,6 +81,8 @@ class Scheduler:
         now = event.queued_ns = self._now()
         with self._lock:
             self._refuse_when_closed()
+            if queue.order.lent is not None:
+                queue.order.lent()
             self._entering(event, queue, wait_list)
             self._ready.enter(event, queue, wait_list, now, after)
             self._workers.command_enqueued(now, ready=event.ready is not None)
@@ -100,6 +109,8 @@ class Scheduler:
         now = event.queued_ns = self._now()
         with self._lock:
             self._refuse_when_closed()
+            if queue.order.lent is not None:
+                queue.order.lent()
             if queue.order.open or not self._ready.claim_at_once(event):
                 return False
             self._entering(event, queue, ())
@@ -160,6 +171,7 @@ class Scheduler:
     def finish(self, queue: EventQueue) -> None:
         """Return when every command that is in `queue` now has ended."""
         with self._lock:
+            self._call_in_copies()
             open_ = queue.order.open
             commands = list(open_) if not queue.in_order else [next(reversed(open_))] if open_ else []
         for event in commands:
@@ -168,6 +180,7 @@ class Scheduler:
     def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
         """The commands in some queues that have not ended."""
         with self._lock:
+            self._call_in_copies()
             return [event for queue in queues for event in queue.order.open]
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
@@ -216,12 +229,57 @@ class Scheduler:
     def settle(self, patience_s: float) -> bool:
         """Wait until nothing runs and nothing is ready to run; False when that takes longer."""
         self.flush()
+        self.call_in()
         return self._wait_until_still(patience_s, self._ready.at_rest)
 
     def at_rest(self) -> bool:
         """Whether nothing runs and nothing is ready to run."""
         with self._lock:
-            return self._ready.at_rest()
+            return self._ready.at_rest() and not any(loan.is_out for loan in self._loans.values())
+
+    # Transfers that C carries out
+
+    def loan_of(self, device: LendingDevice) -> Loan:
+        """What a device may lend; made at the first call."""
+        from fpgart.runtime.scheduling.loan import Loan  # for hosts that read or write blockingly
+
+        with self._lock:
+            if device.loan is None:
+                device.loan = Loan(device)
+                self._loans[device.loan.address] = device.loan
+            return device.loan
+
+    def lend(self, queue: EventQueue, serial: int, loan: Loan, enter: Callable[[], bool]) -> bool:
+        """Lend a board's transfers to a queue, if nothing is in that and nothing moves; whether it is so.
+
+        `serial`: what the queue's handle stands for. `enter` tells C of a buffer, whose contents stay where they are
+        meanwhile, or forbids the loan.
+        """
+        with self._lock:
+            if loan.occupancy.lent is not None:
+                self._call_in(loan)
+            if self._closed or queue.order.open or not loan.occupancy.is_idle or not enter():
+                return False
+            loan.lend(queue, serial, partial(self._call_in, loan))
+            return True
+
+    def call_in(self) -> None:
+        """Take back all that is lent: watchers or faults come, or buffers go, whom C knows nothing of."""
+        with self._lock:
+            for loan in self._loans.values():
+                if loan.occupancy.lent is not None:
+                    self._call_in(loan)
+                loan.forget()
+
+    def copy_ended(self, address: int) -> None:
+        """C tells of the end of a copy that others may wait for."""
+        loan = self._loans[address]
+        with self._lock:
+            event, loan.copy = loan.copy, None
+        assert event is not None, "whoever wants to hear of it made it a command"
+        self._ended_stage(event, COMPLETE, None)
+        event.context.reap()
+        self._stop_looking()
 
     # Time, for those who ask; a scheduler with a clock of its own answers otherwise
 
@@ -244,6 +302,7 @@ class Scheduler:
 
     def close(self, patience_s: float) -> bool:
         """Start nothing more, and wait for what runs; True when everything stands still."""
+        self.call_in()
         with self._lock:
             self._closed = True
             self._workers.close()
@@ -280,6 +339,21 @@ class Scheduler:
 
     def _entering(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
         """A command is about to enter its queue; for schedulers with a clock of their own."""
+
+    def _call_in_copies(self) -> None:
+        """Have the copies that C has begun be commands."""
+        for loan in self._loans.values():
+            if loan.occupancy.lent is not None and loan.is_out:
+                self._call_in(loan)
+
+    def _call_in(self, loan: Loan) -> None:
+        """Take a board's transfers back. A copy that C has begun is a command of its queue from now on."""
+        queue = loan.queue
+        way = loan.call_in()
+        if not way:
+            return
+        assert queue is not None, "C holds it"
+        self._ready.adopt(loan.become_command(queue, way), queue, self._now())
 
     # Without the lock
 

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board's transfers, lent to C: it carries out the blocking reads and writes of one queue without the scheduler.
+
+They are lent while nothing is in the queue and nothing moves. Whatever enters the queue, moves bytes to or from the
+board or programs it, calls the loan in first. A copy that is under way then becomes a command of the queue, which
+others wait for as for any other; C tells when it has ended. What decides between the two sides is one atomic number
+(board/loan.c). The scheduler's lock guards all state here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+from weakref import ref
+
+from fpgart import opencl as cl
+from fpgart._native import ffi, lib
+from fpgart.runtime.scheduling.event import Event, EventQueue, Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction, Occupancy
+
+
+class LendingDevice(Protocol):
+    """What is asked of a device that lends."""
+
+    loan: Loan | None
+
+    @property
+    def occupancy(self) -> Occupancy: ...
+
+    @property
+    def ready_transfers(self) -> ReadyList: ...
+
+
+class Loan:
+    """What one board lends. `address` is where C finds it; `copy`, a copy under way that is a command by now."""
+
+    __slots__ = ("_has_moved", "_loan", "_queue", "address", "copy", "device", "occupancy")
+
+    def __init__(self, device: LendingDevice) -> None:
+        self._loan = lib.loan_new()
+        if not self._loan:
+            raise MemoryError("no memory for what C knows of a board's buffers")
+        self.address = int(ffi.cast("uintptr_t", self._loan))
+        self._queue: ref[EventQueue] | None = None
+        self.copy: Event | None = None
+        self._has_moved = False
+        self.device = device
+        self.occupancy = device.occupancy
+
+    @property
+    def queue(self) -> EventQueue | None:
+        """To which it is lent; None if to none, or to one that is gone."""
+        return self._queue() if self._queue is not None else None
+
+    @property
+    def is_out(self) -> bool:
+        """Whether C copies now."""
+        return bool(lib.loan_is_out(self._loan))
+
+    def enter(self, buffer: int, serial: int, way: Direction, place: tuple[int, int], traffic: int) -> None:
+        """Let C copy to or from a buffer, while nothing is lent.
+
+        `buffer` and `serial`: its handle, and what that stands for. `place`: address and bytes of its contents in this
+        process. `traffic`: where the board has its bytes counted (Mmd.own_traffic).
+        """
+        if self._has_moved:
+            self._has_moved = False
+            lib.loan_forget(self._loan)
+        lib.loan_enter(self._loan, buffer, serial, int(way), *place, ffi.cast("struct board_traffic *", traffic))
+
+    def forget(self) -> None:
+        """Buffers are not where they were, or may not be copied any more: all have to be entered anew."""
+        self._has_moved = True
+
+    def lend(self, queue: EventQueue, serial: int, call_in: Callable[[], None]) -> None:
+        """`serial`: what the handle of the queue stands for. `call_in` is called before anything else begins."""
+        self._queue = ref(queue)
+        self.occupancy.lent = queue.order.lent = call_in
+        lib.loan_lend(self._loan, queue.handle, serial)
+
+    def call_in(self) -> int:
+        """C begins nothing more; returns the way of a copy that is under way, 0 for none."""
+        queue = self.queue
+        if queue is not None:
+            queue.order.lent = None
+        self._queue = None
+        self.occupancy.lent = None
+        return int(lib.loan_call_in(self._loan))
+
+    def become_command(self, queue: EventQueue, way: int) -> Event:
+        """The copy that is under way, as a command that others can wait for."""
+        kind = cl.CL_COMMAND_READ_BUFFER if way == Direction.OUT else cl.CL_COMMAND_WRITE_BUFFER
+        self.copy = Event(queue.context, queue, kind, CopyInC(self.device, Direction(way)))
+        return self.copy
+
+    def __del__(self) -> None:
+        lib.loan_free(self._loan)
+
+
+class CopyInC:
+    """A blocking transfer that C has begun, as the work behind a command; it runs already."""
+
+    __slots__ = ("device", "direction")
+    name = "transfer"
+    needs_thread = False
+    short_launch: Launch | None = None
+    launch = None
+
+    def __init__(self, device: LendingDevice, way: Direction) -> None:
+        self.device = device
+        self.direction = way
+
+    @property
+    def ready_list(self) -> ReadyList:
+        return self.device.ready_transfers
+
+    def claim(self) -> Claim:
+        self.device.occupancy.begin_transfer(self.direction)
+        return TAKEN
+
+    def release(self, following: Operation | None) -> None:
+        self.device.occupancy.end_transfer(self.direction)
+
+    def run(self) -> Operation | None:
+        raise NotImplementedError("C runs it")
+
+    def abandon(self) -> None:
+        """It reserved nothing."""
+
+    def accesses(self) -> tuple[()]:
+        """Nobody noted what it moves: nothing is lent while somebody asks."""
+        return ()
+
+    def describe(self) -> dict[str, object]:
+        return {}
