@@ -15,7 +15,6 @@ from _fpgart_icd import ffi, lib
 
 from fpgart import log
 from fpgart.api.host import ask_host
-from fpgart.api.platform import the_platform
 from fpgart.board.faults import FAULTS, Fault
 from fpgart.errors import CLError
 
@@ -96,6 +95,8 @@ def serve(request: str) -> dict[str, Any]:
     Whatever is asked for may concern transfers that C carries out: those that begin later, and those that another
     thread had pass meanwhile.
     """
+    from fpgart.api.platform import the_platform  # a chapter of the API, whose import binds its functions
+
     scheduler = the_platform().scheduler
     scheduler.call_in()
     try:
