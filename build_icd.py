@@ -17,6 +17,7 @@ Nothing is linked with a libpython.
 
 Run by pip's build (setup.py) and by `make build`; by hand: python build_icd.py [--into FOLDER]
 FPGART_BUILD_PYTHONS: further interpreters, divided by colons, whose series the driver is to serve (`make wheels`).
+CC, CFLAGS, LDFLAGS: the compiler, and options of it behind those that are needed (`make sanitize`).
 """
 
 from __future__ import annotations
@@ -95,6 +96,11 @@ def compiler() -> list[str]:
     raise BuildError("no C compiler found (Debian, Ubuntu: apt install gcc)")
 
 
+def asked_for(variable: str) -> list[str]:
+    """Options of the compiler that the environment adds: CFLAGS where it compiles, LDFLAGS where it links."""
+    return shlex.split(os.environ.get(variable, ""))
+
+
 @dataclass(frozen=True)
 class Python:
     """An interpreter whose series the driver is built for."""
@@ -171,7 +177,7 @@ def compiled(sources: Iterable[Path], work: Path, options: list[str]) -> list[Pa
 
     def compile_one(source: Path) -> Path:
         made = work / f"{source.stem}.o"
-        run([*compiler(), "-c", *FLAGS, *options, "-o", made, source])
+        run([*compiler(), "-c", *FLAGS, *options, *asked_for("CFLAGS"), "-o", made, source])
         return made
 
     work.mkdir(exist_ok=True)
@@ -188,7 +194,7 @@ def linked(made: Path, objects: list[Path], exports: str) -> Path:
     script = objects[0].with_name(f"{made.stem}.map")
     script.write_text(f"{{ global: {exports}; local: *; }};\n")
     options = ["-shared", "-Wl,-z,nodelete", "-Wl,-Bsymbolic", f"-Wl,--version-script={script}"]
-    run([*compiler(), *options, "-o", made, *objects, *LIBRARIES])
+    run([*compiler(), *options, *asked_for("LDFLAGS"), "-o", made, *objects, *LIBRARIES])
     return made
 
 
@@ -217,7 +223,7 @@ class Library:
         shim = self._shim(work, options)
         if self.program:
             made = [into / self.program]
-            run([*compiler(), "-rdynamic", "-o", made[0], *shim, *LIBRARIES])
+            run([*compiler(), "-rdynamic", *asked_for("LDFLAGS"), "-o", made[0], *shim, *LIBRARIES])
         else:
             made = [linked(into / f"{self.name}.so", shim, self.exports)]
         common = compiled([*self.sources, *(ICD / name for name in PLACE)], work / "common", options)
@@ -383,7 +389,7 @@ def build_preload(into: Path, name: str) -> Path:
     """Compile a library that `fpgart run` preloads; it is not linked with Python."""
     made = into / f"libfpgart-{name}.so"
     source = ICD / "preload" / f"{name}.c"
-    run([*compiler(), "-shared", *FLAGS, "-o", made, source, "-ldl"])
+    run([*compiler(), "-shared", *FLAGS, *asked_for("CFLAGS"), *asked_for("LDFLAGS"), "-o", made, source, "-ldl"])
     return made
 
 
@@ -400,7 +406,8 @@ def build_c_host(into: Path) -> Path:
     """Compile the C host that `fpgart doctor` runs, so that it needs no compiler."""
     made = into / "c-host"
     options = [f"-I{INCLUDE}", *defined(OPENCL_3)]
-    run([*compiler(), *FLAGS, *options, "-o", made, ICD / "host" / "probe.c", "-ldl"])
+    added = [*asked_for("CFLAGS"), *asked_for("LDFLAGS")]
+    run([*compiler(), *FLAGS, *options, *added, "-o", made, ICD / "host" / "probe.c", "-ldl"])
     return made
 
 

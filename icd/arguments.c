@@ -85,9 +85,13 @@ static struct fpgart_arguments *arguments_of(uintptr_t kernel)
 
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size)
 {
-    struct place *place = place_of(arguments_of(kernel), index);
-    if (place != NULL && size <= FPGART_VALUE)
-        place->size = (uint32_t)size;
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    struct place *place = place_of(arguments, index);
+    if (place == NULL || size > FPGART_VALUE)
+        return;
+    pthread_mutex_lock(&arguments->lock);
+    place->size = (uint32_t)size;
+    pthread_mutex_unlock(&arguments->lock);
 }
 
 void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer)

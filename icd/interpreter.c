@@ -26,7 +26,7 @@
 #define STRING(x) STRING_(x)
 #define PYTHON_SERIES STRING(PY_MAJOR_VERSION) "." STRING(PY_MINOR_VERSION)
 
-volatile int fpgart_state = FPGART_NOT_STARTED;
+atomic_int fpgart_state = FPGART_NOT_STARTED;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int owns_interpreter;

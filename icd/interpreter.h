@@ -8,6 +8,7 @@
 
 #include "place.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,7 @@ enum fpgart_state {
     FPGART_CLOSED  /* the process is exiting */
 };
 
-extern volatile int fpgart_state;
+extern atomic_int fpgart_state;
 
 /* What each library does at the beginning of each call. */
 void fpgart_entered(void);

@@ -59,13 +59,17 @@ def environment() -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT)}
 
 
+PATIENCE = 600
+"""Seconds after which a host hangs. The longest needs 20 of a processor, and a busy machine may give it a tenth."""
+
+
 def found_by(program: Path, *words: object, folder: Path, board: str) -> tuple[list[dict[str, Any]], str]:
     """What all checks find in a program, and its stderr."""
     file = folder / "findings"
     environ = {**environment(), "FPGART_FINDINGS": str(file)}
     command = [sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--check", "all", "--", str(program)]
     result = subprocess.run(
-        [*command, *map(str, words)], capture_output=True, text=True, timeout=120, env=environ, cwd=ROOT
+        [*command, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE, env=environ, cwd=ROOT
     )
     assert result.returncode == 0, result.stderr
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else [], result.stderr
@@ -100,7 +104,8 @@ def test_nothing_is_found_where_it_was_put_right(name: str, aocx: Path, tmp_path
 BOARDS = ("usm_s10", "soc_a10")
 RIGHT = [
     *itertools.product(("buffer_life", "callbacks_reenter", "threads 320"), BOARDS),
-    *(pytest.param("threads 10000", board, marks=pytest.mark.slow) for board in BOARDS),
+    # More copies to one buffer than are remembered (races.MOST_KEPT); checks cost 0.2 ms for each of 81,920 commands.
+    *(pytest.param("threads 5120", board, marks=pytest.mark.slow) for board in BOARDS),
     ("usm_life", "usm_s10"),
 ]
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Final
 
 from fpgart import opencl as cl
 from fpgart.check.words import allocation_maker, allocation_name, buffer_maker, buffer_name
@@ -22,13 +22,16 @@ Interval = tuple[int, int]
 Key = tuple[str, int]
 
 
-class Mode(enum.IntFlag):
-    """`MAYBE_WRITE`: whether a kernel wrote shows when it has run. `ATOMIC`: only by atomic functions."""
+class Mode:
+    """Bits of an access. `MAYBE_WRITE`: whether a kernel wrote shows when it has run. `ATOMIC`: only by such functions.
 
-    READ = 1
-    WRITE = 2
-    MAYBE_WRITE = 4
-    ATOMIC = 8
+    Plain numbers: each access is compared with hundreds, and to combine members of an enum costs a microsecond.
+    """
+
+    READ: Final = 1
+    WRITE: Final = 2
+    MAYBE_WRITE: Final = 4
+    ATOMIC: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Access:
 
     key: Key
     thing: Thing
-    mode: Mode
+    mode: int
     where: tuple[Interval, ...]
     argument: int = -1
 
@@ -102,9 +105,10 @@ def accesses(operation: DeviceOperation | None) -> list[Access]:
 def _conflicting(operation: DeviceOperation, access: MemoryAccess) -> Access | None:
     """None for what cannot conflict: what is moved, mappings, what a kernel reaches in memory of the host."""
     is_argument = access.argument >= 0
-    mode = Mode(int(access.mode & (AccessMode.READ | AccessMode.WRITE)))
     if is_argument and operation.launch is not None:
         mode = _mode(operation.launch.kernel, access.argument, access.buffer.flags if access.buffer is not None else 0)
+    else:
+        mode = int(access.mode & (AccessMode.READ | AccessMode.WRITE))
     if not mode:
         return None
     if access.buffer is not None:
@@ -118,7 +122,7 @@ def _conflicting(operation: DeviceOperation, access: MemoryAccess) -> Access | N
     return Access(HOST, Thing("host memory", ""), mode, access.ranges)
 
 
-def _of_buffer(buffer: Buffer, mode: Mode, where: tuple[Interval, ...], argument: int) -> Access:
+def _of_buffer(buffer: Buffer, mode: int, where: tuple[Interval, ...], argument: int) -> Access:
     origin, owner = buffer.origin, buffer.owner
     if origin:
         where = tuple((begin + origin, end + origin) for begin, end in where)
@@ -127,25 +131,29 @@ def _of_buffer(buffer: Buffer, mode: Mode, where: tuple[Interval, ...], argument
     return Access(("buffer", owner.number), thing, mode, where, argument)
 
 
-def _mode(kernel: Kernel, index: int, flags: int) -> Mode:
+def _mode(kernel: Kernel, index: int, flags: int) -> int:
     """What a kernel does with an argument: qualifiers and flags say so, else its source does."""
     argument: ArgumentInterface = kernel.interface.arguments[index]
+    return _mode_of(argument.address_qualifier, argument.type_qualifier, flags, _uses(kernel)[index])
+
+
+@lru_cache(maxsize=1024)
+def _mode_of(address_qualifier: int, type_qualifier: int, flags: int, use: Use) -> int:
     if (
-        argument.address_qualifier == cl.CL_KERNEL_ARG_ADDRESS_CONSTANT
-        or argument.type_qualifier & cl.CL_KERNEL_ARG_TYPE_CONST
+        address_qualifier == cl.CL_KERNEL_ARG_ADDRESS_CONSTANT
+        or type_qualifier & cl.CL_KERNEL_ARG_TYPE_CONST
         or flags & cl.CL_MEM_READ_ONLY
     ):
         return READ
     if flags & cl.CL_MEM_WRITE_ONLY:
         return WRITE
-    use = _uses(kernel)[index]
     if use == Use.ATOMIC:
         return READ | WRITE | Mode.ATOMIC
     if use & Use.ATOMIC:
         use |= Use.READ | Use.WRITE
     if use & Use.UNKNOWN:
         return READ | (WRITE if use & Use.WRITE else Mode.MAYBE_WRITE)
-    return Mode(int(use & (Use.READ | Use.WRITE)))
+    return int(use & (Use.READ | Use.WRITE))
 
 
 def _uses(kernel: Kernel) -> tuple[Use, ...]:

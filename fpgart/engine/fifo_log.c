@@ -9,12 +9,12 @@
 
 enum { FIRST_LEAST_NS = 1000 };
 
-static volatile bool of_process;
-volatile bool *fifos_watched = &of_process;
+static atomic_bool of_process;
+atomic_bool *fifos_watched = &of_process;
 
 void fifo_share_watch(uintptr_t memory)
 {
-    fifos_watched = (volatile bool *)memory;
+    fifos_watched = (atomic_bool *)memory;
 }
 
 void fifo_watch(int on)

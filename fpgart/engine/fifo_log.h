@@ -7,6 +7,7 @@
 #define FPGART_FIFO_LOG_H
 #include "channels.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +47,7 @@ struct fifo_log {
     struct fifo_stall stall[FIFO_STALLS];
 };
 
-extern volatile bool *fifos_watched;
+extern atomic_bool *fifos_watched;
 
 /* The FIFO's lock is held. */
 void fifo_log_move(struct fifo *fifo);

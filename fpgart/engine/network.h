@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,8 +49,8 @@ struct launch {
     const char *name;
     uint64_t compute_id;
     bool autorun;
-    volatile bool leave;
-    uint64_t random; /* 0: it takes no chances */
+    atomic_bool leave; /* set under the network's lock, read without it */
+    uint64_t random;   /* 0: it takes no chances */
     struct fifo *awaited;
     bool writing;        /* to `awaited` */
     struct known *table; /* open addressing; a power of two */

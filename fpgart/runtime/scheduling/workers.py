@@ -36,7 +36,10 @@ class Recorder(Protocol):
         """Enqueue what was recorded. Without the scheduler's lock."""
 
     def tended(self, flag: bool) -> bool:
-        """The keeper looks from now on, or no more; then hosts wake it. Whether something is recorded."""
+        """The keeper looks from now on, or no more; then hosts wake it. Whether something is recorded.
+
+        Waits for nothing: also called with the scheduler's lock.
+        """
 
 
 class NoRecorder:
@@ -163,6 +166,8 @@ class Workers:
         elif self._resting:
             self._resting = False
             self._keeper_bell.ring()
+        if self._kept:
+            self.recorder.tended(True)  # not when it has woken: until a busy machine lets it run, hosts may record
 
     # The threads
 
