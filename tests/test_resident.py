@@ -17,7 +17,7 @@ from fpgart.engine.choice import engine_on
 from fpgart.engine.driver import open_driver
 from fpgart.engine.interface import BYTES, NULL, POINTER, BuildFailed, Engine, Reach, pack_arguments
 from fpgart.engine.resident import ResidentEngine
-from fpgart.errors import DeviceNotAvailable, MisalignedSubBufferOffset
+from fpgart.errors import DeviceNotAvailable
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = Struct("9Q")
@@ -36,13 +36,13 @@ def resident(engine: Engine) -> ResidentEngine:
 
 
 class Ints:
-    """Memory of a board with COUNT numbers, and what moves there through the engine's mirrors."""
+    """Numbers in memory of a board, and what moves there through the engine's mirrors."""
 
-    def __init__(self, engine: ResidentEngine, numbers: Any = (), *, resident: bool = True) -> None:
+    def __init__(self, engine: ResidentEngine, numbers: Any = (), *, resident: bool = True, count: int = COUNT) -> None:
         self.engine = engine
-        self.ints = (ctypes.c_int * COUNT)(*numbers)
+        self.ints = (ctypes.c_int * count)(*numbers)
         self.address = ctypes.addressof(self.ints)
-        self.reach = Reach(self.address, 4 * COUNT, resident=resident)
+        self.reach = Reach(self.address, 4 * count, resident=resident)
 
     @property
     def here(self) -> list[int]:
@@ -104,11 +104,15 @@ def test_a_pointer_may_lead_into_the_middle_of_memory(resident: ResidentEngine, 
     assert memory.read() == [0, 0, 0, *[1] * (COUNT - 3)]
 
 
-def test_pointers_into_one_memory_that_the_engine_cannot_take_together(resident: ResidentEngine) -> None:
-    memory, other = Ints(resident), Ints(resident)
-    other.address, other.reach = memory.address + 12, memory.reach
-    with pytest.raises(MisalignedSubBufferOffset, match=r"arguments 0 and 1 of kernel 'sum' .* 12 bytes apart"):
-        launch(resident, "sum", memory, other, None)
+@pytest.mark.parametrize("kept", [True, False])
+def test_pointers_into_one_memory_have_a_buffer_each(resident: ResidentEngine, kept: bool) -> None:
+    memory, other = Ints(resident, range(2 * COUNT), resident=kept, count=2 * COUNT), Ints(resident)
+    other.address, other.reach = memory.address + 4 * COUNT, memory.reach
+    for _ in range(2):
+        launch(resident, "sum", memory, other, memory)
+    assert memory.read() == [3 * number + 2 * COUNT for number in range(COUNT)] + list(range(COUNT, 2 * COUNT))
+    launch(resident, "add", memory, 1)
+    assert memory.read()[:2] == [2 * COUNT + 1, 2 * COUNT + 4]
 
 
 def launch_few(engine: ResidentEngine, memory: Ints, count: int) -> None:

@@ -57,6 +57,7 @@ static const struct {
     ENTRY(clCreateBuffer),
     ENTRY(clCreateSubBuffer),
     ENTRY(clReleaseMemObject),
+    ENTRY(clEnqueueCopyBuffer),
     ENTRY(clEnqueueReadBuffer),
     ENTRY(clEnqueueWriteBuffer),
     ENTRY(clEnqueueMapBuffer),

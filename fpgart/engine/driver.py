@@ -53,6 +53,8 @@ SIGNATURES = {
     "unsigned, uintptr_t *, uintptr_t *)",
     "clEnqueueWriteBuffer": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, size_t, uintptr_t, "
     "unsigned, uintptr_t *, uintptr_t *)",
+    "clEnqueueCopyBuffer": "int(*)(uintptr_t, uintptr_t, uintptr_t, size_t, size_t, size_t, "
+    "unsigned, uintptr_t *, uintptr_t *)",
     "clEnqueueMapBuffer": "uintptr_t(*)(uintptr_t, uintptr_t, unsigned, uint64_t, size_t, size_t, "
     "unsigned, uintptr_t *, uintptr_t *, int *)",
     "clEnqueueUnmapMemObject": "int(*)(uintptr_t, uintptr_t, uintptr_t, unsigned, uintptr_t *, uintptr_t *)",

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boards' memory that an engine has in buffers of its own, from one launch to the next.
 
-A `Mirror` is such a buffer for a stretch of this process. For each byte either both sides are equal, or the host's is
-newer, or the engine's is. What the host writes is sent with the next launch that may reach it; what kernels may have
-written is brought back when the host reads it, and no more than that. Bytes that nobody has written are not sent.
+A `Mirror` is such a buffer for a stretch of this process. What the host writes is sent with the next launch that may
+reach it; what kernels may have written is brought back when the host reads it, and no more than that. Mirrors may
+overlap, as buffers and their sub-buffers do; what one has newer than the other is copied within the engine. Bytes that
+nobody has written are not sent.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import NamedTuple, Protocol
 
 from fpgart._native import ffi, lib
@@ -21,6 +23,10 @@ GAP = 4096
 """Bytes that both sides have which are sent along rather than making two transfers of one."""
 PIECE = 16 << 20
 """Bytes of a transfer at most, because each has a copy of them meanwhile."""
+
+
+MOST_BESIDE = 8
+"""Mirrors of the same bytes."""
 
 
 class Store(Protocol):
@@ -38,50 +44,53 @@ class Store(Protocol):
     def read(self, handle: int, offset: int, size: int) -> bytes:
         """Engine to host."""
 
+    def copy(self, source: int, source_offset: int, target: int, target_offset: int, size: int) -> None:
+        """From one buffer to another."""
+
 
 class Stretch(NamedTuple):
-    """What a launch may reach, or write if `written`; `place` is a pointer into it that the launch is given."""
+    """What a launch may reach from the pointer that it is given on, and write if `written`."""
 
     begin: int
     end: int
-    place: int
     written: bool
 
 
 class Mirror:
-    """A buffer of the engine for the bytes from `begin` to `end`; its own first byte stands for that at `base`.
+    """A buffer of the engine for the bytes from `begin` to `end`.
 
-    `host_newer` and `engine_newer` have no bytes in common. While `running` launches may still write, the host gets
-    what there is, and the engine's bytes stay newer.
+    It lacks `stale`, and the host lacks `newer`. While `running` launches may still write, the host gets what there is,
+    and goes on lacking it.
     """
 
-    __slots__ = ("base", "begin", "end", "engine_newer", "handle", "host_newer", "running")
+    __slots__ = ("begin", "end", "handle", "newer", "running", "stale", "used")
 
-    def __init__(self, handle: int, base: int, begin: int, end: int) -> None:
+    def __init__(self, handle: int, begin: int, end: int) -> None:
         self.handle = handle
-        self.base = base
         self.begin = begin
         self.end = end
-        self.host_newer = Ranges()
-        self.engine_newer = Ranges()
+        self.stale = Ranges()
+        self.newer = Ranges()
         self.running = 0
+        self.used = 0
+        """When it was last used, counted in launches."""
 
-    def written_by_host(self, begin: int, end: int) -> None:
-        """The host's bytes count there from now on."""
+    def written_elsewhere(self, begin: int, end: int) -> None:
+        """The host or another mirror has these bytes now."""
         begin, end = max(begin, self.begin), min(end, self.end)
-        self.engine_newer.remove(begin, end)
-        self.host_newer.add(begin, end)
+        self.newer.remove(begin, end)
+        self.stale.add(begin, end)
 
-    def written_by_kernel(self, begin: int, end: int) -> None:
-        """The engine's bytes count there from now on."""
-        self.host_newer.remove(begin, end)
-        self.engine_newer.add(begin, end)
+    def has_newer(self, begin: int, end: int) -> None:
+        """It has these bytes now, and the host does not."""
+        self.stale.remove(begin, end)
+        self.newer.add(begin, end)
 
     def to_send(self, begin: int, end: int) -> list[Range]:
-        """What the host has newer, in few ranges: with small gaps between them that both sides have."""
+        """What it lacks, in few ranges: with small gaps between them that the host has, too."""
         found: list[Range] = []
-        for low, high in self.host_newer.within(begin, end):
-            if found and low - found[-1][1] <= GAP and not self.engine_newer.within(found[-1][1], low):
+        for low, high in self.stale.within(begin, end):
+            if found and low - found[-1][1] <= GAP and not self.newer.within(found[-1][1], low):
                 found[-1] = found[-1][0], high
             else:
                 found.append((low, high))
@@ -98,6 +107,7 @@ class Mirrors:
         """What nobody has written since it was last forgotten."""
         self._forgotten: deque[Range] = deque()
         self._released: list[Mirror] = []
+        self._launches = count(1)
         self._lock = threading.RLock()
 
     # What boards tell
@@ -106,15 +116,14 @@ class Mirrors:
         """The host is about to read: bring back what the engine has newer. Raises CLError."""
         with self._in_use():
             for mirror in self._touched(begin, end):
-                for low, high in mirror.engine_newer.within(begin, end):
-                    self._bring_back(mirror, low, high)
+                self._bring_back(mirror, begin, end)
 
     def overwrite(self, begin: int, end: int) -> None:
         """The host writes. To be told before and after: in between nobody brings back or sends what is half written."""
         with self._in_use():
             self._undefined.remove(begin, end)
             for mirror in self._touched(begin, end):
-                mirror.written_by_host(begin, end)
+                mirror.written_elsewhere(begin, end)
 
     def forget(self, begin: int, end: int) -> None:
         """What is there has no contents any more. Takes no lock: it may be told under any."""
@@ -135,24 +144,22 @@ class Mirrors:
     # What launches need
 
     @contextmanager
-    def reached(self, stretches: list[Stretch], alignment: int) -> Iterator[list[Mirror]]:
+    def reached(self, stretches: list[Stretch]) -> Iterator[list[Mirror]]:
         """A mirror of each stretch, up to date, for a launch that may reach them; raises CLError.
 
-        The stretches have no bytes in common. Each one's `place` is at a multiple of `alignment` from its mirror's
-        base. A kernel that fails may have written, too.
+        A mirror's buffer begins where the stretch does. The stretches have no bytes in common. A kernel that fails
+        may have written, too.
         """
         with self._in_use():
+            mirrors: list[Mirror] = []
             for stretch in stretches:
-                self._covering(stretch, alignment)
-            mirrors = [self._covering(stretch, alignment) for stretch in stretches]  # none in place of another's now
+                mirrors.append(self._mirror_of(stretch, mirrors))
             for stretch, mirror in zip(stretches, mirrors, strict=True):
-                for low, high in mirror.to_send(stretch.begin, stretch.end):
-                    self._send(mirror, low, high)
+                self._update(mirror, stretch.begin, stretch.end)
             for stretch, mirror in zip(stretches, mirrors, strict=True):
                 mirror.running += 1
                 if stretch.written:
-                    self._undefined.remove(stretch.begin, stretch.end)
-                    mirror.written_by_kernel(stretch.begin, stretch.end)
+                    self._written_by_kernel(mirror, stretch.begin, stretch.end)
         try:
             yield mirrors
         finally:
@@ -160,24 +167,29 @@ class Mirrors:
                 for mirror in mirrors:
                     mirror.running -= 1
 
-    def _covering(self, stretch: Stretch, alignment: int) -> Mirror:
-        """The mirror that has all of these bytes; a new one instead of those that have some."""
+    def _mirror_of(self, stretch: Stretch, taken: list[Mirror]) -> Mirror:
+        """The mirror with that begin, a new one if there is none that is long enough; `taken` are to stay."""
         begin, end = stretch.begin, stretch.end
-        touched = self._touched(begin, end)
-        for mirror in touched:
-            if mirror.begin <= begin and end <= mirror.end and (stretch.place - mirror.base) % alignment == 0:
-                return mirror
-        for mirror in touched:
-            for low, high in mirror.engine_newer.within(mirror.begin, mirror.end):
-                self._bring_back(mirror, low, high)
-        base = begin - (begin - stretch.place) % alignment
-        made = Mirror(self._store.create(end - base), base, begin, end)
-        for low, high in holes(self._undefined.within(begin, end), begin, end):
-            made.host_newer.add(low, high)
-        for mirror in touched:
-            self._drop(mirror)
-        self._found.append(made)
-        return made
+        beside = self._touched(begin, end)
+        found = next((mirror for mirror in beside if mirror.begin == begin and end <= mirror.end), None)
+        if found is None:
+            idle = sorted((mirror for mirror in beside if mirror not in taken), key=lambda mirror: mirror.used)
+            for mirror in idle[: max(0, len(beside) - MOST_BESIDE + 1)]:
+                self._bring_back(mirror, mirror.begin, mirror.end)
+                self._drop(mirror)
+            found = Mirror(self._store.create(end - begin), begin, end)
+            for low, high in holes(self._undefined.within(begin, end), begin, end):
+                found.stale.add(low, high)
+            self._found.append(found)
+        found.used = next(self._launches)
+        return found
+
+    def _written_by_kernel(self, mirror: Mirror, begin: int, end: int) -> None:
+        self._undefined.remove(begin, end)
+        for other in self._touched(begin, end):
+            if other is not mirror:
+                other.written_elsewhere(begin, end)
+        mirror.has_newer(begin, end)
 
     # Bytes; the lock is held
 
@@ -195,8 +207,8 @@ class Mirrors:
     def _leave(self, begin: int, end: int) -> None:
         self._undefined.add(begin, end)
         for mirror in self._touched(begin, end):
-            mirror.host_newer.remove(begin, end)
-            mirror.engine_newer.remove(begin, end)
+            mirror.stale.remove(begin, end)
+            mirror.newer.remove(begin, end)
             if not holes(self._undefined.within(mirror.begin, mirror.end), mirror.begin, mirror.end):
                 self._drop(mirror)
 
@@ -214,17 +226,27 @@ class Mirrors:
                 self._store.release(mirror.handle)
 
     def _bring_back(self, mirror: Mirror, begin: int, end: int) -> None:
-        for low, high in _pieces(begin, end):
-            data = self._store.read(mirror.handle, low - mirror.base, high - low)
-            lib.copy_bytes(low, int(ffi.cast("uintptr_t", ffi.from_buffer(data))), high - low)
-            if not mirror.running:
-                mirror.engine_newer.remove(low, high)
+        """What the host lacks of these bytes and this mirror has."""
+        for start, stop in mirror.newer.within(begin, end):
+            for low, high in _pieces(start, stop):
+                data = self._store.read(mirror.handle, low - mirror.begin, high - low)
+                lib.copy_bytes(low, int(ffi.cast("uintptr_t", ffi.from_buffer(data))), high - low)
+                if not mirror.running:
+                    for each in self._touched(low, high):
+                        each.newer.remove(low, high)
 
-    def _send(self, mirror: Mirror, begin: int, end: int) -> None:
-        for low, high in _pieces(begin, end):
-            data = bytes(ffi.buffer(ffi.cast("char *", low), high - low))
-            self._store.write(mirror.handle, low - mirror.base, data)
-            mirror.host_newer.remove(low, high)
+    def _update(self, mirror: Mirror, begin: int, end: int) -> None:
+        """What this mirror lacks of these bytes, from other mirrors or from the host."""
+        for other in self._touched(begin, end) if mirror.stale.within(begin, end) else ():
+            for start, stop in mirror.stale.within(begin, end):
+                for low, high in other.newer.within(start, stop):
+                    self._store.copy(other.handle, low - other.begin, mirror.handle, low - mirror.begin, high - low)
+                    mirror.has_newer(low, high)
+        for start, stop in mirror.to_send(begin, end):
+            for low, high in _pieces(start, stop):
+                data = bytes(ffi.buffer(ffi.cast("char *", low), high - low))
+                self._store.write(mirror.handle, low - mirror.begin, data)
+                mirror.stale.remove(low, high)
 
 
 def _pieces(begin: int, end: int) -> Iterator[Range]:

@@ -310,7 +310,7 @@ class CheckedKernel(OwnBuffersKernel):
         launch.run(buffers)
         outcome = Outcome(distinct(self.oclgrind.messages()))
         if any(message.address is not None for message in outcome.messages):
-            outcome.bases = [self.oclgrind.own.locate(held.handle) for held in buffers.held]
+            outcome.bases = [self.oclgrind.own.locate(handle) for handle in buffers.handles]
         return outcome
 
     def _unwritten_sources(self, launch: Launch, found: list[Message]) -> dict[int, list[ReachedMemory]]:

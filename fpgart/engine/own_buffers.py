@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from struct import Struct, unpack_from
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
@@ -26,7 +26,7 @@ from fpgart.engine.opencl_c import size_of_type
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
-from fpgart.errors import MisalignedSubBufferOffset, OutOfResources
+from fpgart.errors import OutOfResources
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class ReachedMemory:
     arguments: list[int] = field(default_factory=list)
     resident: bool = False
     """Whether hosts get there through the board's Mmd only."""
-    place: int = 0
-    """The pointer of one of the arguments."""
+    beside: bool = False
+    """Whether another region of the launch has some of these bytes, too."""
     unwritten: list[Range] = field(default_factory=list)
     margin: int = 0
     before: bytes = b""
@@ -134,6 +134,20 @@ def reached_by(reaches: tuple[Reach, ...]) -> list[ReachedMemory]:
     return found
 
 
+def apart(regions: list[ReachedMemory], reaches: tuple[Reach, ...], image: bytes) -> list[ReachedMemory]:
+    """A region for each pointer instead, from where it leads to, for engines that take no parts of buffers."""
+    found: list[ReachedMemory] = []
+    for region in regions:
+        begins: dict[int, list[int]] = {}
+        for index in region.arguments:
+            begins.setdefault(int(unpack_from("IIQ", image, 16 * index)[2]), []).append(index)
+        for begin, arguments in begins.items():
+            size = max(reaches[index].end for index in arguments) - begin
+            several = len(begins) > 1
+            found.append(ReachedMemory(begin, size, region.flags, arguments, region.resident, several))
+    return found
+
+
 class OwnBuffersEngine(OpenCLEngine):
     """An engine on a driver that knows its own buffers only.
 
@@ -141,8 +155,8 @@ class OwnBuffersEngine(OpenCLEngine):
     """
 
     works_on_own_buffers = True
-    alignment = 1
-    """Bytes: where pointers into buffers may lead; what a driver does not care for need not be kept."""
+    takes_parts = True
+    """Whether an argument can be a part of a buffer. Else arguments that overlap see each other's writes afterwards."""
 
     def __init__(self, name: str, driver: Driver, contents: Contents | None = None) -> None:
         super().__init__(name, driver)
@@ -180,6 +194,12 @@ class OwnBuffersEngine(OpenCLEngine):
         self._transfer("clEnqueueReadBuffer", handle, offset, size, int(ffi.cast("uintptr_t", data)))
         return bytes(ffi.buffer(data))
 
+    def copy_buffer(self, source: int, source_offset: int, target: int, target_offset: int, size: int) -> None:
+        """Within the engine; raises CLError."""
+        queue, offsets = self.queues.of_thread(), (source_offset, target_offset)
+        self.driver.call("clEnqueueCopyBuffer", queue, source, target, *offsets, size, 0, ffi.NULL, ffi.NULL)
+        self.driver.call("clFinish", queue)
+
     def _transfer(self, name: str, handle: int, offset: int, size: int, address: int) -> None:
         self.driver.call(name, self.queues.of_thread(), handle, 1, offset, size, address, 0, ffi.NULL, ffi.NULL)
 
@@ -187,13 +207,18 @@ class OwnBuffersEngine(OpenCLEngine):
         return OwnBuffersKernel(program, name, self)
 
     @contextmanager
-    def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, Held]]:
+    def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, int]]:
         """The buffers, by the region's address, of those regions that the engine has already; raises CLError."""
         yield {}
 
     def keeps(self, region: ReachedMemory) -> bool:
         """Whether it has a region from one launch to the next."""
         return False
+
+    @contextmanager
+    def in_step(self, regions: list[ReachedMemory]) -> Iterator[None]:
+        """Within, the host's memory has what the engine keeps of these regions, and counts; raises CLError."""
+        yield
 
     def poison(self, handle: int, begin: int, end: int) -> None:
         """Nobody has written these bytes of a buffer: for engines that watch who reads them."""
@@ -220,31 +245,19 @@ class OwnBuffersKernel(DriverKernel):
     ) -> None:
         with self.owner.at_work():
             regions = reached_by(reaches)
+            if not self.owner.takes_parts:
+                regions = apart(regions, reaches, image)
             copied = [region for region in regions if not self.owner.keeps(region)]
-            for region in regions:
-                region.place = self._place(region, image)
-            for region in copied:
-                region.margin = self._margin(region)
-                look_at(region, self.owner.contents)
-            misuses = self._checked(Launch(self, image, dimensions, sizes, has_local, reaches, regions))
-            for region in copied:
-                copy_back(region, self.owner.contents)
+            with self.owner.in_step(copied):
+                for region in copied:
+                    region.margin = self._margin(region)
+                    look_at(region, self.owner.contents)
+                misuses = self._checked(Launch(self, image, dimensions, sizes, has_local, reaches, regions))
+                for region in copied:
+                    copy_back(region, self.owner.contents)
         for misuse in misuses:
             for listener in NOTICES.kernel_misused:
                 listener(misuse)
-
-    def _place(self, region: ReachedMemory, image: bytes) -> int:
-        """A pointer into the region; raises MisalignedSubBufferOffset if the engine cannot take all that are."""
-        places = [int(unpack_from("IIQ", image, 16 * index)[2]) for index in region.arguments]
-        alignment = self.owner.alignment
-        for index, place in zip(region.arguments, places, strict=True):
-            if (place - places[0]) % alignment:
-                raise MisalignedSubBufferOffset(
-                    f"arguments {region.arguments[0]} and {index} of kernel '{self.name}' point into the same memory, "
-                    f"{abs(place - places[0])} bytes apart; the engine '{self.owner.name}' works on buffers of its "
-                    f"own, and takes pointers at multiples of {alignment} bytes from each other"
-                )
-        return places[0]
 
     def _margin(self, region: ReachedMemory) -> int:
         names = [self.interface.arguments[index].type_name.rstrip("*") for index in region.arguments]
@@ -328,13 +341,6 @@ class Launch:
                 region.after = buffers.read(index)
 
 
-class Held(NamedTuple):
-    """A buffer of the engine; its first byte stands for that at `base` in this process."""
-
-    handle: int
-    base: int
-
-
 class Buffers:
     """The engine's buffers of a launch; those that it does not keep are released when it is over."""
 
@@ -343,14 +349,14 @@ class Buffers:
         self.driver = engine.driver
         self.regions = regions
         self.poisoned = poisoned
-        self.held: list[Held] = []
+        self.handles: list[int] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Buffers:
         engine = self.engine
         with self._stack:
             kept = self._stack.enter_context(engine.keeping([each for each in self.regions if engine.keeps(each)]))
-            self.held = [kept.get(region.address) or self._made(region) for region in self.regions]
+            self.handles = [kept.get(region.address) or self._made(region) for region in self.regions]
             self._stack = self._stack.pop_all()
         return self
 
@@ -361,32 +367,29 @@ class Buffers:
         self._stack.callback(self.driver.function("clReleaseMemObject"), handle)
         return handle
 
-    def _made(self, region: ReachedMemory) -> Held:
-        flags = region.flags or cl.CL_MEM_READ_WRITE
-        base = region.address - (region.address - region.place) % self.engine.alignment
-        size = region.address + region.size - base
-        handle = self._owned(self.engine.create_buffer(flags, size))
-        self.engine.write_buffer(handle, region.address - base, region.before)
+    def _made(self, region: ReachedMemory) -> int:
+        handle = self._owned(self.engine.create_buffer(region.flags or cl.CL_MEM_READ_WRITE, region.size))
+        self.engine.write_buffer(handle, 0, region.before)
         left = MOST_POISONED if any(region is each for each in self.poisoned) else 0
         for begin, end in region.unwritten:
             if left > 0:
                 self.engine.poison(handle, begin, min(end, begin + left))
             left -= end - begin
-        return Held(handle, base)
+        return handle
 
     def at(self, address: int) -> int:
         """The buffer, or the part of one, that stands for a pointer of this process."""
-        for region, held in zip(self.regions, self.held, strict=True):
-            if not 0 <= address - region.address < region.size:
-                continue
-            offset = address - held.base
-            if offset == 0:
-                return held.handle
-            part = ffi.new("char[]", SUB_BUFFER.pack(offset, region.address + region.size - address))
-            kind = cl.CL_BUFFER_CREATE_TYPE_REGION
-            return self._owned(self.driver.create("clCreateSubBuffer", held.handle, region.flags, kind, part))
+        pairs = list(zip(self.regions, self.handles, strict=True))
+        for region, handle in pairs:
+            if region.address == address:
+                return handle
+        for region, handle in pairs:
+            offset = address - region.address
+            if 0 < offset < region.size:
+                part = ffi.new("char[]", SUB_BUFFER.pack(offset, region.size - offset))
+                kind = cl.CL_BUFFER_CREATE_TYPE_REGION
+                return self._owned(self.driver.create("clCreateSubBuffer", handle, region.flags, kind, part))
         raise AssertionError(f"{address:#x} is in no region of the launch")
 
     def read(self, index: int) -> bytes:
-        region, held = self.regions[index], self.held[index]
-        return self.engine.read_buffer(held.handle, region.address - held.base, region.size)
+        return self.engine.read_buffer(self.handles[index], 0, self.regions[index].size)

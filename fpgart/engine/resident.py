@@ -17,19 +17,19 @@ from fpgart.engine.launches import launch_failure, lay_out
 from fpgart.engine.mirrors import Mirrors, Stretch
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
-from fpgart.engine.own_buffers import Held, OwnBuffersEngine, OwnBuffersKernel, ReachedMemory
+from fpgart.engine.own_buffers import OwnBuffersEngine, OwnBuffersKernel, ReachedMemory
 from fpgart.errors import DeviceNotAvailable, error_of
 
 
 class ResidentEngine(OwnBuffersEngine):
     """An `OwnBuffersEngine` with mirrors of boards' memories."""
 
+    takes_parts = False  # PoCL 7 crashes when buffers and parts of them take turns
     needs_for_channels = "They need an engine that shares memory with the host's process, and this one does not."
 
     def __init__(self, name: str, driver: Driver) -> None:
         driver.on_caller = None  # whose kernels would have to share memory with the host
         super().__init__(name, driver)
-        self.alignment = max(1, driver.device_number(cl.CL_DEVICE_MEM_BASE_ADDR_ALIGN) // 8)
         self.mirrors: Mirrors = Mirrors(MirrorStore(self))
         self._device_name = driver.text("clGetDeviceInfo", driver.device, cl.CL_DEVICE_NAME)
 
@@ -37,24 +37,34 @@ class ResidentEngine(OwnBuffersEngine):
         return ResidentKernel(program, name, self)
 
     def keeps(self, region: ReachedMemory) -> bool:
-        return region.resident
+        return region.resident and not region.beside
 
     @contextmanager
-    def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, Held]]:
+    def in_step(self, regions: list[ReachedMemory]) -> Iterator[None]:
+        ranges = [(region.address, region.address + region.size) for region in regions if region.resident]
+        with self.mirrors.used_by_host(ranges):
+            yield
+
+    @contextmanager
+    def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, int]]:
         self.mirrors.release_unused()
         stretches = [
-            Stretch(each.address, each.address + each.size, each.place, written=each.flags != cl.CL_MEM_READ_ONLY)
+            Stretch(each.address, each.address + each.size, written=each.flags != cl.CL_MEM_READ_ONLY)
             for each in regions
         ]
-        with self.mirrors.reached(stretches, self.alignment) as mirrors:
-            pairs = zip(regions, mirrors, strict=True)
-            yield {region.address: Held(mirror.handle, mirror.base) for region, mirror in pairs}
+        with self.mirrors.reached(stretches) as mirrors:
+            yield {region.address: mirror.handle for region, mirror in zip(regions, mirrors, strict=True)}
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Within, a driver whose device is gone has words for it."""
+        """Within, it is known whether the device is still there.
+
+        PoCL ends what is under way on a server that dies as if it had succeeded; so the device is asked afterwards.
+        """
         try:
             yield
+            if not self.driver.device_number(cl.CL_DEVICE_AVAILABLE):
+                raise DeviceNotAvailable("it was lost meanwhile")
         except DeviceNotAvailable as error:
             raise DeviceNotAvailable(
                 f"the engine's device '{self._device_name}' does not answer any more, and what kernels had written "
@@ -69,6 +79,10 @@ class ResidentEngine(OwnBuffersEngine):
         with self.answering():
             super().write_buffer(handle, offset, data)
 
+    def copy_buffer(self, source: int, source_offset: int, target: int, target_offset: int, size: int) -> None:
+        with self.answering():
+            super().copy_buffer(source, source_offset, target, target_offset, size)
+
     def read_buffer(self, handle: int, offset: int, size: int) -> bytes:
         with self.answering():
             return super().read_buffer(handle, offset, size)
@@ -82,7 +96,7 @@ class ResidentKernel(OwnBuffersKernel):
         self._resident = engine
 
     def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        """Run to the end, which is that of the event: clFinish succeeds even when a server has died meanwhile."""
+        """Run to the end, which is that of the event: clFinish says nothing of kernels that fail."""
         kernels, launches = lay_out([(self, image, dimensions, sizes, has_local)])
         handles = ffi.new("uintptr_t[]", [kernel.handle for kernel in kernels])
         events, statuses, result = ffi.new("uintptr_t[1]"), ffi.new("int32_t[1]"), ffi.new("int64_t *")
@@ -99,7 +113,7 @@ class MirrorStore:
 
     def __init__(self, engine: OwnBuffersEngine) -> None:
         self._engine = engine
-        self.write, self.read = engine.write_buffer, engine.read_buffer
+        self.write, self.read, self.copy = engine.write_buffer, engine.read_buffer, engine.copy_buffer
 
     def create(self, size: int) -> int:
         return self._engine.create_buffer(cl.CL_MEM_READ_WRITE, size)
