@@ -68,7 +68,7 @@ def test_a_copy_within_a_board_is_the_boards_own(boards: Boards) -> None:
     assert machine.read(target) == DATA
 
 
-@pytest.mark.parametrize(("size", "pieces"), [(4096, 1), (CHUNK, 1), (2 * CHUNK + 5, 3)])
+@pytest.mark.parametrize(("size", "pieces"), [(4096, 1), (8 * MIB, 1), (8 * MIB + 1, 2), (16 * MIB + 5, 3)])
 def test_a_copy_between_boards_goes_through_the_host_in_pieces(boards: Boards, size: int, pieces: int) -> None:
     machine = boards("a10_ref", "usm_s10")
     source, target = machine.buffer(size), machine.buffer(size)

@@ -19,6 +19,8 @@ Boards = Callable[..., Machine]
 class Engine:
     """An engine that is none."""
 
+    mirrors: Any = None
+
 
 def platform_of(boards: Boards, engine: Any = None, contents: Any = None) -> Platform:
     machine = boards("a10_ref")
@@ -47,6 +49,20 @@ def test_an_engine_is_looked_for_when_it_is_first_needed_and_then_kept(boards: B
     assert platform.engine is first
     assert isinstance(first, Engine)
     assert (choices, told) == ([contents], ["grew"])
+
+
+def test_boards_tell_an_engine_what_happens_to_memory_that_it_mirrors(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Engine()
+    told.mirrors = object()
+    monkeypatch.setattr("fpgart.engine.choice.choose_engine", lambda *_: told)
+    platform = boards("a10_ref", "hetero").platform
+    kept: list[object] = []
+    for device in platform.devices:
+        monkeypatch.setattr(device.mmd, "keep_elsewhere", kept.append)
+    assert platform.engine is told
+    assert kept == [told.mirrors, told.mirrors]
 
 
 def test_an_engine_that_is_given_is_the_one(boards: Boards, choices: list[Any]) -> None:

@@ -121,7 +121,7 @@ class Program:
             groups.setdefault(data, []).append(device)
         first, *others = [cls.from_binary(context, devices, data) for data, devices in groups.items()]
         for other in others:
-            if set(first.interfaces()) != set(other.interfaces()):
+            if first._kernel_names() != other._kernel_names():
                 raise InvalidBinary("the devices' binaries do not have the same kernels")
             first.devices = [*first.devices, *other.devices]
             first.builds |= other.builds
@@ -204,8 +204,23 @@ class Program:
     def build(self, devices: list[Device], options: str) -> None:
         """Compile and link for `devices`; raises CLError, the log has the compiler's words.
 
-        A container's program has been built; building it again is trivial.
+        A container's program has been built; building it again is trivial. Where devices have binaries of their own
+        each is built, whichever fail.
         """
+        self._build_parts(list({self.on(device): None for device in devices}), devices, options)
+
+    def _build_parts(self, parts: list[Program], devices: list[Device], options: str) -> None:
+        """Build one after another what is for these devices."""
+        part, *others = parts
+        chosen = [device for device in devices if self.on(device) is part]
+        try:
+            part._build(chosen, options)
+        finally:
+            self.builds |= {device: part.builds[device] for device in chosen}
+            if others:
+                self._build_parts(others, devices, options)
+
+    def _build(self, devices: list[Device], options: str) -> None:
         if self._container and self._interfaces:
             for device in devices:
                 self.builds[device] = Build(
@@ -349,6 +364,10 @@ class Program:
         if not self._interfaces:
             self._interfaces = with_places(self._program().kernels(self.known()), self.locations())
         return self._interfaces
+
+    def _kernel_names(self) -> set[str]:
+        """Of the kernels that it has, or will have when it is built."""
+        return set(self.interfaces() if self.executable else self.known())
 
     def known(self) -> dict[str, KernelInterface]:
         """Interfaces that the engine need not or cannot tell: of SPIR-V, and what a binary says of itself."""
