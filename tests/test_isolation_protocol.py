@@ -373,6 +373,14 @@ def engine(memory: CountingStretch) -> Iterator[IsolatedEngine]:
     made._process.ended()
 
 
+def test_an_engine_with_buffers_of_its_own_runs_in_no_board_process(
+    memory: CountingStretch, engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FPGART_ENGINE_BUFFERS", "own")
+    with pytest.raises(ProcessError, match="has buffers of its own; it runs in the host's process alone"):
+        IsolatedEngine(memory)
+
+
 SIZES = struct.pack("9Q", 0, 0, 0, 1, 1, 1, 1, 1, 1)
 
 
