@@ -63,8 +63,8 @@ import gc
 from {module} import lib
 gc.disable()  # what is imported leaves next to nothing to collect
 try:
-    from {package} import start
-    start.register({parameters!r})
+    from {package} import {first}
+    {first}.register({parameters!r})
 except Exception as error:
     # What the user can put right is said in one line; anything else is a bug, and wants its traceback.
     if not isinstance(error, ImportError) and type(error).__name__ != "OptionError":
@@ -285,7 +285,9 @@ def driver(work: Path) -> Library:
     ffi.embedding_api("")
     ffi.cdef(declarations(api))
     parameters = [(f.name, [p.name for p in f.parameters], f.returns) for f in implemented_in_python(api)]
-    ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_icd", package="fpgart.api", parameters=parameters))
+    ffi.embedding_init_code(
+        INIT_CODE.format(module="_fpgart_icd", package="fpgart.api", first="first", parameters=parameters)
+    )
     ffi.set_source("_fpgart_icd", '#include "icd.h"\n' + START)
     of_series = {*INTERPRETER, *PLACE}
     return Library(
@@ -314,7 +316,7 @@ def boards(work: Path) -> Library:
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef('extern "Python+C" {\n' + header.split("/* python */")[1] + "}\n" + header.split("/* c */")[1])
-    ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_mmd", package="fpgart.mmd", parameters=[]))
+    ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_mmd", package="fpgart.mmd", first="start", parameters=[]))
     ffi.set_source("_fpgart_mmd", '#include "mmd.h"\n' + START)
     return Library(
         name="libfpgart_mmd",

@@ -165,7 +165,14 @@ print("right")
 """
 
 
-@pytest.mark.parametrize("launch", ["its first launch", "its second launch", "a launch of a worker"])
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "its second launch",
+        pytest.param("its first launch", marks=pytest.mark.slow),
+        pytest.param("a launch of a worker", marks=pytest.mark.slow),
+    ],
+)
 def test_ctrl_c_ends_a_kernel_of_a_host_in_python_that_loops(launch: str, tmp_path: Path) -> None:
     program = tmp_path / "host.py"
     program.write_text(LOOPS)

@@ -316,6 +316,28 @@ def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{words}\n", f"fpgart: {words}\n")
 
 
+OWN_ENVIRONMENT = """
+import ctypes
+from fpgart._native import lib
+from fpgart.engine.driver import say
+getenv = ctypes.CDLL(None).getenv
+getenv.restype = ctypes.c_char_p
+say("FPGART_TEST_HOSTS", "1")
+lib.environment_is_ours()
+say("FPGART_TEST_OURS", "2")
+say("FPGART_TEST_USERS", "3", unless_set=True)
+print(*(getenv(name) for name in (b"FPGART_TEST_HOSTS", b"FPGART_TEST_OURS", b"FPGART_TEST_USERS")))
+"""
+
+
+def test_drivers_of_a_process_without_a_host_hear_of_variables_from_its_environment() -> None:
+    environment = os.environ | {"FPGART_TEST_USERS": "4"}
+    done = subprocess.run(
+        [sys.executable, "-c", OWN_ENVIRONMENT], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("None b'2' b'4'\n", "")
+
+
 class CountingStretch(Stretch):
     """Knows what is allocated in it."""
 
@@ -349,6 +371,14 @@ def engine(memory: CountingStretch) -> Iterator[IsolatedEngine]:
     yield made
     made.process.stop("was not needed any more")
     made._process.ended()
+
+
+def test_an_engine_with_buffers_of_its_own_runs_in_no_board_process(
+    memory: CountingStretch, engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FPGART_ENGINE_BUFFERS", "own")
+    with pytest.raises(ProcessError, match="has buffers of its own; it runs in the host's process alone"):
+        IsolatedEngine(memory)
 
 
 SIZES = struct.pack("9Q", 0, 0, 0, 1, 1, 1, 1, 1, 1)

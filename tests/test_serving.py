@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import struct
@@ -20,6 +21,7 @@ from c_hosts import build, plain_environment
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from killing import board_processes
 
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
@@ -143,6 +145,7 @@ def test_one_host_has_a_board_until_it_has_released_its_contexts(hosts: Hosts) -
     assert first.do("o") == NOT_AVAILABLE
 
 
+@pytest.mark.slow
 def test_hosts_have_different_boards_at_the_same_time(hosts: Hosts, engine: None) -> None:
     first, second = hosts(), hosts(FPGART_BOARD="a10_ref")
     assert (first.do("o"), second.do("o")) == (0, 0)
@@ -185,6 +188,40 @@ def test_a_host_outlives_its_service(hosts: Hosts, engine: None) -> None:
     await_that(lambda: host.do("r") == OUT_OF_RESOURCES)
     assert host.do("c") == 0
     assert host.do("o") == NOT_AVAILABLE
+
+
+SOAK_S = 20
+
+
+@pytest.mark.slow
+def test_hosts_that_are_killed_all_the_time_leave_a_service_as_it_was(
+    hosts: Hosts, serving: subprocess.Popen[str], engine: None
+) -> None:
+    before = len(board_processes(serving.pid))
+    end, running, opened, refused = time.monotonic() + SOAK_S, [hosts()], 0, 0
+    while time.monotonic() < end:
+        host = random.choice(running)
+        status = host.do("o")
+        assert status in (0, NOT_AVAILABLE)
+        if status == 0:
+            opened += 1
+            assert [host.do(each) for each in "fr"] == [0, 0]
+        else:
+            refused += 1
+        if status == 0 and random.random() < 0.5:
+            assert host.do("c") == 0
+        else:
+            host.process.kill()
+            host.process.wait()
+            running.remove(host)
+        while len(running) < 3:
+            running.append(hosts())
+    for host in running:
+        host.process.kill()
+    await_that(lambda: not board().holder)
+    await_that(lambda: len(board_processes(serving.pid)) <= max(before, 2))
+    assert opened > 5
+    assert board().programmed == 1
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:

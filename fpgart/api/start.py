@@ -18,7 +18,6 @@ from fpgart._native import lib as native
 from fpgart.api import chapters, handles, recorder
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
-from fpgart.api.options import settle_options
 from fpgart.api.watching import callers, start_watchers
 from fpgart.board.catalogue import chosen_personality, chosen_with_names
 from fpgart.board.simulated_board import SimulatedBoard
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from fpgart.board.mmd import Mmd
     from fpgart.board.stretch import Stretch
     from fpgart.check.kernels import KernelCheck
-    from fpgart.engine.isolated.spawning import Isolation
+    from fpgart.engine.isolated.spawning import Isolation, Spawned
     from fpgart.serving.connection import Connection
     from fpgart.watch.trace.recorder import Trace
 
@@ -77,16 +76,23 @@ def service() -> Connection | None:
         raise config.OptionError(f"{apart_option()}: {error}") from None
 
 
-def isolation(stretch: Stretch | None, served: Connection | None = None) -> Isolation | None:
-    """For the engine; the process starts now, so that hosts that need it do not wait for all of that."""
+def isolation(stretch: Stretch | None, served: Connection | None, process: Spawned | None) -> Isolation | None:
+    """For the engine, which the process loads from now on, so that hosts that need it do not wait for all of that."""
     if stretch is None:
         return None
     from fpgart.engine.choice import is_isolated
     from fpgart.engine.isolated.spawning import Isolation, ProcessError, spawn
+    from fpgart.engine.isolated.warming import warm_up
 
     try:
         start = served.new_process if served is not None else spawn
-        return Isolation(stretch, start() if is_isolated() else None, start)
+        if is_isolated():
+            process = process or start()
+            warm_up(process)
+        elif process is not None:
+            process.discard()
+            process = None
+        return Isolation(stretch, process, start)
     except ProcessError as error:
         raise config.OptionError(f"{apart_option()}: {error}") from None
 
@@ -144,15 +150,14 @@ def lend(names: list[str], served: Connection | None) -> Callable[[Mmd, int], Mm
     return lambda mmd, number: SharedBoard(mmd, served, numbers[number])
 
 
-def register(functions: chapters.Functions) -> None:
-    """Called once, when the interpreter is up; whatever is raised here means: no platform.
+def register(functions: chapters.Functions, process: Spawned | None) -> None:
+    """Called once, when the options are settled; whatever is raised here means: no platform.
 
-    `functions`: every API function that Python has to implement.
+    `functions`: every API function that Python has to implement. `process`: a board process, if one was started.
     """
     if lib.fpgart_is_guest():
         leave_pointer_types()
     threading.stack_size(THREAD_STACK)
-    settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())), secure=bool(lib.fpgart_is_secure()))
     owns = bool(lib.fpgart_owns_interpreter())
     at_end: list[Callable[[], None]] = []
     stretch, served = shared_memory(), service()
@@ -162,7 +167,7 @@ def register(functions: chapters.Functions) -> None:
     contents = kernels.contents if kernels is not None else None
     made = boards(trace, kernels, stretch, served)
     personality = chosen_personality([board.mmd.description for board in made])
-    platform = Platform(personality, made, None, scheduler, contents, isolation(stretch, served))
+    platform = Platform(personality, made, None, scheduler, contents, isolation(stretch, served, process))
     if stretch is not None and lib.fpgart_is_guest():
         hear_interrupts()
     start_cables(platform, at_end)

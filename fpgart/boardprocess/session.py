@@ -32,6 +32,8 @@ def serve(descriptor: int, secure: int) -> None:
     """
     if secure:
         config.distrust_environment()
+    else:
+        lib.environment_is_ours()
     connection = socket.socket(fileno=descriptor)
     try:
         Session(connection).run()

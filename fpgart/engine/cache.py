@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import secrets
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -100,7 +99,7 @@ def fault_of(folder: str) -> str:
 
     Only trying tells: permissions say nothing of file systems that take no writes.
     """
-    probe = os.path.join(folder, f".fpgart-{secrets.token_hex(8)}")
+    probe = os.path.join(folder, f".fpgart-{os.urandom(8).hex()}")
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
         os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))

@@ -16,11 +16,11 @@ from fpgart.engine.cache import cache_folder
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import Driver, DriverError, open_driver, say
 from fpgart.engine.interface import Engine, NoEngine
-from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.errors import CLError
 
 if TYPE_CHECKING:
     from fpgart.engine.isolated.spawning import Isolation
+    from fpgart.engine.opencl_engine.engine import OpenCLEngine
 
 OCLGRIND = "liboclgrind-rt-icd.so"
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
@@ -174,6 +174,8 @@ class Choice:
 
 def engine_on(name: str, driver: Driver) -> OpenCLEngine:
     """The engine for a driver, whether or not its kernels reach this process's memory."""
+    from fpgart.engine.opencl_engine.engine import OpenCLEngine  # not where another process has it
+
     if driver.shares_memory and config.ENGINE_BUFFERS.value == "auto":
         return OpenCLEngine(name, driver)
     from fpgart.engine.resident import ResidentEngine  # only who needs it pays for it

@@ -3,7 +3,8 @@
  * The environment of the engine's driver. Drivers are set up by variables, but the environment is
  * the host's: it may read it in another thread while it is changed, and hands it on to its
  * children. So it stays as it is, and in the driver's libraries the calls of getenv() and setenv()
- * lead to the functions here, through the tables that the dynamic linker calls by. */
+ * lead to the functions here, through the tables that the dynamic linker calls by. A process that
+ * has no host needs none of that. */
 #define _GNU_SOURCE
 #include "environment.h"
 
@@ -61,8 +62,17 @@ static struct variable *add(const char *name)
     return made;
 }
 
+static atomic_int ours;
+
+void environment_is_ours(void)
+{
+    ours = 1;
+}
+
 int environment_say(const char *name, const char *value, int unless_set)
 {
+    if (ours)
+        return setenv(name, value, !unless_set) == 0;
     char *copy = strdup(value);
     pthread_mutex_lock(&lock);
     struct variable *variable = find(name);
@@ -236,6 +246,8 @@ static int redirect_if_new(struct dl_phdr_info *info, size_t size, void *data)
 
 void *environment_open(const char *path, int flags)
 {
+    if (ours)
+        return dlopen(path, flags);
     struct objects *known = calloc(1, sizeof *known);
     struct link_map *map = NULL;
     if (known != NULL)

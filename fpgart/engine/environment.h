@@ -5,6 +5,9 @@
 /* What drivers that are opened from now on hear when they ask for a variable of the environment.
  * With `unless_set` only where the process has none of that name. 0 when there is no memory. */
 int environment_say(const char *name, const char *value, int unless_set);
+/* The environment is nobody else's: what is said is put into it from now on, and no library is
+ * changed. Called before anything is said, and never together with environment_seal(). */
+void environment_is_ours(void);
 /* From now on they hear what the process has. */
 void environment_forget(const char *name);
 /* From now on they hear of no variable but those that were said here. */

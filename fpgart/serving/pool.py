@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import sys
 import threading
-from contextlib import suppress
 
 from fpgart import log
 from fpgart._native import lib
-from fpgart.engine.isolated import messages as m
-from fpgart.engine.isolated.codec import ProtocolError
+from fpgart.engine.isolated.process import GREETING_S
 from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
+from fpgart.engine.isolated.warming import await_engine, warm_up
 
-WARM_UP_S = 60.0
 REST_S = 1.0
 """How long a host that has taken the process has the machine to itself, before the next one is started."""
 
@@ -42,7 +37,7 @@ class Pool:
         if found is not None and not lib.lane_is_lost(found.life.fileno()):
             return found
         if found is not None:
-            discard(found)
+            found.discard()
         return spawn()
 
     def close(self) -> None:
@@ -52,7 +47,7 @@ class Pool:
             found, self._ready = self._ready, None
         self._taken.set()
         if found is not None:
-            discard(found)
+            found.discard()
 
     def _refill(self) -> None:
         while self._taken.wait() and not self._closed.is_set():
@@ -71,37 +66,16 @@ class Pool:
             if not self._closed.is_set():
                 self._ready = made
                 return
-        discard(made)
+        made.discard()
 
 
 def warm() -> Spawned:
     """A board process that has an engine. Raises ProcessError."""
     made = spawn()
-    modules = tuple(entry for entry in sys.path if entry and os.path.isabs(entry))
-    made.session.settimeout(WARM_UP_S)
     try:
-        m.send(made.session, m.WarmUp(modules))
-        answer = m.receive(made.session)
-    except (OSError, ProtocolError) as error:
-        discard(made)
-        raise ProcessError(f"the board process does not answer: {error}") from None
-    if not isinstance(answer, m.Done):
-        discard(made)
-        raise ProcessError("the board process ended before it had an engine")
-    made.session.settimeout(None)
+        warm_up(made)
+        await_engine(made, GREETING_S)
+    except (TimeoutError, ProcessError) as error:
+        made.discard()
+        raise ProcessError(f"a board process has no engine: {error}") from None
     return made
-
-
-def discard(made: Spawned) -> None:
-    """End a board process that nobody wants, or that has ended."""
-    end(made.life)
-    made.life.close()
-    made.session.close()
-    os.close(made.output)
-    os.close(made.error)
-
-
-def end(life: socket.socket) -> None:
-    """Have the keeper at the other end of `life` end its board process, unless both have gone."""
-    with suppress(OSError):
-        life.send(b"k", socket.MSG_NOSIGNAL)

@@ -22,10 +22,10 @@ from typing import Any
 from fpgart import log
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
-from fpgart.engine.isolated.spawning import ProcessError
+from fpgart.engine.isolated.spawning import ProcessError, end_by_keeper
 from fpgart.errors import CLError, DeviceNotAvailable, InvalidOperation, InvalidValue, OutOfResources
 from fpgart.serving.places import ServiceError, peer_of
-from fpgart.serving.pool import Pool, end
+from fpgart.serving.pool import Pool
 from fpgart.version import __version__
 
 MESSAGE_S = 10.0
@@ -73,7 +73,7 @@ class Client:
         with self._changing:
             before, self._life = self._life, life
         if before is not None:
-            end(before)
+            end_by_keeper(before)
             before.close()
 
 

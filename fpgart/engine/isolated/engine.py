@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from fpgart import log
+from fpgart import config, log
 from fpgart.engine.interface import BuiltProgram, SharedMemory
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
@@ -38,6 +38,11 @@ class IsolatedEngine:
         welcome = self._process.welcome
         if welcome.missing:
             raise ProcessError(welcome.missing)
+        if welcome.works_on_own_buffers:
+            raise ProcessError(
+                f"{welcome.path} has buffers of its own; it runs in the host's process alone, without "
+                f"{config.ISOLATE.name} and {config.SERVED.name}"
+            )
         if welcome.works_on_own_buffers:
             raise ProcessError(
                 f"the engine '{welcome.name}' works on buffers of its own, which a board process cannot give it; "

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -22,6 +20,7 @@ from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.layout import CRASH
 from fpgart.engine.isolated.loss import BoardLost, Loss
 from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
+from fpgart.engine.isolated.warming import await_engine, modules
 from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.version import __version__
 
@@ -72,7 +71,7 @@ class BoardProcess:
         self._released: deque[tuple[int, int]] = deque()
         self._warned = False
         spawned = spawned or spawn()
-        self._session, self._life = spawned.session, spawned.life
+        self._session, self._life, self._spawned = spawned.session, spawned.life, spawned
         self.life = self._life.fileno()
         outlet = lib.outlet_open(spawned.output, spawned.error)
         if outlet == ffi.NULL:
@@ -82,10 +81,10 @@ class BoardProcess:
 
     def _greet(self) -> m.Welcome:
         memory = self.memory
-        modules = tuple(entry for entry in sys.path if entry and os.path.isabs(entry))
-        hello = m.Hello(m.VERSION, __version__, memory.begin, memory.size, modules)
-        self._session.settimeout(GREETING_S)
+        hello = m.Hello(m.VERSION, __version__, memory.begin, memory.size, modules())
         try:
+            await_engine(self._spawned, GREETING_S)
+            self._session.settimeout(GREETING_S)
             m.send_with_descriptors(self._session, hello, [memory.descriptor])
             answer = m.receive(self._session)
             self._session.settimeout(None)
@@ -93,7 +92,7 @@ class BoardProcess:
             self.stop(f"did not answer for {GREETING_S:g} s")
             self.ended()
             raise ProcessError(f"the board process did not answer for {GREETING_S:g} s, and was stopped") from None
-        except (OSError, ProtocolError) as error:
+        except (OSError, ProtocolError, ProcessError) as error:
             raise DiedEarly(f"the board process {self.ended().ending} before it answered ({error})") from None
         if isinstance(answer, m.Failed):
             raise ProcessError(answer.words)

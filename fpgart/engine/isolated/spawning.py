@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,7 @@ class ProcessError(Exception):
     """The board process does not start; the sentence says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Spawned:
     """The host's ends of what it talks through with a new board process."""
 
@@ -31,6 +32,26 @@ class Spawned:
     """The keeper's."""
     output: int
     error: int
+    is_warming: bool = False
+    """It was told to load its engine, and has not been heard of since."""
+
+    def end(self) -> None:
+        """Have the keeper end the board process, unless both have gone."""
+        end_by_keeper(self.life)
+
+    def discard(self) -> None:
+        """Nobody needs it, or it has ended."""
+        self.end()
+        self.life.close()
+        self.session.close()
+        os.close(self.output)
+        os.close(self.error)
+
+
+def end_by_keeper(life: socket.socket) -> None:
+    """Have the keeper at the other end of `life` end its board process, unless both have gone."""
+    with suppress(OSError):
+        life.send(b"k", socket.MSG_NOSIGNAL)
 
 
 def spawn() -> Spawned:
