@@ -377,7 +377,7 @@ def test_an_engine_with_buffers_of_its_own_runs_in_no_board_process(
     memory: CountingStretch, engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FPGART_ENGINE_BUFFERS", "own")
-    with pytest.raises(ProcessError, match="has buffers of its own; it runs in the host's process alone"):
+    with pytest.raises(ProcessError, match="works on buffers of its own; it runs only in the host's process"):
         IsolatedEngine(memory)
 
 

@@ -40,13 +40,8 @@ class IsolatedEngine:
             raise ProcessError(welcome.missing)
         if welcome.works_on_own_buffers:
             raise ProcessError(
-                f"{welcome.path} has buffers of its own; it runs in the host's process alone, without "
+                f"the engine {welcome.path} works on buffers of its own; it runs only in the host's process, without "
                 f"{config.ISOLATE.name} and {config.SERVED.name}"
-            )
-        if welcome.works_on_own_buffers:
-            raise ProcessError(
-                f"the engine '{welcome.name}' works on buffers of its own, which a board process cannot give it; "
-                "leave FPGART_ISOLATE out"
             )
         self.name, self.version, self.path = welcome.name, welcome.engine_version, welcome.path
         self._answers: dict[int, bytes] = {}
