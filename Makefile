@@ -78,6 +78,7 @@ test: build
 	$(PYTEST) -m "not slow" conformance --driver pocl
 
 nightly: build
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[notebooks]"
 	FPGART_TEST_EFFORT=10 FPGART_TEST_SCHEDULES=15000 $(PYTEST) tests
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver fpgart
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver pocl

@@ -114,7 +114,7 @@ def results(recipe: Recipe, environment: Environment, work: Path, shell: Shell) 
     """Build a copy of a host in the folder `work`, and run it in each way."""
     sources = work / recipe.name
     if not recipe.folder.is_dir():
-        yield Result(recipe.name, False, f"{recipe.folder} is no folder")
+        yield Result(recipe.name, False, f"{recipe.folder} is not a folder")
         return
     shutil.copytree(recipe.folder, sources, symlinks=True)
     surroundings = environment | recipe.environment

@@ -87,7 +87,7 @@ def listed(file: Path) -> list[Host]:
     try:
         return [host_of(entry, file.resolve().parent) for entry in json.loads(file.read_text())]
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise Unusable(f"{file} is no list of hosts: {type(error).__name__} {error}") from error
+        raise Unusable(f"{file} is not a list of hosts: {type(error).__name__} {error}") from error
 
 
 def host_of(entry: dict[str, object], folder: Path) -> Host:

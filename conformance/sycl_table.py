@@ -607,7 +607,7 @@ def test_an_image_without_memory_of_the_host_takes_what_a_host_task_writes(progr
 
 
 WRONG_IMAGES = [
-    (np.zeros(4, np.uint8), 2, "an array of shape (4,) is no image of 2 dimensions"),
+    (np.zeros(4, np.uint8), 2, "an array of shape (4,) is not an image of 2 dimensions"),
     (np.zeros((4, 4, 3), np.uint8), 2, "a pixel of 3 times uint8 is none of an image"),
     (np.zeros((4, 4), np.float64), 2, "a pixel of 1 times float64 is none of an image"),
     (np.zeros((4, 4), np.uint8), 1, "an image has 2 or 3 dimensions, not 1"),

@@ -24,7 +24,7 @@ FIXED = "__attribute__((intel_reqd_sub_group_size(8))) " + SUB_GROUPS.strip()
 
 def from_il(host: Host, il: bytes) -> int:
     if not host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_IL_VERSION):
-        pytest.skip("the device takes no intermediate language")
+        pytest.skip("the device does not accept intermediate language")
     return host.cl.make("clCreateProgramWithIL", host.context, il, len(il))
 
 

@@ -66,7 +66,7 @@ class Activation:
     def report(self) -> ShownReport:
         """What has happened since the beginning. Raises ActivationError where nothing is traced."""
         if self.trace is None:
-            raise ActivationError("nothing is traced here: fpgart.activate(trace=True)")
+            raise ActivationError("nothing is traced: call fpgart.activate(trace=True)")
         driver.settle(PATIENCE_S)
         shown = ShownReport(traces.ordered(self.trace))
         shown.facts.whole = True  # it goes on, as whoever asks knows
@@ -116,7 +116,7 @@ def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:
     if trace is not None:
         return ShownReport(traces.ordered(Path(trace)))
     if _current is None:
-        raise ActivationError("which trace? fpgart.report('trace.json'), or fpgart.activate(trace=True) before")
+        raise ActivationError("no trace: call fpgart.report('trace.json'), or fpgart.activate(trace=True) first")
     return _current.report()
 
 

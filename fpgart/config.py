@@ -32,8 +32,8 @@ class Holds(Enum):
     FILE_OR_STDERR = "a file that is written, or stderr"
     FOLDER = "a folder that is written to"
     SOCKET = "a name, or the path of a socket if there is a / in it"
-    NAMES = "names, divided by commas, of which those with a / or an ending of a file's are paths"
-    CODE = "names of modules, divided by commas, or paths as among NAMES"
+    NAMES = "names, separated by commas, of which those with a / or a file name extension are paths"
+    CODE = "names of modules, separated by commas, or paths as among NAMES"
     FIXED_FILES = "nothing, but files with fixed names in the working directory follow from it"
 
 
@@ -140,7 +140,7 @@ def distrust_environment() -> str:
         option.forget()
     if not refused:
         return ""
-    return f"this process runs with other rights than its user's, so these are not obeyed: {', '.join(refused)}"
+    return f"this process runs with rights other than those of its user, so these are not obeyed: {', '.join(refused)}"
 
 
 def kernels_run_apart() -> bool:
@@ -176,7 +176,7 @@ def misspelt(names: Iterable[str]) -> list[str]:
 
             near = get_close_matches(name.removeprefix(PREFIX), known, 1)
             advice = f"is {PREFIX}{near[0]} meant?" if near else "`fpgart info` lists those that there are"
-            sentences.append(f"{name} is no option: {advice}")
+            sentences.append(f"{name} is not an option: {advice}")
     return sentences
 
 
@@ -192,7 +192,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 def names(text: str) -> tuple[str, ...]:
     found = tuple(part.strip() for part in text.split(",") if part.strip())
     if not found:
-        raise ValueError("a list of names, divided by commas, is wanted")
+        raise ValueError("a list of names, separated by commas, is expected")
     return found
 
 
@@ -200,13 +200,13 @@ def rank(text: str) -> tuple[int, int]:
     """A process's number and how many there are: `1/4`."""
     first, _, size = text.partition("/")
     if not first.isdecimal() or not 0 <= number(first) < number(size) <= 1 << 20:
-        raise ValueError("a number from 0 and the number of processes are wanted, as in 1/4")
+        raise ValueError("a number from 0 and the number of processes are expected, as in 1/4")
     return number(first), number(size)
 
 
 def job(text: str) -> str:
     if not text.replace("-", "").replace(".", "").replace("_", "").isalnum() or text.startswith("."):
-        raise ValueError("letters, digits, points, dashes and underscores are wanted")
+        raise ValueError("letters, digits, points, dashes and underscores are expected")
     return text
 
 
@@ -216,7 +216,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e6:
-        raise ValueError("a number of seconds from 0 is wanted")
+        raise ValueError("a number of seconds from 0 is expected")
     return value
 
 
@@ -232,7 +232,7 @@ class Launches(NamedTuple):
 
 
 def launches(text: str) -> tuple[Launches, ...]:
-    """`name`, `name:n` or `name:n-m`, divided by commas; names may have wildcards."""
+    """`name`, `name:n` or `name:n-m`, separated by commas; names may have wildcards."""
     found = []
     for part in names(text):
         pattern, colon, numbers = part.partition(":")
@@ -242,7 +242,7 @@ def launches(text: str) -> tuple[Launches, ...]:
         first, dash, last = numbers.partition("-")
         chosen = Launches(pattern, number(first), number(last) if dash else number(first))
         if not pattern or not 0 < chosen.first <= chosen.last:
-            raise ValueError("names are wanted, each with or without :n or :n-m behind it, the first launch being 1")
+            raise ValueError("names are expected, each with or without :n or :n-m behind it, the first launch being 1")
         found.append(chosen)
     return tuple(found)
 
@@ -265,20 +265,20 @@ def presence(text: str) -> bool:
 def count(text: str) -> int:
     value = number(text)
     if not 1 <= value <= 128:
-        raise ValueError("a number from 1 to 128 is wanted")
+        raise ValueError("a number from 1 to 128 is expected")
     return value
 
 
 def seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 1 << 64:
-        raise ValueError("a number from 0 to 18446744073709551615 is wanted")
+        raise ValueError("a number from 0 to 18446744073709551615 is expected")
     return int(text)
 
 
 def compiler_mode(text: str) -> int:
     value = int(text) if text.isdigit() else -1
     if not 0 <= value <= 5:
-        raise ValueError("a number from 0 to 5 is wanted")
+        raise ValueError("a number from 0 to 5 is expected")
     return value
 
 
@@ -291,7 +291,7 @@ def size(text: str) -> int:
     except ValueError:
         value = -1
     if value < 0:
-        raise ValueError("a number of bytes is wanted, such as 4096, 64M or 1G")
+        raise ValueError("a number of bytes is expected, such as 4096, 64M or 1G")
     return value
 
 
@@ -322,14 +322,14 @@ BOARD: Option[tuple[str, ...]] = Option(
     "FPGART_BOARD",
     names,
     ("usm_s10",),
-    "Boards, one per device: names, or paths of board_spec.xml files, divided by commas.",
+    "Boards, one per device: names, or paths of board_spec.xml files, separated by commas.",
     holds=Holds.NAMES,
 )
 ENGINE = Option(
     "FPGART_ENGINE",
     str,
     "auto",
-    "What executes kernels: auto, pocl, intel, oclgrind, none, or the path of a driver's .so.",
+    "What executes kernels: auto, pocl, intel, oclgrind, none, or the path of a driver (.so).",
     holds=Holds.NAMES,
 )
 ENGINE_BUFFERS = Option(
@@ -342,48 +342,48 @@ LIBPYTHON = Option(
     "FPGART_LIBPYTHON",
     str,
     "",
-    "The libpython for hosts that are not written in Python, where the Python that fpgart is installed for has none.",
+    "The libpython for hosts that are not written in Python, if the Python that fpgart is installed for has none.",
     holds=Holds.FILE,
 )
 PLATFORM = Option(
     "FPGART_PLATFORM",
     platform,
     "auto",
-    f"Whose platform hosts see: {', '.join(PLATFORMS)}. auto follows the board: any (all names of Intel's and "
+    f"Which platform hosts see: {', '.join(PLATFORMS)}. auto follows the board: any (all names of Intel's and "
     "Altera's platforms in one) or ti.",
 )
 LOG = Option(
-    "FPGART_LOG", str, "", "Where errors are told in words: stderr, or a file's path.", holds=Holds.FILE_OR_STDERR
+    "FPGART_LOG", str, "", "Where the messages of errors go: stderr, or the path of a file.", holds=Holds.FILE_OR_STDERR
 )
 SUMMARY = Option(
     "FPGART_SUMMARY",
     str,
     "",
-    "Where to print what moved when the process ends: stderr, or a file's path.",
+    "Where the summary of transfers goes when the process ends: stderr, or the path of a file.",
     holds=Holds.FILE_OR_STDERR,
 )
 EXIT_TIMEOUT = Option(
-    "FPGART_EXIT_TIMEOUT", seconds, 5.0, "Seconds that the end of the process waits for work in flight."
+    "FPGART_EXIT_TIMEOUT", seconds, 5.0, "Seconds for which the end of the process waits for unfinished commands."
 )
 TRACE = Option(
     "FPGART_TRACE",
     str,
     "",
-    "File for a trace of calls, transfers and memory; Perfetto opens it. %p stands for the number of the process.",
+    "File for a trace of calls, transfers and memory, which Perfetto opens. %p stands for the process ID.",
     holds=Holds.FILE,
 )
 MMD_CALLS = Option(
     "FPGART_MMD_CALLS",
     str,
     "",
-    "File that gets a line for each call of libfpgart_mmd.so (docs/mmd.md), without what differs between runs.",
+    "File that gets a line for each call of libfpgart_mmd.so (docs/mmd.md), without values that differ between runs.",
     holds=Holds.FILE,
 )
 FAULTS = Option(
     "FPGART_FAULTS",
     str,
     "",
-    "Calls of the board that fail, take longer or hang, as in write:fail:nth=3 (docs/faults.md).",
+    "Board calls that fail, take longer or hang, as in write:fail:nth=3 (docs/faults.md).",
 )
 TIME = Option(
     "FPGART_TIME",
@@ -392,22 +392,25 @@ TIME = Option(
     "Times that profiling reports: real (how long the simulation took) or model (how long the board would take).",
 )
 LEAKS = Option(
-    "FPGART_LEAKS", switch, False, "Whether what is alive at the end is told, with the call that made it: 0 or 1."
+    "FPGART_LEAKS",
+    switch,
+    False,
+    "Whether to report the objects that are alive at the end, with the calls that created them: 0 or 1.",
 )
 WRAPPERS: Option[tuple[str, ...]] = Option(
     "FPGART_WRAPPERS",
     names,
     (),
-    "Functions and files of the host that only pass calls on (with * and ?), divided by commas: callers are named.",
+    "Functions and files of the host that only wrap calls (with * and ?), separated by commas; callers are named.",
 )
 WATCHDOG = Option(
-    "FPGART_WATCHDOG", seconds, 0.0, "Seconds without any movement after which it is told who waits for whom; 0: never."
+    "FPGART_WATCHDOG", seconds, 0.0, "Seconds without progress after which fpgart reports who waits for whom; 0: never."
 )
 LIVE = Option(
     "FPGART_LIVE",
     switch,
     False,
-    "Whether `fpgart top` can ask this host what its boards do: 0 or 1; `fpgart run` has it on.",
+    "Whether `fpgart top` can ask this host what its boards do: 0 or 1; `fpgart run` sets it.",
 )
 CAPTURE = Option(
     "FPGART_CAPTURE", str, "", "Folder for captured launches, which `fpgart replay` runs again.", holds=Holds.FOLDER
@@ -416,7 +419,7 @@ CAPTURE_KERNELS: Option[tuple[Launches, ...]] = Option(
     "FPGART_CAPTURE_KERNELS",
     launches,
     (Launches("*", 1, 1),),
-    "Which launches to capture: names of kernels (with * and ?), each with or without :n or :n-m, divided by commas.",
+    "Which launches to capture: names of kernels (with * and ?), each with or without :n or :n-m, separated by commas.",
 )
 USE_FILE = Option(
     "FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.", holds=Holds.FILE
@@ -425,17 +428,17 @@ CHECK: Option[tuple[str, ...]] = Option(
     "FPGART_CHECK",
     checks,
     (),
-    f"Which mistakes to look for: {', '.join(CHECKS)}, divided by commas; all stands for all but kernels.",
+    f"Which mistakes to look for: {', '.join(CHECKS)}, separated by commas; all means all except kernels.",
 )
 FINDINGS = Option(
     "FPGART_FINDINGS",
     str,
     "",
-    "File that gets a line of JSON for each finding of FPGART_CHECK, and for what FPGART_LEAKS tells.",
+    "File that gets a line of JSON for each finding of FPGART_CHECK, and for each leak that FPGART_LEAKS reports.",
     holds=Holds.FILE,
 )
 WARM_MEMORY = Option(
-    "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for the next buffers."
+    "FPGART_WARM_MEMORY", size, 1 << 30, "Bytes of freed board memory whose pages are kept for later buffers."
 )
 NO_INTERLEAVING: Option[tuple[str, ...]] = Option(
     "FPGART_NO_INTERLEAVING",
@@ -447,19 +450,19 @@ USM_POINTERS = Option(
     "FPGART_USM_POINTERS",
     one_of("mapped", "encoded"),
     "mapped",
-    "Pointers to device memory: mapped (kernels can follow those that are stored in memory) or encoded, as on a board.",
+    "Pointers to device memory: mapped (kernels can follow those stored in memory) or encoded, as on a board.",
 )
 USM_TOUCHES = Option(
     "FPGART_USM_TOUCHES",
     one_of("auto", "on", "off"),
     "auto",
-    "Whether the host's touches bring shared memory back to its side: on, off, auto (with traces and the check usm).",
+    "Whether accesses by the host migrate shared memory to the host: on, off, auto (with traces and the check usm).",
 )
 MODELS: Option[tuple[str, ...]] = Option(
     "FPGART_MODELS",
     names,
     (),
-    "Modules, or paths of .py files, with Python models of kernels, divided by commas.",
+    "Modules, or paths of .py files, with Python models of kernels, separated by commas.",
     holds=Holds.CODE,
 )
 ISOLATE = Option(
@@ -479,10 +482,10 @@ KERNEL_TIMEOUT = Option(
     "FPGART_KERNEL_TIMEOUT",
     seconds,
     0.0,
-    "Seconds after which a kernel is ended, with the process that it runs in (FPGART_ISOLATE); 0: never.",
+    "Seconds after which a kernel is stopped, with the process that it runs in (FPGART_ISOLATE); 0: never.",
 )
 PROGRAM_SECONDS = Option(
-    "FPGART_PROGRAM_SECONDS", seconds, 0.0, "Seconds that programming a board takes, as it does on real ones."
+    "FPGART_PROGRAM_SECONDS", seconds, 0.0, "Seconds that programming a board takes, as on real boards."
 )
 COMPILER_MODE = Option(
     "CL_CONTEXT_COMPILER_MODE_INTELFPGA",
@@ -502,25 +505,25 @@ CHANNEL_DEPTH = Option(
     "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE",
     one_of("ignoredepth", "default", "strict"),
     "ignoredepth",
-    "How deep channels are: ignoredepth (as is fast), default (as the source says, else as is fast) or strict.",
+    "How deep channels are: ignoredepth (a fast depth), default (the depth in the source, else a fast one) or strict.",
 )
 CHANNEL_FACTOR = Option(
     "FPGART_CHANNEL_FACTOR",
     count,
     1,
-    "How many times as deep as the source says channels are, where its depths count (`fpgart channels`).",
+    "Factor for the depths of channels in the source, where those depths count (`fpgart channels`).",
 )
 CHANNEL_SEED = Option(
     "FPGART_CHANNEL_SEED",
     seed,
     0,
-    "Not 0: packets of channels arrive at other times, chosen at random by this number (`fpgart channels`).",
+    "Unless 0, packets of channels arrive at other times, chosen at random with this seed (`fpgart channels`).",
 )
 DEADLOCK_SECONDS = Option(
     "FPGART_DEADLOCK_SECONDS",
     seconds,
     10.0,
-    "Seconds after which kernels that wait for each other while the host waits for them are given up; 0: never.",
+    "Seconds after which kernels that wait for each other, while the host waits for them, are stopped; 0: never.",
 )
 TOPOLOGY = Option(
     "FPGART_TOPOLOGY",
@@ -533,16 +536,16 @@ RANK: Option[tuple[int, int]] = Option(
     "FPGART_RANK",
     rank,
     (0, 1),
-    "Which of the processes of a topology this is, as in 1/4, where no launcher (mpirun, srun) says it.",
+    "Rank and number of the processes of a topology, as in 1/4, if no launcher (mpirun, srun) sets them.",
 )
 JOB = Option(
-    "FPGART_JOB", job, "", "What the processes of a topology have in common, where no launcher tells jobs apart."
+    "FPGART_JOB", job, "", "Name of the job that the processes of a topology belong to, if no launcher sets one."
 )
 CABLE_SECONDS = Option(
     "FPGART_CABLE_SECONDS",
     seconds,
     60.0,
-    "Seconds that kernels wait for the other end of a cable to be taken, before their commands fail.",
+    "Seconds for which kernels wait until a process takes the other end of a cable; then their commands fail.",
 )
 CABLES = Option(
     "FPGART_CABLES",
@@ -554,14 +557,14 @@ MEETING = Option(
     "FPGART_MEETING",
     str,
     "",
-    "Folder that all machines of a topology see, where processes find each other for cables between machines.",
+    "Folder that all machines of a topology share, where processes find each other for cables between machines.",
     holds=Holds.FOLDER,
 )
 ADDRESS = Option(
-    "FPGART_ADDRESS", str, "", "Name or address by which other machines reach this one; default: the system's name."
+    "FPGART_ADDRESS", str, "", "Name or address by which other machines reach this one; default: the host name."
 )
 EAGER = Option(
-    "AOCL_EAGERLY_LOAD_FIRST_BINARY", switch, True, "Whether the first .aocx of a device is loaded at once: 0 or 1."
+    "AOCL_EAGERLY_LOAD_FIRST_BINARY", switch, True, "Whether the first .aocx of a device is loaded immediately: 0 or 1."
 )
 PROFILING = Option(
     "ACL_RUNTIME_PROFILING_ACTIVE",
@@ -572,23 +575,23 @@ PROFILING = Option(
 )
 TRACK_LEAKS = Option("ACL_TRACK_LEAKS", switch, False, "The same as FPGART_LEAKS.")
 EMULATOR_DEVICES = Option(
-    "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the (first) board of FPGART_BOARD."
+    "CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA", count, 0, "Number of devices, each with the first board of FPGART_BOARD."
 )
 CPU_EMULATE_DEVICES = Option(
-    "CL_CONFIG_CPU_EMULATE_DEVICES", count, 0, "The same, as hosts of the newer emulator say it."
+    "CL_CONFIG_CPU_EMULATE_DEVICES", count, 0, "The same; the name that hosts for the newer emulator use."
 )
 OFFLINE_DEVICE = Option(
     "CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA",
     str,
     "",
-    "A board instead of those of FPGART_BOARD, or (+NAME) besides them.",
+    "A board instead of those of FPGART_BOARD, or (+NAME) in addition to them.",
     holds=Holds.NAMES,
 )
 SIMULATOR_DEVICES = Option(
     "CL_CONTEXT_MPSIM_DEVICE_INTELFPGA",
     count,
     0,
-    "Number of simulated devices, which do not know their memories until a binary is loaded.",
+    "Number of simulator devices, whose memories are unknown until a binary is loaded.",
 )
 NULL_ADDRESS = Option(
     "CL_ALLOW_GLOBAL_MEM_AT_NULL_ADDRESS_INTELFPGA", switch, False, "Whether a buffer may begin at address 0: 0 or 1."
@@ -597,7 +600,7 @@ NO_MAPPING = Option(
     "TI_OCL_DSP_NOMAP",
     presence,
     False,
-    "Set to anything: 66AK2x boards have only the memory of the low 2 GiB, which is never mapped.",
+    "If set to any value, 66AK2x boards have only the memory in the low 2 GiB, which is never mapped.",
 )
 
 

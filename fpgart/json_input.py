@@ -66,13 +66,13 @@ def _typed(value: Any, kind: Any, place: str) -> Any:
             raise ValueError(f"{place}: {value!r:.60} is none of {', '.join(str(member.value) for member in kind)}")
         return kind(value)
     if type(value) is not kind:
-        raise ValueError(f"{place}: {value!r:.60} is no {kind.__name__}")
+        raise ValueError(f"{place}: {value!r:.60} is not of type {kind.__name__}")
     return value
 
 
 def _keys(value: Any, place: str) -> list[str]:
     if not isinstance(value, dict):
-        raise ValueError(f"{place}: {value!r:.60} is no object")
+        raise ValueError(f"{place}: {value!r:.60} is not an object")
     return list(value)
 
 
@@ -81,13 +81,13 @@ def _key(text: str, kind: Any, place: str) -> Any:
     if kind is str:
         return text
     if not text.isdecimal() or len(text) > MOST_DIGITS:
-        raise ValueError(f"{place}: {text!r:.60} is no number")
+        raise ValueError(f"{place}: {text!r:.60} is not a number")
     return int(text)
 
 
 def _items(value: Any, kind: Any, parts: tuple[Any, ...], place: str) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(f"{place}: {value!r:.60} is no array")
+        raise ValueError(f"{place}: {value!r:.60} is not an array")
     if get_origin(kind) is list or parts[-1] is Ellipsis:
         parts = (parts[0],) * len(value)
     if len(value) != len(parts):

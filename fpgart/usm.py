@@ -211,7 +211,7 @@ def memcpy(
     Raises ValueError for other sizes, UsmError. Not blocking, both have to live until the event has come.
     """
     if target.nbytes != source.nbytes:
-        raise ValueError(f"the source has {source.nbytes} bytes, the target {target.nbytes}")
+        raise ValueError(f"the source has {source.nbytes} bytes, but the target {target.nbytes}")
     name = "clEnqueueMemcpyINTEL"
     function = _LOADER.function(
         queue.device.platform, name, _INT, _POINTER, _UINT, _POINTER, _POINTER, _SIZE, _UINT, _POINTER, _POINTER

@@ -72,9 +72,10 @@ static int may_use(const char *folder)
 {
     if (fpgart_may_use_folder(folder))
         return 1;
-    fpgart_complain("this process runs with other rights than its user's, and %s can be changed by "
-                    "others than root and its effective user",
-                    folder);
+    fpgart_complain(
+        "this process runs with rights other than those of its user, and %s can be changed by "
+        "users other than root and the effective user",
+        folder);
     return 0;
 }
 

@@ -98,7 +98,7 @@ static void tell(FILE *out, size_t alive)
             fprintf(out, ", %llu bytes", (unsigned long long)group->bytes);
         if (group->references > group->count)
             fprintf(out, ", %zu references", group->references);
-        fprintf(out, ", made by %s\n", group->maker ? group->maker : "?");
+        fprintf(out, ", created by %s\n", group->maker ? group->maker : "?");
     }
 }
 

@@ -86,7 +86,7 @@ except fpgart.activation.ActivationError as error:
     )
     assert said.splitlines() == [
         "2 1",
-        "which trace? fpgart.report('trace.json'), or fpgart.activate(trace=True) before",
+        "no trace: call fpgart.report('trace.json'), or fpgart.activate(trace=True) first",
     ]
 
 

@@ -25,16 +25,16 @@ sys.path.insert(0, str(ROOT / "conformance"))
 from compilation import compiled  # noqa: E402
 
 MISTAKES = {
-    "pingpong": ("hetero", "to the same buffer_location, or keep a buffer in each memory; it goes back and forth"),
+    "pingpong": ("hetero", "to the same buffer_location, or keep a buffer in each memory; it moves back and forth"),
     "banks": ("a10_ref", "put buffers 1, 2 into different banks of memory 'DDR'"),
     "overlap": (
         "usm_s10",
-        "let transfers run beside kernel 'near', which does not use their buffers: queue 1 is in order",
+        "overlap transfers with kernel 'near', which does not use their buffers: queue 1 is in order",
     ),
-    "waiting": ("usm_s10", "let transfers run beside kernel 'near', which does not use their buffers: clFinish"),
+    "waiting": ("usm_s10", "overlap transfers with kernel 'near', which does not use their buffers: clFinish"),
     "tiny": ("usm_s10", "give kernel 'near' more work per launch"),
-    "unaligned": ("usm_s10", "align the host's memory of transfers of buffer 1 to 64 bytes"),
-    "programs": ("usm_s10", "device 0 is programmed anew with a program that it held before"),
+    "unaligned": ("usm_s10", "align the host memory of transfers of buffer 1 to 64 bytes"),
+    "programs": ("usm_s10", "device 0 is reprogrammed with a program that it held before"),
 }
 
 
@@ -73,7 +73,7 @@ def deeper(folder: Path, *words: str) -> list[Advice]:
 def test_a_channel_with_less_room_than_a_burst_is_told_with_who_waits(tmp_path: Path) -> None:
     (found,) = deeper(tmp_path)
     assert "deeper than 4, such as __attribute__((depth(8)))" in found.words
-    assert re.search(r"'give' waited [\d.]+ ms while it was full, and .* 'take' [\d.]+ ms while", found.words)
+    assert re.search(r"'give' waited [\d.]+ ms while it was full, and .* 'take' waited [\d.]+ ms while", found.words)
     assert found.measured
     assert found.nanoseconds >= 20_000_000
 
@@ -118,9 +118,7 @@ def found_in(*events: dict[str, Any]) -> list[Advice]:
 def test_pauses_of_the_boards_while_the_host_is_in_no_call_are_told() -> None:
     site = {"cat": "site", "name": "clEnqueueWriteBuffer", "args": {"site": 1, "frames": [PYTHON_FRAME]}}
     (found,) = found_in(site, transfer(0, 100), event("api", "clFinish", 50, 2100), transfer(27_100, 27_200, buffer=2))
-    assert found.words.startswith(
-        "the boards have nothing to do while the host works outside of OpenCL calls before cl"
-    )
+    assert found.words.startswith("the boards are idle while the host works outside OpenCL calls before cl")
     assert (found.noun, found.nanoseconds, found.measured) == ("time", 25_000_000, True)
     assert found.places == ["clEnqueueWriteBuffer, host.py:7 in work"]
 

@@ -107,7 +107,7 @@ def test_the_options_of_hardware_builds_are_taken_and_told_once() -> None:
 
 
 def test_a_misspelt_option_is_told_with_the_right_one() -> None:
-    with pytest.raises(UsageError, match="-bord=x is no option of aoc; did you mean -board"):
+    with pytest.raises(UsageError, match="-bord=x is not an option of aoc; did you mean -board"):
         read_command_line(["-bord=x", "k.cl"])
 
 
@@ -335,7 +335,7 @@ def test_an_unknown_board_is_told_with_what_to_do(source: Path, tmp_path: Path) 
 
 def test_the_board_of_the_environment_takes_the_place_of_one_that_is_not_here(source: Path, tmp_path: Path) -> None:
     said = compiled(tmp_path, source, "-DONE=1", "-board=p520", FPGART_BOARD="a10_ref")
-    assert "note: board 'p520' is not here; its place is taken by 'a10_ref'" in said
+    assert "note: board 'p520' is not available; 'a10_ref' replaces it" in said
     assert Container.read(tmp_path / "add.aocx").text(sections.BOARD) == "a10_ref"
 
 

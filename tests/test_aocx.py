@@ -292,7 +292,7 @@ def test_the_commands_compile_show_check_and_extract(engine: Engine, tmp_path: P
     source.write_text(SOURCE)
     result = fpgart("aoc", source, "-o", target, "-board=a10_ref", "-march=simulator", "-DX=1", "-report")
     assert result.returncode == 0, result.stderr
-    assert "note: -march=simulator changes nothing here" in result.stderr
+    assert "note: -march=simulator has no effect here" in result.stderr
     assert "scale: work-groups of 4 x 1 x 1, 2 lanes" in result.stdout
     assert fpgart("aocx", "show", target).stdout == result.stdout
     assert "fits board 'a10_ref', 2 kernels" in fpgart("aocx", "check", target).stdout
@@ -316,7 +316,7 @@ def test_the_compile_command_ends_with_1_for_a_wrong_source(engine: Engine, tmp_
 def test_an_option_that_is_none_is_told() -> None:
     result = fpgart("aoc", "k.cl", "-bord=x")
     assert result.returncode == 2
-    assert "-bord=x is no option of aoc" in result.stderr
+    assert "-bord=x is not an option of aoc" in result.stderr
 
 
 def test_a_binary_that_interleaves_otherwise_has_the_buffers_saved_and_written_back(engine: Engine) -> None:

@@ -209,7 +209,7 @@ WRONG = [
         "b.xml:2: global_mem default: buffers cannot be in a memory for host or shared allocations only",
     ),
     (f'<board name=" ">{MEMORY}</board>', "b.xml:1: board name: is missing"),
-    (f'<board name="b">{at("A", 0, size=0)}</board>', "b.xml:1: interface size: 0x0 is no multiple of 1024 bytes"),
+    (f'<board name="b">{at("A", 0, size=0)}</board>', "b.xml:1: interface size: 0x0 is not a multiple of 1024 bytes"),
     (f'<board name="b">{at("A", (1 << 54) - 1024, size=2048)}</board>', "needs more than 54 bits"),
     (f'<board name="b">{at("A", 0, size=2048)}\n{at("B", 1024)}</board>', "b.xml:2: global_mem address: 'B' overlaps"),
     ("", "b.xml:1: no element found"),
@@ -224,11 +224,14 @@ WRONG = [
         f'<board name="b">{MEMORY}\n{MEMORY.replace("DDR", "QDR")}</board>',
         "b.xml:2: global_mem address: 'QDR' overlaps 'DDR'",
     ),
-    (f'<board name="b">{MEMORY}</board>'.replace("0x40000000", "big"), "b.xml:1: interface size: 'big' is no number"),
+    (
+        f'<board name="b">{MEMORY}</board>'.replace("0x40000000", "big"),
+        "b.xml:1: interface size: 'big' is not a number",
+    ),
     (f'<board name="b">{MEMORY}</board>'.replace("0x40000000", "-1024"), "b.xml:1: interface size: -1024 is out of"),
     (
         f'<board name="b">{MEMORY}</board>'.replace("0x40000000", "1000"),
-        "b.xml:1: interface size: 0x3e8 is no multiple",
+        "b.xml:1: interface size: 0x3e8 is not a multiple",
     ),
     (f'<board name="b">{MEMORY}</board>'.replace('"0x0"', '"0x40000000000000"'), "needs more than 54 bits"),
     (

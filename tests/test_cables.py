@@ -186,7 +186,7 @@ def test_an_other_end_that_nobody_takes_is_missed_after_a_while(
         received = cluster.start(cluster.program(), "receive", 1, pack("i", 1))
         with pytest.raises(AssertionError):
             received()
-    assert "cable from 'there' of board 0 to 'here' of board 1: nobody has taken its other end" in (
+    assert "cable from 'there' of board 0 to 'here' of board 1: no process has taken its other end" in (
         capfd.readouterr().err
     )
 

@@ -200,7 +200,7 @@ def test_kernels_that_wait_for_others_are_captured_but_do_not_run_alone(tmp_path
     result = fpgart("run", "--capture", kept, "--", build("channels"), "pipe_objects")
     assert result.returncode == 0, result.stderr
     assert "pipe" in {argument["kind"] for argument in manifest(kept / "sum-1")["arguments"]}
-    assert "kernel 'sum' waits for others (channels, pipes), so it cannot run alone" in replayed(kept, status=2)
+    assert "kernel 'sum' waits for other kernels (channels, pipes), so it cannot run alone" in replayed(kept, status=2)
 
 
 def test_a_launch_that_kills_the_process_is_kept_as_it_was_before(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_launches_are_named(text: str, chosen: list[Launches]) -> None:
 
 @pytest.mark.parametrize("text", ["add:0", "add:2-1", "add:x", ":1", "add:1-", ","])
 def test_what_names_no_launches_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="wanted"):
+    with pytest.raises(ValueError, match="expected"):
         launches(text)
 
 

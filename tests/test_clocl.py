@@ -101,12 +101,12 @@ def test_code_for_the_dsp_is_refused_with_words(folder: Path) -> None:
     (folder / "fast.obj").write_bytes(b"code of the DSP")
     result = fpgart(folder, "clocl", "-DONE=1", "add.cl", "fast.obj")
     assert result.returncode == 1
-    assert "fast.obj is no object of `clocl -l`" in result.stderr
+    assert "fast.obj is not an object of `clocl -l`" in result.stderr
 
 
 def test_a_misspelt_option_is_told(folder: Path) -> None:
     result = fpgart(folder, "clocl", "--text", "add.cl")
-    assert (result.returncode, result.stderr) == (2, "clocl: --text is no option of clocl\n")
+    assert (result.returncode, result.stderr) == (2, "clocl: --text is not an option of clocl\n")
 
 
 def test_help_and_version_are_answered(folder: Path) -> None:

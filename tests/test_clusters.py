@@ -73,7 +73,7 @@ def test_a_topology_that_makes_no_sense_ends_the_run_before_the_host() -> None:
 def test_a_topology_and_a_process_for_the_engine_are_refused_together() -> None:
     wrong = fpgart_run("--topology", "ring:2", "--", "echo", "started", FPGART_ISOLATE="1")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "cables do not lead into the process of FPGART_ISOLATE=1" in wrong.stderr
+    assert "cables do not reach the board process of FPGART_ISOLATE=1" in wrong.stderr
 
 
 def test_four_boards_of_one_process_add_up_their_vectors(allreduce: Path) -> None:

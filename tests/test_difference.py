@@ -80,11 +80,11 @@ def test_times_are_compared_only_if_both_runs_have_simulated_ones() -> None:
     assert "the first trace has no simulated time" in difference.as_text(found)
 
 
-LEAVE_OUT = Advice("buffer 3 is written again before anything used it: leave the first write out", 2, 64, [3])
+LEAVE_OUT = Advice("buffer 3 is written again before anything used it: omit the first write", 2, 64, [3])
 
 
 def test_advice_is_new_whatever_number_its_buffer_has() -> None:
-    same = Advice("buffer 5 is written again before anything used it: leave the first write out", 9, 64, [5])
+    same = Advice("buffer 5 is written again before anything used it: omit the first write", 9, 64, [5])
     found = difference.between(run_of(64, 100), run_of(64, 100, LEAVE_OUT))
     assert found.new_advice == [LEAVE_OUT]
     assert found.exceeds(1e9)

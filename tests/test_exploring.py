@@ -28,14 +28,14 @@ def explored(host: Path, part: str, *options: str) -> tuple[int, list[str]]:
 def test_a_host_that_is_right_is_right_in_all_ways(host: Path) -> None:
     status, lines = explored(host, "right", "--seeds", "2")
     assert status == 0
-    assert lines[-1].startswith("nothing depends on the depths of channels")
+    assert lines[-1].startswith("no run depended on the depths of channels")
 
 
 def test_a_host_whose_channels_are_too_shallow_is_told_how_deep_they_have_to_be(host: Path) -> None:
     """Four packets wait in a channel of two."""
     status, lines = explored(host, "depth", "--seeds", "0")
     assert status == 3
-    assert lines[0] == "as it is: exit status 0"
+    assert lines[0] == "unchanged: exit status 0"
     assert lines[1].startswith("depths of the source: deadlock: kernel ")
     assert lines[2] == "depths of the source, times 2: the same; make its channels that much deeper"
 

@@ -54,7 +54,7 @@ print(*sorted(name for _, name, _ in seen))
 
 def test_what_is_alive_at_the_end_is_told_when_asked_for() -> None:
     lines = run("buffer = host.buffer(64)", ACL_TRACK_LEAKS="1").stderr.splitlines()
-    assert [line for line in lines if line.startswith("fpgart:   1 cl_mem, 64 bytes, made by clCreateBuffer, ")]
+    assert [line for line in lines if line.startswith("fpgart:   1 cl_mem, 64 bytes, created by clCreateBuffer, ")]
     assert "alive at the end" not in run("buffer = host.buffer(64)").stderr
 
 

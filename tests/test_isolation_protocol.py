@@ -261,7 +261,7 @@ def test_what_is_released_meanwhile_is_told_once(process: BoardProcess, monkeypa
 def test_a_request_that_is_no_message_fails_and_leaves_the_board_process_alone(process: BoardProcess) -> None:
     lane = process.take()
     process.give_back(lane)
-    with pytest.raises(OutOfResources, match="9223372036854775808 is no number of 64 bits with a sign"):
+    with pytest.raises(OutOfResources, match="9223372036854775808 is not a number of 64 bits with a sign"):
         process.ask(m.SuggestedLocalSize(1, (), (0,), (1 << 63,)), m.Numbers)
     assert process.alive
     assert process.take() is lane

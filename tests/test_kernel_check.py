@@ -67,20 +67,20 @@ assert contents(b)[:63] == list(range(1, 64))
         "a[i + 1]",
         "a[min(i + 1, 63)]",
         (
-            "kernel 'next' reads 4 bytes at byte 256 of the 256 bytes of what argument 0 ('int* a') has",
+            "kernel 'next' reads 4 bytes at byte 256 of the 256 bytes of argument 0 ('int* a')",
             "in work-item (63, 0, 0)",
             "line 1: kernel void next",
-            "(256 bytes), made by clCreateBuffer, misused by clEnqueueNDRangeKernel of kernel 'next'",
+            "(256 bytes), created by clCreateBuffer, misused by clEnqueueNDRangeKernel of kernel 'next'",
         ),
     ),
-    "read in front of a buffer": Pair(
+    "read before a buffer": Pair(
         """
 a, b = full(numbers), empty(256)
 run("kernel void previous(global int *a, global int *b) { int i = get_global_id(0); b[i] = a[i - 1]; }", 64, a, b)
 """,
         "a[i - 1]",
         "a[max(i - 1, 0)]",
-        ("reads 4 bytes 4 bytes in front of what argument 0 ('int* a') has, in work-item (0, 0, 0)",),
+        ("reads 4 bytes, 4 bytes before the start of argument 0 ('int* a'), in work-item (0, 0, 0)",),
     ),
     "out-of-bounds write": Pair(
         """
@@ -90,7 +90,7 @@ assert contents(a, 50) == list(range(50))
 """,
         "a[i] = i;",
         "if (i < n) a[i] = i;",
-        ("writes 4 bytes at byte 200 of the 200 bytes of what argument 0", "work-item (50, 0, 0) (and 13 more)"),
+        ("writes 4 bytes at byte 200 of the 200 bytes of argument 0", "work-item (50, 0, 0) (and 13 more)"),
     ),
     "write behind a sub-buffer": Pair(
         """
@@ -105,7 +105,7 @@ assert sum(contents(parent, 1024)) == 32
             "writes 4 bytes at byte 128 of the 128 bytes",
             "sub-buffer",
             "(128 bytes from 1024)",
-            "made by clCreateSubBuffer",
+            "created by clCreateSubBuffer",
         ),
     ),
     "read behind a USM allocation": Pair(
@@ -125,7 +125,7 @@ del kernel, data
 """,
         "(64,), None",
         "(63,), None",
-        ("reads 4 bytes at byte 256 of the 256 bytes", "device allocation", "made by clDeviceMemAllocINTEL"),
+        ("reads 4 bytes at byte 256 of the 256 bytes", "device allocation", "created by clDeviceMemAllocINTEL"),
     ),
     "half of a buffer is written by the host": Pair(
         """
@@ -137,7 +137,7 @@ assert contents(b)[:32] == list(range(32))
         "numbers[:32]",
         "numbers",
         (
-            "uses contents of argument 0 ('int* a') that nobody has written: bytes 128 to 255",
+            "uses uninitialized contents of argument 0 ('int* a'): bytes 128 to 255",
             "in work-item (32, 0, 0) (and 31 more)",
         ),
     ),
@@ -149,9 +149,9 @@ run("kernel void copy(global const int *a, global int *b) { int i = get_global_i
 """,
         "32, a)",
         "64, a)",
-        ("kernel 'copy' uses contents of argument 0 ('int* a') that nobody has written: bytes 128 to 255",),
+        ("kernel 'copy' uses uninitialized contents of argument 0 ('int* a'): bytes 128 to 255",),
     ),
-    "a copy of what nobody has written": Pair(
+    "a copy of uninitialized contents": Pair(
         """
 a, b, c = empty(256), empty(256), full(numbers)
 cl.enqueue_copy(queue, b, a)
@@ -159,7 +159,7 @@ run("kernel void choose(global int *a, global int *b) { if (a[0] > 3) b[0] = 1; 
 """,
         "queue, b, a",
         "queue, b, c",
-        ("kernel 'choose' uses contents of argument 0 ('int* a') that nobody has written: bytes 0 to 255",),
+        ("kernel 'choose' uses uninitialized contents of argument 0 ('int* a'): bytes 0 to 255",),
     ),
     "private variable without a value": Pair(
         """
@@ -177,7 +177,10 @@ run("kernel void bins(global const int *a, global int *b) { b[a[get_global_id(0)
 """,
         "b[a[get_global_id(0)] & 3]++;",
         "atomic_inc(b + (a[get_global_id(0)] & 3));",
-        ("work-items that read and write the same bytes (byte 0 of argument 1 ('int* b')) in no order", "against"),
+        (
+            "work-items that read and write the same bytes (byte 0 of argument 1 ('int* b')) without synchronization",
+            "against",
+        ),
     ),
     "race in local memory": Pair(
         """
@@ -195,7 +198,7 @@ run(source, 64, a, cl.LocalMemory(256), local=(64,))
 """,
         "/**/",
         "barrier(CLK_LOCAL_MEM_FENCE);",
-        ("in no order", "(local memory)", "line 7: a[i] = l[n - 1 - i];", "barrier(CLK_LOCAL_MEM_FENCE)"),
+        ("without synchronization", "(local memory)", "line 7: a[i] = l[n - 1 - i];", "barrier(CLK_LOCAL_MEM_FENCE)"),
     ),
     "write to a read-only buffer": Pair(
         """
@@ -204,7 +207,7 @@ run("kernel void one(global int *a) { a[get_global_id(0)] = 1; }", 64, a)
 """,
         "mf.READ_ONLY",
         "mf.READ_WRITE",
-        ("kernel 'one' writes argument 0 ('int* a'), which was made with CL_MEM_READ_ONLY",),
+        ("kernel 'one' writes argument 0 ('int* a'), which was created with CL_MEM_READ_ONLY",),
     ),
     "NULL pointer": Pair(
         """
@@ -291,7 +294,7 @@ pointers = ", ".join(f"global int *a{i}" for i in range(6))
 run(f"kernel void all({pointers}) {{ a0[0] = a1[0] + a2[0] + a3[0] + a4[0] + a5[0]; }}", 1, *large)
 """
     pair = PAIRS["half of a buffer is written by the host"]
-    assert "that nobody has written: bytes 128 to 255" in run(written + pair.body).stderr
+    assert "uninitialized contents of argument 0 ('int* a'): bytes 128 to 255" in run(written + pair.body).stderr
 
 
 @needs_oclgrind

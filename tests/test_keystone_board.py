@@ -433,7 +433,7 @@ def test_a_buffer_that_wastes_its_region_is_named(boards: Boards, tmp_path: Path
 
     found = traced(boards, tmp_path, "k2h", work)
     assert [finding.bytes for finding in found.heap_advice] == [15 * MIB]
-    assert "a power of two: its 17 MiB take a region of 32 MiB" in report.as_text(found)
+    assert "a power of two: its 17 MiB take up a region of 32 MiB" in report.as_text(found)
 
 
 def test_a_hole_in_front_of_a_larger_buffer_is_named(boards: Boards, tmp_path: Path) -> None:
@@ -462,7 +462,7 @@ def test_the_order_that_would_have_fitted_is_told(boards: Boards, tmp_path: Path
             machine.bind(machine.buffer(992 * MIB))
 
     found = traced(boards, tmp_path, "k2h", work)
-    words = [finding.words for finding in found.heap_advice if "found no room" in finding.words]
+    words = [finding.words for finding in found.heap_advice if "did not fit" in finding.words]
     assert len(words) == 1
     assert [part.split(")")[0] for part in words[0].split("(")[1:]] == ["3 GiB", "2 GiB", "992 MiB", "32 MiB"]
 
@@ -486,4 +486,4 @@ def test_the_page_draws_the_last_mapping_and_has_the_advice(boards: Boards, tmp_
     text = as_html(found, report.ordered(tmp_path / "trace.json"), "test")
     assert "kernel &#x27;k&#x27; on device 0, 1 region" in text
     assert "32 MiB of 0x880000000" in text
-    assert "its 17 MiB take a region of 32 MiB" in text
+    assert "its 17 MiB take up a region of 32 MiB" in text

@@ -282,15 +282,15 @@ WRONG = [
     ('<keystone name="k">\n<cmem from="8:2000:0000"/></keystone>', "k.xml:2: cmem to: is missing"),
     (
         f'<keystone name="k">\n{LOW.replace("8:2000:0000", "2000")}</keystone>',
-        "k.xml:2: cmem from: '2000' is no address",
+        "k.xml:2: cmem from: '2000' is not an address",
     ),
     (
         f'<keystone name="k">{LOW}\n{FIXED.replace("A000", "8:A000")}</keystone>',
-        "k.xml:2: fixed from: '8:A000:0000' is no address such as A000:0000",
+        "k.xml:2: fixed from: '8:A000:0000' is not an address such as A000:0000",
     ),
     (
         f'<keystone name="k">\n{LOW.replace("8:2000:0000", "8:2000:0400")}</keystone>',
-        "k.xml:2: cmem from: 8:2000:0400 is no multiple of 4 KiB",
+        "k.xml:2: cmem from: 8:2000:0400 is not a multiple of 4 KiB",
     ),
     (
         f'<keystone name="k">\n{LOW.replace("8:3FFF:FFFF", "8:3FFF:FFFE")}</keystone>',
@@ -349,7 +349,9 @@ def test_a_board_of_ones_own_is_read_from_a_file(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_known_is_told_with_those_that_are() -> None:
-    with pytest.raises(OptionError, match="FPGART_BOARD=k3: not one of k2h, k2h_low, k2h_split, nor a file's path"):
+    with pytest.raises(
+        OptionError, match="FPGART_BOARD=k3: not one of k2h, k2h_low, k2h_split, nor the path of a file"
+    ):
         partition.describe("k3")
 
 

@@ -101,9 +101,9 @@ def leaks(folder: Path, *command: object) -> list[str]:
 
 
 WITH_LINES = [
-    f"3 cl_mem, 3072 bytes, 4 references, made by clCreateBuffer, host.c:{line(C_HOST, 'BUFFER')} in make_buffers, "
+    f"3 cl_mem, 3072 bytes, 4 references, created by clCreateBuffer, host.c:{line(C_HOST, 'BUFFER')} in make_buffers, "
     f"from host.c:{line(C_HOST, 'CALL')} in main",
-    f"1 cl_event, made by clCreateUserEvent, host.c:{line(C_HOST, 'EVENT')} in make_event, "
+    f"1 cl_event, created by clCreateUserEvent, host.c:{line(C_HOST, 'EVENT')} in make_event, "
     f"from host.c:{line(C_HOST, 'INLINED')} in main",
 ]
 
@@ -114,7 +114,7 @@ def test_a_c_host_is_told_file_line_and_function(options: str, tmp_path: Path) -
     heading, *found = [each.strip() for each in leaks(tmp_path, host)]
     assert heading == "alive at the end: 5"
     assert found[:2] == WITH_LINES
-    assert found[2].startswith("1 SVM allocation, 4096 bytes, made by clSVMAlloc, host.c:")
+    assert found[2].startswith("1 SVM allocation, 4096 bytes, created by clSVMAlloc, host.c:")
     assert len(found) == 3
 
 
@@ -127,12 +127,12 @@ def test_compilers_that_make_no_index_of_addresses_are_understood(tmp_path: Path
 
 def test_without_debug_information_the_function_is_told(tmp_path: Path) -> None:
     found = leaks(tmp_path, compiled(tmp_path, C_HOST, "-O0"))
-    assert any("made by clCreateBuffer, make_buffers of host, from main of host" in each for each in found)
+    assert any("created by clCreateBuffer, make_buffers of host, from main of host" in each for each in found)
 
 
 def test_without_symbols_the_address_in_the_file_is_told(tmp_path: Path) -> None:
     found = leaks(tmp_path, compiled(tmp_path, C_HOST, "-O0", "-s"))
-    assert any("made by clCreateBuffer, host+0x" in each for each in found)
+    assert any("created by clCreateBuffer, host+0x" in each for each in found)
 
 
 @pytest.mark.parametrize("options", ["-O0 -g", "-O2 -g"])
@@ -140,7 +140,7 @@ def test_global_objects_of_cpp_hosts_do_not_leak_and_wrappers_are_passed_over(op
     host = compiled(tmp_path, CPP_HOST, *options.split(), suffix="cpp")
     assert leaks(tmp_path, host) == [
         "alive at the end: 1",
-        f"  1 cl_mem, 100 bytes, made by clCreateBuffer, host.cpp:{line(CPP_HOST, 'LOST')} in main",
+        f"  1 cl_mem, 100 bytes, created by clCreateBuffer, host.cpp:{line(CPP_HOST, 'LOST')} in main",
     ]
 
 
@@ -158,7 +158,8 @@ def test_a_python_host_is_told_its_own_frames(tmp_path: Path) -> None:
     count = len(PYTHON_HOST.splitlines())
     assert python_leaks("for size in (8, 16):\n    lose(size)\n", tmp_path) == [
         "alive at the end: 2",
-        f"  2 cl_mem, 24 bytes, made by clCreateBuffer, host.py:{count} in lose, from host.py:{count + 2} in <module>",
+        f"  2 cl_mem, 24 bytes, created by clCreateBuffer, host.py:{count} in lose, "
+        f"from host.py:{count + 2} in <module>",
     ]
 
 
@@ -199,7 +200,7 @@ def test_an_allocation_that_went_with_its_context_is_told(tmp_path: Path) -> Non
     host = compiled(tmp_path, USM_HOST, "-g")
     assert leaks(tmp_path, host) == [
         "alive at the end: 1",
-        "  1 device allocation of a released context, 4096 bytes, made by clDeviceMemAllocINTEL, "
+        "  1 device allocation of a released context, 4096 bytes, created by clDeviceMemAllocINTEL, "
         f"host.c:{line(USM_HOST, 'LOST')} in main",
     ]
 

@@ -165,7 +165,7 @@ def test_top_shows_a_running_host_once_and_as_json(runtime: Path) -> None:
     assert (queue["waiting"], queue["running"], queue["in_order"]) == (1, [], True)
     last = subprocess.run([*command, "top", "--once"], env=environment, capture_output=True, text=True, timeout=60)
     assert last.returncode == 1
-    assert "no host that can be asked" in last.stdout
+    assert "no running host found" in last.stdout
 
 
 WORKING_HOST = """

@@ -124,7 +124,7 @@ def test_variables_are_found() -> None:
     ("source", "words"),
     [
         ("channel int c", "1: a declaration without its semicolon"),
-        ("\nchannel int *;", "2: this is no declaration of a channel"),
+        ("\nchannel int *;", "2: this is not a declaration of a channel"),
     ],
 )
 def test_what_cannot_be_put_into_other_words_is_told_with_its_line(source: str, words: str) -> None:

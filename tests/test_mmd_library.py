@@ -88,7 +88,7 @@ def test_a_list_of_calls_is_the_same_in_each_run(built: Path, tmp_path: Path) ->
 def test_boards_that_are_no_fpgas_are_left_out(built: Path) -> None:
     result = run(built, "names_are_told_before_any_board_is_open", FPGART_BOARD="usm_s10,k2h,usm_s10")
     assert result.returncode == 0, result.stdout
-    assert "is no FPGA board" in result.stderr
+    assert "is not an FPGA board" in result.stderr
 
 
 def test_a_board_that_does_not_exist_is_told_once(built: Path) -> None:

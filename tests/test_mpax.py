@@ -168,12 +168,12 @@ REFUSED = [
         in_a_row(1024, 512, 64),
         DESTINATIONS,
         r"argument 0 \(1 GiB at 8:8000:0000\) takes a region of 1 GiB; .*; there are 7 regions, and destinations of "
-        r"512 MiB and 1 GiB: in 7 regions they take 1\.562 GiB at least\. Without argument 2 the rest would fit$",
+        r"512 MiB and 1 GiB: in 7 regions they take 1\.562 GiB at least\. Without argument 2, the rest would fit$",
     ),
     (
         needs(*((index * 640, 16) for index in range(9))),
         DESTINATIONS[:1],
-        r"where buffers share a region, more than 7 are needed\. Without argument 7, argument 8 the rest would fit$",
+        r"where buffers share a region, more than 7 are needed\. Without argument 7, argument 8, the rest would fit$",
     ),
     (
         in_a_row(768, 768),

@@ -69,15 +69,15 @@ WRONG = [
         ("--check", "kernels", "--engine", "pocl"),
         "--check: FPGART_CHECK=kernels needs the engine oclgrind, but FPGART_ENGINE=pocl",
     ),
-    (("--watchdog", "soon"), "--watchdog: FPGART_WATCHDOG=soon: a number of seconds from 0 is wanted"),
+    (("--watchdog", "soon"), "--watchdog: FPGART_WATCHDOG=soon: a number of seconds from 0 is expected"),
     (
         ("--trace", "/nonexistent/t.json"),
         "--trace: FPGART_TRACE=/nonexistent/t.json: No such file or directory: /nonexistent",
     ),
-    (("--trace", "/"), "--trace: FPGART_TRACE=/: this is a folder, a file is wanted"),
+    (("--trace", "/"), "--trace: FPGART_TRACE=/: this is a folder, not a file"),
     (("--capture", "/dev/null/folder"), "--capture: FPGART_CAPTURE=/dev/null/folder: Not a directory: /dev/null"),
-    (("--capture-kernels", "k:0"), "--capture-kernels: FPGART_CAPTURE_KERNELS=k:0: names are wanted"),
-    (("--faults", "write:fial"), "--faults: FPGART_FAULTS: 'write:fial': 'fial' is nothing that can happen"),
+    (("--capture-kernels", "k:0"), "--capture-kernels: FPGART_CAPTURE_KERNELS=k:0: names are expected"),
+    (("--faults", "write:fial"), "--faults: FPGART_FAULTS: 'write:fial': 'fial' is not an action"),
 ]
 
 
@@ -124,7 +124,7 @@ def test_all_wrong_options_are_told_at_once() -> None:
 def test_wrong_options_show_in_the_commands_that_inform(command: str) -> None:
     result = fpgart(command, FPGART_WATCHDOG="soon")
     assert result.returncode != 0
-    assert "FPGART_WATCHDOG=soon: a number of seconds from 0 is wanted" in result.stdout + result.stderr
+    assert "FPGART_WATCHDOG=soon: a number of seconds from 0 is expected" in result.stdout + result.stderr
 
 
 def test_every_option_is_asked_for_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_a_container_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_a_misspelt_variable_is_told_once_with_the_nearest_name(tmp_path: Path) -> None:
     result = python_host(HOST, cwd=tmp_path, FPGART_BORAD="hetero")
     assert result.returncode == 0
-    assert result.stderr == "fpgart: FPGART_BORAD is no option: is FPGART_BOARD meant?\n"
+    assert result.stderr == "fpgart: FPGART_BORAD is not an option: is FPGART_BOARD meant?\n"
 
 
 def test_the_driver_tells_a_misspelt_variable_where_nobody_else_has(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_the_driver_tells_a_misspelt_variable_where_nobody_else_has(tmp_path: Pa
     environment = {**kept_environment(), "OCL_ICD_VENDORS": folder + os.sep, "FPGART_LOGS": "stderr", **SYSTEMS_LOADER}
     look = "import pyopencl; pyopencl.get_platforms()[0].get_devices()"
     result = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, env=environment)
-    assert result.stderr == "fpgart: FPGART_LOGS is no option: is FPGART_LOG meant?\n"
+    assert result.stderr == "fpgart: FPGART_LOGS is not an option: is FPGART_LOG meant?\n"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_the_driver_tells_a_misspelt_variable_where_nobody_else_has(tmp_path: Pa
 )
 def test_the_nearest_name_is_proposed_if_any_is_near(name: str, near: str | None) -> None:
     (words,) = config.misspelt([name, "FPGART_BOARD", "PATH"])
-    assert words.startswith(f"{name} is no option: {f'is {near} meant?' if near else '`fpgart info`'}")
+    assert words.startswith(f"{name} is not an option: {f'is {near} meant?' if near else '`fpgart info`'}")
 
 
 # Paths

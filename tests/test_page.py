@@ -319,7 +319,7 @@ def test_the_page_has_the_advice(tmp_path: Path) -> None:
     writes = [event("device", "transfer", at, 1, track=1, operation=at, **one) for at in (1, 2)]
     file = tmp_path / "page.html"
     assert fpgart("report", written(tmp_path / "t", [board(), *writes]), "--html", file).returncode == 0
-    assert 'leave the first write out: <span class="saved">1 copy of 64 MiB saved</span>' in file.read_text()
+    assert 'omit the first write: <span class="saved">1 copy of 64 MiB saved</span>' in file.read_text()
 
 
 @pytest.mark.parametrize("events", [[], [board()]], ids=["no event", "no work"])

@@ -84,7 +84,7 @@ def of_rule(checked: tuple[object, list[dict[str, Any]]], rule: str) -> dict[str
 
 def test_two_commands_without_order_are_told_with_the_lines_of_both_and_of_their_buffer(checked: Any) -> None:
     words = checked[0].stderr
-    assert f"  made at host.c:{line('MADE')} in main\n" in words
+    assert f"  created at host.c:{line('MADE')} in main\n" in words
     assert f"  misused at host.c:{line('WRAPPED')} in move, from host.c:{line('CALLER')} in main\n" in words
     assert f"  against clEnqueueWriteBuffer in queue 2 at host.c:{line('AGAINST')} in main\n" in words
 
@@ -98,7 +98,7 @@ def test_programs_get_the_whole_stack_of_a_finding(checked: Any) -> None:
 
 
 def test_a_copy_by_the_c_library_is_told_at_the_line_that_calls_it(checked: Any) -> None:
-    finding = of_rule(checked, "device memory touched by the host")
+    finding = of_rule(checked, "device memory accessed by the host")
     assert finding["misused_at"]["place"] == f"host.c:{line('TOUCHED')} in main"
     assert finding["made_at"]["place"] == f"host.c:{line('LOST')} in main"
 

@@ -123,7 +123,7 @@ def test_headers_are_looked_for_beside_the_file_then_in_the_folders(tmp_path: Pa
         ("#error so it is", "a.cl:1:1: error: so it is"),
         ("#if 1 +\n#endif", "a.cl:1:1: error: #if 1 +: it ends too early"),
         ("#define F(a) a\nF(1, 2)", "a.cl:2:1: error: macro F takes 1 arguments, not 2"),
-        ("#nonsense", "a.cl:1:1: error: #nonsense is no directive of the preprocessor"),
+        ("#nonsense", "a.cl:1:1: error: #nonsense is not a directive of the preprocessor"),
         ("#line 7 \"b.cl\"\n#error here", "b.cl:7:1: error: here"),
     ],
 )  # fmt: skip

@@ -98,7 +98,7 @@ def test_without_an_engine_all_but_building_works_and_the_log_says_what_to_insta
     result = fpgart("run", "--engine", "none", "--", sys.executable, "-c", WITHOUT_ENGINE)
     assert result.returncode == 0, result.stderr
     assert "BUILD_PROGRAM_FAILURE" in result.stdout
-    assert "FPGART_ENGINE=none: there is nothing to build kernels with" in result.stdout
+    assert "FPGART_ENGINE=none: no engine to build kernels with" in result.stdout
 
 
 def test_a_wrong_board_file_is_told_and_no_program_starts_with_it(tmp_path: Path) -> None:

@@ -256,10 +256,10 @@ def test_a_binary_keeps_all_that_was_known_of_its_kernels() -> None:
     [
         ("global_size", [0] * 4, "do not match"),
         ("local_size", [1], "do not match"),
-        ("global_size", [-1, 1], "no number of 64 bits"),
-        ("kernel", 7, "the launch, kernel: 7 is no str"),
+        ("global_size", [-1, 1], "is not a number of 64 bits"),
+        ("kernel", 7, "the launch, kernel: 7 is not of type str"),
         ("unknown", 7, "there is no field 'unknown'"),
-        ("format", 99, "it has not the format 1"),
+        ("format", 99, "its format is not 1"),
     ],
 )
 def test_a_launch_with_facts_that_cannot_be_is_refused(field: str, value: object, words: str) -> None:
@@ -273,7 +273,7 @@ def test_a_launch_reads_no_file_outside_of_its_folder(name: str) -> None:
     for where in ("program", "memories"):
         facts = json.loads(captures()[0])
         (facts[where] if where == "program" else facts[where][0])["file" if where == "program" else "before"] = name
-        with pytest.raises(ValueError, match="is no file of the launch's folder"):
+        with pytest.raises(ValueError, match="is not a file in the folder of the launch"):
             CapturedLaunch.decode(json.dumps(facts).encode())
 
 
@@ -289,12 +289,12 @@ def test_values_have_to_have_the_type_that_is_wanted() -> None:
     assert typed([1, 2], tuple[int, ...]) == (1, 2)
     assert typed({"1": None}, dict[int, str | None]) == {1: None}  # type: ignore[comparison-overlap]
     for value, kind, words in [
-        (True, int, "True is no int"),
+        (True, int, "True is not of type int"),
         ([1], tuple[int, int], "1 values are there instead of 2"),
-        ({"x": 1}, dict[int, int], "'x' is no number"),
-        (["a", 1], list[str], "the value, 1: 1 is no str"),
-        ("a", list[str], "'a' is no array"),
-        ([], dict[str, str], r"\[\] is no object"),
+        ({"x": 1}, dict[int, int], "'x' is not a number"),
+        (["a", 1], list[str], "the value, 1: 1 is not of type str"),
+        ("a", list[str], "'a' is not an array"),
+        ([], dict[str, str], r"\[\] is not an object"),
     ]:
         with pytest.raises(ValueError, match=words):
             typed(value, kind)

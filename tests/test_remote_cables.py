@@ -103,7 +103,7 @@ def test_a_writer_learns_that_the_reader_is_gone(sides: tuple[Side, Side]) -> No
 def test_a_reader_that_waits_for_nobody_gives_up_in_the_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     side = Side(tmp_path, False, patience_s=0.3)
     assert read(side.link, 4) == b""
-    assert "the cable: nobody has taken its other end for 0 s" in capfd.readouterr().err
+    assert "the cable: no process has taken its other end for 0 s" in capfd.readouterr().err
     side.close()
 
 

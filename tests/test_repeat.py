@@ -127,4 +127,4 @@ def test_what_is_no_list_of_hosts_is_told(text: str, tmp_path: Path) -> None:
     wrong.write_text(text)
     result = subprocess.run([sys.executable, str(RUNNER), str(wrong)], capture_output=True, text=True, timeout=60)
     assert result.returncode == 1
-    assert f"{wrong} is no list of hosts" in result.stderr
+    assert f"{wrong} is not a list of hosts" in result.stderr

@@ -171,7 +171,7 @@ def test_code_for_the_dsp_itself_is_refused_with_words(folder: Path) -> None:
     result = in_sdk(folder, "cl6x", "-mv6600", "-c", "filter.c")
     assert result.returncode == 1
     assert result.stderr == (
-        "cl6x: filter.c is not compiled: code for the DSP itself does not run here; say it in OpenCL C\n"
+        "cl6x: filter.c is not compiled: code for the DSP itself cannot run here; write it in OpenCL C\n"
     )
 
 
@@ -224,7 +224,7 @@ def test_diagnose_ends_with_the_word_that_scripts_look_for(folder: Path) -> None
 def test_a_device_that_is_not_there_fails_the_diagnosis(folder: Path) -> None:
     result = in_sdk(folder, "aocl", "diagnose", "acl7")
     assert result.returncode == 1
-    assert result.stderr.startswith("aocl: there is no device acl7, only acl0")
+    assert result.stderr.startswith("aocl: no device acl7; the devices are acl0")
 
 
 @pytest.mark.parametrize("command", ["install", "uninstall", "flash", "initialize"])

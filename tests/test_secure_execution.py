@@ -157,7 +157,7 @@ def test_a_set_user_id_host_refuses_code_that_others_can_change(
     spoil(package)
     ran = as_nobody(program, {}, open_folder)
     assert ran.returncode == 1
-    assert "can be changed by others" in ran.stderr
+    assert "can be changed by users other than root" in ran.stderr
 
 
 @set_user_id

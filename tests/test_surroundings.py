@@ -56,7 +56,7 @@ def test_a_thread_with_too_small_a_stack_is_told_so(tmp_path: Path) -> None:
 def test_a_system_that_gives_no_memory_file_is_told(tmp_path: Path) -> None:
     status, said = run(tmp_path, "seccomp", "first", "memfd")
     assert status == REFUSED
-    assert "the system gives no file for the memory of board 'usm_s10'" in said
+    assert "the system provides no file for the memory of board 'usm_s10'" in said
 
 
 def test_a_system_that_lets_no_file_grow_is_told(boards: type[Machine]) -> None:
@@ -66,7 +66,7 @@ def test_a_system_that_lets_no_file_grow_is_told(boards: type[Machine]) -> None:
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
-        with pytest.raises(BoardError, match=r"the system gives no file of \d+ bytes .* File too large"):
+        with pytest.raises(BoardError, match=r"the system provides no file of \d+ bytes .* File too large"):
             machine.device.mmd.open()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -87,7 +87,7 @@ def test_a_process_with_functions_of_another_python_is_told_so_once(tmp_path: Pa
 
 def test_few_files_make_the_engine_be_passed_over_in_words(tmp_path: Path) -> None:
     status, said = run(tmp_path, "few-files", "found", "4")
-    assert (status, "files can be opened, which PoCL needs" in said) in ((REFUSED, True), (RIGHT, False)), said
+    assert (status, "files can be opened, but PoCL needs" in said) in ((REFUSED, True), (RIGHT, False)), said
 
 
 # Files of the driver's own
@@ -161,7 +161,7 @@ def test_pocl_is_passed_over_where_no_thread_can_be_made(monkeypatch: pytest.Mon
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(room.threading.Thread, "start", refuse)
-    with pytest.raises(DriverError, match="the system gives none"):
+    with pytest.raises(DriverError, match="the system cannot create any"):
         room.check_room(Path("/lib/libpocl.so.2"))
 
 

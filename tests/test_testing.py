@@ -216,9 +216,9 @@ def test_it(fpga, fpga_trace):
     assert [life.number for life in fpga_trace.unreleased()] == []
 
 def test_questions_that_cannot_be_answered(fpga, fpga_trace):
-    with pytest.raises(ValueError, match="'wrte' is no call of the MMD: write, read"):
+    with pytest.raises(ValueError, match="'wrte' is not a call of the MMD: write, read"):
         fpga_trace.bytes("wrte")
-    with pytest.raises(LookupError, match="no buffer 7 in the trace; there are: none"):
+    with pytest.raises(LookupError, match="no buffer 7 in the trace; its buffers: none"):
         fpga_trace.copies(of=7)
     with pytest.raises(TypeError, match="a buffer's number or an object of pyopencl"):
         fpga_trace.copies(of="first")
@@ -732,4 +732,4 @@ def test_options_that_make_no_sense_end_the_session(project: pytest.Pytester, mo
     project.makepyfile("def test_it(fpga): pass")
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*FPGART_WATCHDOG=soon: a number of seconds from 0 is wanted*"])
+    result.stderr.fnmatch_lines(["*FPGART_WATCHDOG=soon: a number of seconds from 0 is expected*"])

@@ -72,12 +72,12 @@ def test_a_file_gives_boards_depths_and_names_of_ports(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("hexagon", "not one of loop, pair, ring, torus, clique"),
-        ("torus:4", "rows and columns are wanted for 4 boards"),
+        ("torus:4", "rows and columns are expected for 4 boards"),
         ("ring:2x2", "these are too many sizes"),
         ("pair:3", "3 is an odd number of boards"),
-        ("0:ch0-", "is no cable"),
-        ("0:ch0-1:ch0,0:ch0-1:ch1", "is plugged in there already"),
-        ("0:x->0:x", "is plugged in there already"),
+        ("0:ch0-", "is not a cable"),
+        ("0:ch0-1:ch0,0:ch0-1:ch1", "is already plugged in there"),
+        ("0:x->0:x", "is already plugged in there"),
         ("none.yaml", "No such file or directory"),
     ],
 )
@@ -91,9 +91,9 @@ def test_a_text_that_is_no_topology_is_refused_with_words(text: str, words: str)
     [
         ("boards: 1\ncables: ['0:a->1:b']", "there are boards 0 to 0"),
         ("cable: 0:a-1:b", "cable: not one of boards"),
-        ("boards: many", "boards: many is no number"),
+        ("boards: many", "boards: many is not a number"),
         ("- 0:a-1:b", "a mapping with"),
-        ("cables: [[0:a-1:b]]", "a list is no cable"),
+        ("cables: [[0:a-1:b]]", "a list is not a cable"),
         ("shape: &a [*a]", "shape a list: not one of loop"),
         ("[" * 5000, "nested too deeply|while parsing"),
         ("cables: [", "while parsing"),

@@ -348,7 +348,7 @@ AVOIDABLE_SETUP = "buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nby
 AVOIDABLE = [
     (
         "for _ in range(2): cl.enqueue_copy(queue, buffer, data)\n",
-        "buffer 1 is written again before anything used it: leave the first write out: 1 copy of 4 MiB saved",
+        "buffer 1 is written again before anything used it: omit the first write: 1 copy of 4 MiB saved",
     ),
     (
         "cl.enqueue_map_buffer(queue, buffer, cl.map_flags.WRITE, 0, (100,), np.int32)[0].base.release(queue)\n",
@@ -361,7 +361,7 @@ AVOIDABLE = [
         "        kernel.set_arg(0, buffer)\n"
         "        cl.enqueue_nd_range_kernel(queue, kernel, (1,), None)\n"
         "queue.finish()\n",
-        "device 0 is programmed anew with a program that it held before",
+        "device 0 is reprogrammed with a program that it held before",
     ),
 ]
 
@@ -464,7 +464,7 @@ def test_what_is_no_trace_is_told(tmp_path: Path, content: bytes) -> None:
     file.write_bytes(content)
     result = fpgart("report", file)
     assert result.returncode == 2
-    assert result.stderr.startswith(f"fpgart: {file} is no trace")
+    assert result.stderr.startswith(f"fpgart: {file} is not a trace")
 
 
 def test_buffers_that_are_never_released_are_told(tmp_path: Path) -> None:
@@ -486,7 +486,7 @@ import gc, os; gc.collect(); os._exit(0)
     assert events == [("allocate", "device", 4000), ("allocate", "shared", 4000), ("free", "shared", 4000)]
     text = report.as_text(report.read(file))
     assert "device 0, device interleaved over 4 banks, 4 KiB of each in turn at 0x1000000000000" in text
-    assert "never freed: it leaks, allocated by clDeviceMemAllocINTEL" in text
+    assert "never freed (a leak), allocated by clDeviceMemAllocINTEL" in text
 
 
 def of_lines(file: Path, category: str) -> list[dict[str, Any]]:

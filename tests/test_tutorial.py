@@ -142,8 +142,8 @@ def without_addresses(line: str) -> str:
 
 @pytest.mark.parametrize("check", ["order", "usm"])
 def test_the_checks_say_what_the_tutorial_shows(tmp_path: Path, check: str) -> None:
-    (block,) = re.findall(rf"^    (\[{check}\].*\n(?:      .*\n)+)", TUTORIAL, re.MULTILINE)
-    wanted = [without_addresses(line.removeprefix("    ")) for line in block.splitlines()]
+    (block,) = re.findall(rf"^    fpgart: \[{check}\].*\n(?:    fpgart:   .*\n)+", TUTORIAL, re.MULTILINE)
+    wanted = [without_addresses(line.removeprefix("    fpgart: ")) for line in block.splitlines()]
     assert findings(compiled(tmp_path, SOURCE.read_text()), check)[: len(wanted)] == wanted
 
 

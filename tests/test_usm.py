@@ -552,8 +552,8 @@ def test_what_the_host_writes_is_on_its_side_until_the_next_kernel(boards: Board
     kernels = "kernel 'k'"
     assert touches.told == [
         (0, 40, kernels),
-        (20, 2, "touched by the host"),
-        (30, 1, "touched by the host"),
+        (20, 2, "accessed by the host"),
+        (30, 1, "accessed by the host"),
         (0, 3, kernels),
     ]
 
@@ -579,7 +579,7 @@ def test_system_calls_work_on_shared_memory_whose_touches_are_watched(boards: Bo
     with open("/dev/zero", "rb", buffering=0) as file:
         assert file.readinto(data) == PAGE
     allocation.take_touches()
-    assert touches.told[-1] == (2, 1, "touched by the host")
+    assert touches.told[-1] == (2, 1, "accessed by the host")
 
 
 def test_nothing_moves_between_kernels_without_a_touch(boards: Boards, touches: Sides) -> None:

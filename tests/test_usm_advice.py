@@ -50,7 +50,7 @@ CASES = [
     ("write(a); read(a); read(a)", ("read again", 1, N)),
     ("write(a); read(a); run(a); read(a)", None),
     ("write(a); read(a); write(a); read(a)", None),
-    ("write(a); write(b, a); run(b); free(a)", ("straight to where", 1, N)),
+    ("write(a); write(b, a); run(b); free(a)", ("directly to the memory that", 1, N)),
     ("write(a); run(a); write(b, a); free(a)", None),
     ("write(a); write(b, a); read(a); free(a)", None),
     ("write(a); write(b, a)", None),

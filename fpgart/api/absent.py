@@ -66,16 +66,16 @@ def get_supported_image_formats(
     context: Context, flags: int, image_type: int, num_entries: int, image_formats: int, num_image_formats: Any
 ) -> None:
     if image_formats and not num_entries:
-        raise InvalidValue("formats are asked for with room for none")
+        raise InvalidValue("num_entries is 0, but image_formats is not NULL")
     if not cl.CL_MEM_OBJECT_IMAGE2D <= image_type <= cl.CL_MEM_OBJECT_IMAGE1D_BUFFER:
-        raise InvalidValue(f"{image_type:#x} is no type of image")
+        raise InvalidValue(f"{image_type:#x} is not a type of image")
     if num_image_formats:
         num_image_formats[0] = 0
 
 
 @entry("clGetImageInfo")
 def get_image_info(image: Buffer, param_name: int, size: int, value: int, size_ret: Any) -> None:
-    raise InvalidMemObject("this memory object is no image")
+    raise InvalidMemObject("this memory object is not an image")
 
 
 @entry("clCreateSampler")
@@ -105,14 +105,14 @@ def enqueue_read_or_write_image(
     ptr: int,
     wait_list: WaitList,
 ) -> Command:
-    raise InvalidMemObject("this memory object is no image")
+    raise InvalidMemObject("this memory object is not an image")
 
 
 @entry("clEnqueueFillImage")
 def enqueue_fill_image(
     command_queue: CommandQueue, image: Buffer, fill_color: int, origin: Any, region: Any, wait_list: WaitList
 ) -> Command:
-    raise InvalidMemObject("this memory object is no image")
+    raise InvalidMemObject("this memory object is not an image")
 
 
 @entry("clEnqueueCopyImage")
@@ -125,7 +125,7 @@ def enqueue_copy_image(
     region: Any,
     wait_list: WaitList,
 ) -> Command:
-    raise InvalidMemObject("these memory objects are no images")
+    raise InvalidMemObject("these memory objects are not images")
 
 
 @entry("clEnqueueCopyImageToBuffer")
@@ -138,7 +138,7 @@ def enqueue_copy_image_to_buffer(
     dst_offset: int,
     wait_list: WaitList,
 ) -> Command:
-    raise InvalidMemObject("the source is no image")
+    raise InvalidMemObject("the source is not an image")
 
 
 @entry("clEnqueueCopyBufferToImage")
@@ -151,7 +151,7 @@ def enqueue_copy_buffer_to_image(
     region: Any,
     wait_list: WaitList,
 ) -> Command:
-    raise InvalidMemObject("the destination is no image")
+    raise InvalidMemObject("the destination is not an image")
 
 
 @entry("clEnqueueMapImage")
@@ -166,7 +166,7 @@ def enqueue_map_image(
     image_slice_pitch: Any,
     wait_list: WaitList,
 ) -> Mapped:
-    raise InvalidMemObject("this memory object is no image")
+    raise InvalidMemObject("this memory object is not an image")
 
 
 def refuse_the_rest(functions: list[tuple[str, list[str], str]]) -> None:

@@ -83,7 +83,7 @@ def context_properties(properties: Any) -> tuple[int, ...]:
             if not value:
                 raise InvalidValue("the root of the program library is NULL")
         else:
-            raise InvalidProperty(f"{name:#x} is no context property of this platform")
+            raise InvalidProperty(f"{name:#x} is not a context property of this platform")
     return found
 
 
@@ -156,7 +156,7 @@ def create_context_from_type(properties: Any, device_type: int, pfn_notify: int,
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
     if device_type != cl.CL_DEVICE_TYPE_ALL and (not device_type or device_type & ~KNOWN_TYPES):
-        raise InvalidDeviceType(f"{device_type:#x} is no device type")
+        raise InvalidDeviceType(f"{device_type:#x} is not a device type")
     platform = the_platform()
     if not platform.devices:
         raise InvalidPlatform("the platform has no devices")

@@ -408,7 +408,7 @@ def of_extension(device: Device, query: int) -> bytes:
     extension = OF_EXTENSIONS.get(query)
     answer = device.platform.engine.device_info(query) if extension in extensions(device) else b""
     if not answer:
-        raise InvalidValue(f"{query:#x} is no query for a device")
+        raise InvalidValue(f"{query:#x} is not a query for a device")
     return answer
 
 
@@ -424,7 +424,7 @@ def device_list(count: int, devices: Any, allowed: list[Device], optional: bool)
     if not count and not devices and optional:
         return allowed
     if bool(count) != bool(devices):
-        raise InvalidValue(f"{count} devices are promised, the list is {'given' if devices else 'NULL'}")
+        raise InvalidValue(f"{count} devices are announced, but the list is {'not NULL' if devices else 'NULL'}")
     found: list[Device] = []
     for index in range(count):
         device = find(int(devices[index]), Device)
@@ -438,11 +438,11 @@ def device_list(count: int, devices: Any, allowed: list[Device], optional: bool)
 @entry("clGetDeviceIDs")
 def get_device_ids(platform: Platform, device_type: int, num_entries: int, devices: Any, num_devices: Any) -> None:
     if device_type != cl.CL_DEVICE_TYPE_ALL and (not device_type or device_type & ~KNOWN_TYPES):
-        raise InvalidDeviceType(f"{device_type:#x} is no device type")
+        raise InvalidDeviceType(f"{device_type:#x} is not a device type")
     if devices and not num_entries:
-        raise InvalidValue("devices are asked for with room for none")
+        raise InvalidValue("num_entries is 0, but devices is not NULL")
     if not devices and not num_devices:
-        raise InvalidValue("neither devices nor their number are asked for")
+        raise InvalidValue("devices and num_devices are both NULL")
     found = matching(platform, device_type)
     if not found:
         raise DeviceNotFound(
@@ -511,5 +511,5 @@ def set_default_device_command_queue(context: int, device: int, command_queue: i
 
     owner = find(context, Context)
     if find(device, Device) not in owner.devices:
-        raise InvalidDevice("the device is not of this context")
+        raise InvalidDevice("the device does not belong to this context")
     raise InvalidOperation("boards have no queues on the device")

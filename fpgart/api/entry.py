@@ -191,7 +191,9 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
 def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, ...]:
     """Events of `context`; raises InvalidEventWaitList, InvalidContext."""
     if bool(count) != bool(events):
-        raise errors.InvalidEventWaitList(f"{count} events are promised, the list is {'given' if events else 'NULL'}")
+        raise errors.InvalidEventWaitList(
+            f"{count} events are announced, but the list is {'not NULL' if events else 'NULL'}"
+        )
     found = []
     for index in range(count):  # one by one: nothing is read behind the first that is no event
         handle = events[index]
@@ -202,7 +204,7 @@ def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, 
         if event.__class__ is not Event:
             raise errors.InvalidEventWaitList(f"{handle:#x} (a {event.__class__.__name__}) is not an Event")
         if context is not None and event.context is not context:
-            raise errors.InvalidContext("an event of the wait list is of another context")
+            raise errors.InvalidContext("an event of the wait list belongs to another context")
         found.append(event)
     return tuple(found)
 

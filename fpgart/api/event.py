@@ -67,7 +67,7 @@ def create_user_event(context: Context) -> Event:
 @entry("clSetUserEventStatus")
 def set_user_event_status(event: Event, execution_status: int) -> None:
     if event.queue is not None:
-        raise InvalidEvent("this event belongs to a command, it is no user event")
+        raise InvalidEvent("this event belongs to a command, it is not a user event")
     event.set_status(execution_status)
 
 
@@ -81,7 +81,7 @@ def wait_for_events(num_events: int, event_list: Any) -> None:
         raise InvalidEvent(str(error)) from None
     context = events[0].context
     if any(event.context is not context for event in events):
-        raise InvalidContext("the events are of more than one context")
+        raise InvalidContext("the events belong to more than one context")
     failed = None
     for event in events:
         context.scheduler.wait(event)

@@ -46,7 +46,7 @@ def admits_uneven_groups(device: Device) -> bool:
 
 def check_kernel(queue: CommandQueue, kernel: Kernel) -> None:
     if kernel.context is not queue.context:
-        raise InvalidContext("kernel and queue are of different contexts")
+        raise InvalidContext("kernel and queue belong to different contexts")
     build = kernel.program.builds.get(queue.device)
     if build is None or build.kind != cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE:
         raise InvalidProgramExecutable(f"the program is not built for device {queue.device.id}")
@@ -61,13 +61,13 @@ def check_local(device: Device, kernel: Kernel, sizes: tuple[int, ...], local: t
             raise InvalidWorkGroupSize(f"the local size in dimension {index} is 0")
         if sizes[index] % size and not (admits_uneven_groups(device) and takes_uneven_groups(kernel.program, device)):
             raise InvalidWorkGroupSize(
-                f"global size {sizes[index]} is no multiple of local size {size} in dimension {index}"
+                f"global size {sizes[index]} is not a multiple of local size {size} in dimension {index}"
             )
     if not fits_engine(device, local):
         check_large_group(device, kernel, local)
     required = kernel.interface.required_work_group_size
     if required != ZEROS and tuple(local) + ONES[len(local) :] != required:
-        raise InvalidWorkGroupSize(f"kernel '{kernel.name}' requires local size {required}, {local} is given")
+        raise InvalidWorkGroupSize(f"kernel '{kernel.name}' requires local size {required}, not {local}")
 
 
 def check_large_group(device: Device, kernel: Kernel, local: tuple[int, ...]) -> None:
@@ -113,7 +113,7 @@ def enqueue_nd_range_kernel(
 ) -> Command:
     check_kernel(command_queue, kernel)
     if not 1 <= work_dim <= 3:
-        raise InvalidWorkDimension(f"{work_dim} dimensions, 1 to 3 are possible")
+        raise InvalidWorkDimension(f"{work_dim} dimensions are given; 1 to 3 are allowed")
     pad = ONES[work_dim:]
     if not global_work_size:
         sizes: tuple[int, ...] = (0,) * work_dim
@@ -165,7 +165,7 @@ def get_kernel_suggested_local_work_size(
         raise InvalidOperation(f"engine '{command_queue.device.platform.engine.name}' has no {SUGGESTED_LOCAL_SIZE}")
     check_kernel(command_queue, kernel)
     if not 1 <= work_dim <= 3:
-        raise InvalidWorkDimension(f"{work_dim} dimensions, 1 to 3 are possible")
+        raise InvalidWorkDimension(f"{work_dim} dimensions are given; 1 to 3 are allowed")
     sizes = tuple(ffi.unpack(global_work_size, work_dim)) if global_work_size else (0,) * work_dim
     if 0 in sizes:
         raise InvalidGlobalWorkSize(f"no local size can be suggested for global size {sizes}")

@@ -78,7 +78,7 @@ def set_device_exception_callback(
     if not num_devices or not devices:
         raise InvalidValue("no devices are given")
     if listen_mask & ~ECC_BITS:
-        raise InvalidValue(f"{listen_mask:#x} has bits that are no exceptions")
+        raise InvalidValue(f"{listen_mask:#x} has bits that are not exceptions")
     if not pfn_exception_notify:
         raise InvalidValue("no callback is given")
     for device in device_list(num_devices, devices, the_platform().devices, optional=False):
@@ -104,7 +104,7 @@ def reset_kernels(context: Context, num_devices: int, device_list_: Any) -> None
         raise InvalidValue("the devices and their number contradict each other")
     for index in range(num_devices):
         if find(int(device_list_[index]), Device) not in context.devices:
-            raise InvalidDevice("a device is not of this context")
+            raise InvalidDevice("a device does not belong to this context")
 
 
 def the_profile() -> Profile:

@@ -68,7 +68,7 @@ def answer(
     """
     found = table.get(query)
     if found is None:
-        raise InvalidValue(f"{query:#x} is no query for this object")
+        raise InvalidValue(f"{query:#x} is not a query for this object")
     data = found(item)
     write(data, length, value, length_ret)
     if query in fixed:

@@ -151,7 +151,7 @@ def clone_kernel(source_kernel: Kernel) -> Kernel:
 def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int) -> None:
     kinds = kernel.kinds
     if arg_index >= len(kinds):
-        raise InvalidArgIndex(f"kernel '{kernel.name}' has {len(kinds)} arguments, there is no number {arg_index}")
+        raise InvalidArgIndex(f"kernel '{kernel.name}' has {len(kinds)} arguments, so there is no argument {arg_index}")
     kind = kinds[arg_index]
     if kind == cl.CL_KERNEL_ARG_ADDRESS_PRIVATE:
         set_by_value(kernel, arg_index, arg_size, arg_value)
@@ -177,7 +177,7 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
         if arg_size != 8:
             raise InvalidArgSize(f"{kernel.describe(arg_index)} takes a cl_mem, which has 8 bytes, not {arg_size}")
         if buffer is not None and buffer.context is not kernel.context:
-            raise InvalidMemObject("the buffer is of another context")
+            raise InvalidMemObject("the buffer belongs to another context")
         if kernel.interface.arguments[arg_index].pipe is not None:
             raise InvalidMemObject(f"{kernel.describe(arg_index)} needs a pipe")
         kernel.set_buffer(arg_index, buffer)
@@ -187,7 +187,7 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
 
 def set_pipe(kernel: Kernel, index: int, pipe: Pipe) -> None:
     if pipe.context is not kernel.context:
-        raise InvalidMemObject("the pipe is of another context")
+        raise InvalidMemObject("the pipe belongs to another context")
     declared = kernel.interface.arguments[index].pipe
     if declared is not None:
         pipe.check_packet(size_of_type(declared.type_name), kernel.describe(index))
@@ -240,7 +240,7 @@ def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int,
     if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS:
         check_svm(kernel)
         if not param_value_size or param_value_size % 8:
-            raise InvalidValue(f"{param_value_size} bytes are no list of pointers")
+            raise InvalidValue(f"{param_value_size} bytes are not a list of pointers")
     elif param_name == cl.CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
         if param_value_size != 4:
             raise InvalidValue(f"a cl_bool has 4 bytes, not {param_value_size}")
@@ -254,13 +254,13 @@ def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int,
         kind = INDIRECT[param_name]
         kernel.indirect = kernel.indirect | kind if lib.fpgart_load(param_value, 4) else kernel.indirect & ~kind
     else:
-        raise InvalidValue(f"{param_name:#x} is nothing that can be said about a kernel's execution")
+        raise InvalidValue(f"{param_name:#x} is not a kernel execution property")
 
 
 def usm_pointers(kernel: Kernel, size: int, value: int) -> list[int]:
     """A list of pointers into allocations; raises InvalidValue for others."""
     if not size or size % 8:
-        raise InvalidValue(f"{size} bytes are no list of pointers")
+        raise InvalidValue(f"{size} bytes are not a list of pointers")
     pointers = []
     for place in range(value, value + size, 8):  # one by one: nothing is read behind the first that is none
         pointer = int(lib.fpgart_load(place, 8))
@@ -273,7 +273,7 @@ def usm_pointers(kernel: Kernel, size: int, value: int) -> list[int]:
 @entry("clSetKernelArgMemPointerINTEL")
 def set_kernel_arg_mem_pointer(kernel: Kernel, arg_index: int, arg_value: int) -> None:
     if not kernel.is_pointer(arg_index):
-        raise InvalidArgValue(f"{kernel.describe(arg_index)} is no pointer to global or constant memory")
+        raise InvalidArgValue(f"{kernel.describe(arg_index)} is not a pointer to global or constant memory")
     if arg_value:
         check_usm_pointer(kernel, arg_index, arg_value)
     kernel.set_pointer(arg_index, arg_value)
@@ -324,7 +324,9 @@ def get_kernel_arg_info(
     param_value_size_ret: Any,
 ) -> None:
     if arg_indx >= len(kernel.kinds):
-        raise InvalidArgIndex(f"kernel '{kernel.name}' has {len(kernel.kinds)} arguments, no number {arg_indx}")
+        raise InvalidArgIndex(
+            f"kernel '{kernel.name}' has {len(kernel.kinds)} arguments, so there is no argument {arg_indx}"
+        )
     info.answer(
         ARG_INFO,
         kernel.interface.arguments[arg_indx],
@@ -340,7 +342,7 @@ def device_of(kernel: Kernel, handle: int) -> Device:
     devices = kernel.program.devices
     if not handle:
         if len(devices) > 1:
-            raise InvalidDevice("the kernel is for several devices: say which one")
+            raise InvalidDevice("the kernel is for several devices: pass one of them")
         return devices[0]
     device = find(handle, Device)
     if device not in devices:
@@ -374,11 +376,11 @@ def get_kernel_sub_group_info(
 ) -> None:
     chosen = device_of(kernel, device)
     if param_name not in SUB_GROUP_QUERIES:
-        raise InvalidValue(f"{param_name:#x} is no query for sub-groups")
+        raise InvalidValue(f"{param_name:#x} is not a query for sub-groups")
     if not unpack("I", chosen.platform.engine.device_info(cl.CL_DEVICE_MAX_NUM_SUB_GROUPS) or bytes(4))[0]:
         raise InvalidOperation("the device has no sub-groups")
     if input_value_size not in (0, 8, 16, 24) or (input_value_size and not input_value):
-        raise InvalidValue(f"{input_value_size} bytes are no list of up to 3 sizes")
+        raise InvalidValue(f"{input_value_size} bytes are not a list of up to 3 sizes")
     sizes = unpack(f"{input_value_size // 8}Q", bytes_at(input_value, input_value_size)) if input_value_size else ()
     listed = param_value and param_name == cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT
     length = min(param_value_size, 24) if listed else 8

@@ -44,7 +44,7 @@ MEM_INFO: dict[int, info.Query[Pipe]] = {
 @entry("clCreatePipe")
 def create_pipe(context: Context, flags: int, packet_size: int, max_packets: int, properties: Any) -> Pipe:
     if flags & ~(ACCESS | HOST_ACCESS):
-        raise InvalidValue(f"{flags:#x} has bits that are no flags for a pipe")
+        raise InvalidValue(f"{flags:#x} has bits that are not pipe flags")
     for among in (ACCESS, HOST_ACCESS):
         if (flags & among) & ((flags & among) - 1):
             raise InvalidValue(f"{flags:#x}: only one kind of access is possible")
@@ -99,7 +99,7 @@ def unmap_host_pipe(pipe: Pipe, mapped_ptr: int, size_to_unmap: int, unmapped_si
 
 def check_program(queue: CommandQueue, program: Program) -> None:
     if program.context is not queue.context:
-        raise InvalidContext("queue and program are of different contexts")
+        raise InvalidContext("queue and program belong to different contexts")
 
 
 def load(queue: CommandQueue, program: Program) -> None:

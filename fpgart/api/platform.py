@@ -48,9 +48,9 @@ def the_platform() -> Platform:
 @entry("clGetPlatformIDs")
 def get_platform_ids(num_entries: int, platforms: Any, num_platforms: Any) -> None:
     if platforms and not num_entries:
-        raise InvalidValue("platforms are asked for with room for none")
+        raise InvalidValue("num_entries is 0, but platforms is not NULL")
     if not platforms and not num_platforms:
-        raise InvalidValue("neither platforms nor their number are asked for")
+        raise InvalidValue("platforms and num_platforms are both NULL")
     if platforms:
         platforms[0] = the_platform().handle
     if num_platforms:

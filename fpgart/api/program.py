@@ -103,7 +103,7 @@ def check_takes_il(context: ProgramContext) -> None:
     """Raises InvalidOperation where no device of the context takes an intermediate language."""
     engine = context.platform.engine
     if not engine.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
-        raise InvalidOperation(f"engine '{engine.name}' takes no intermediate language")
+        raise InvalidOperation(f"engine '{engine.name}' does not accept intermediate language")
 
 
 @entry("clCreateProgramWithIL", "clCreateProgramWithILKHR")
@@ -171,7 +171,7 @@ def create_program_with_built_in_kernels(
 ) -> Program:
     device_list(num_devices, device_list_, context.devices, optional=False)
     if not num_devices or not kernel_names_:
-        raise InvalidValue("devices and kernel names are wanted")
+        raise InvalidValue("devices and kernel names are expected")
     raise InvalidValue(f"boards have no built-in kernels, so none named '{string_at(kernel_names_)}'")
 
 
@@ -342,5 +342,5 @@ def get_program_build_info(
         raise InvalidDevice(f"device {device.id} is not of this program")
     found = BUILD_INFO.get(param_name)
     if found is None:
-        raise InvalidValue(f"{param_name:#x} is no query for a build")
+        raise InvalidValue(f"{param_name:#x} is not a query for a build")
     info.write(found(program, device), param_value_size, param_value, param_value_size_ret)

@@ -47,12 +47,12 @@ def check_properties(properties: int) -> None:
     if properties & DEVICE_PROPERTIES and not properties & ~(HOST_PROPERTIES | DEVICE_PROPERTIES):
         raise InvalidQueueProperties("boards have no queues on the device")
     if properties & ~HOST_PROPERTIES:
-        raise InvalidValue(f"{properties:#x} has bits that are no queue properties")
+        raise InvalidValue(f"{properties:#x} has bits that are not queue properties")
 
 
 def check_device(context: Context, device: Device) -> None:
     if device not in context.devices:
-        raise InvalidDevice(f"device {device.id} is not of this context")
+        raise InvalidDevice(f"device {device.id} does not belong to this context")
 
 
 @entry("clCreateCommandQueue")
@@ -74,7 +74,7 @@ def create_command_queue_with_properties(context: Context, device: Device, prope
         elif name == cl.CL_QUEUE_SIZE:
             raise InvalidQueueProperties("CL_QUEUE_SIZE is for queues on the device, which boards do not have")
         else:
-            raise InvalidValue(f"{name:#x} is no queue property")
+            raise InvalidValue(f"{name:#x} is not a queue property")
     return CommandQueue(context, device, wanted, found if properties else None)
 
 

@@ -109,7 +109,7 @@ def enqueue_svm_mem_fill(
     if not pattern_size or pattern_size & (pattern_size - 1) or pattern_size > LARGEST_PATTERN:
         raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {pattern_size}")
     if svm_ptr % pattern_size or size % pattern_size:
-        raise InvalidValue(f"pointer and size are no multiples of the pattern's {pattern_size} bytes")
+        raise InvalidValue(f"pointer and size are not a multiple of the pattern's {pattern_size} bytes")
     data = bytes_at(pattern, pattern_size)
 
     def work() -> None:
@@ -125,9 +125,9 @@ def enqueue_svm_map(
     check_svm(command_queue)
     invalidates = flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
     if not svm_ptr or not size:
-        raise InvalidValue("nothing is to be mapped")
+        raise InvalidValue("the size of the mapping is 0 bytes")
     if flags & ~MAP_FLAGS or (invalidates and flags & ~invalidates):
-        raise InvalidValue(f"{flags:#x} are no flags for mapping")
+        raise InvalidValue(f"{flags:#x} are not valid flags for mapping")
     operation = HostWork(command_queue.device, lambda: None)
     return command_queue.run(cl.CL_COMMAND_SVM_MAP, operation, bool(blocking_map), wait_list)
 
@@ -148,7 +148,7 @@ def enqueue_svm_migrate_mem(
     if not num_svm_pointers or not svm_pointers:
         raise InvalidValue("no pointers are given")
     if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):
-        raise InvalidValue(f"{flags:#x} are no flags for migrating")
+        raise InvalidValue(f"{flags:#x} are not valid flags for migrating")
     for index in range(num_svm_pointers):
         pointer, size = int(svm_pointers[index]), int(sizes[index]) if sizes else 0
         allocation = command_queue.context.svm.find(pointer)

@@ -22,7 +22,7 @@ def allocate(size: int, memory: str = "") -> int:
     """NULL for whatever is not possible, as these functions have no status."""
     device = shared_with_host()
     if device is None:
-        log.note(f"{size} bytes of a board's memory asked for: no board of this process has a 66AK2x")
+        log.note(f"{size} bytes of board memory are requested, but no board of this process has a 66AK2x")
         return 0
     try:
         return the_platform().malloced.allocate(device, size, memory) if size else 0

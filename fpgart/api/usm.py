@@ -57,7 +57,7 @@ NOT_USM = {
 
 def check_alignment(alignment: int) -> None:
     if alignment & (alignment - 1):
-        raise InvalidValue(f"alignment {alignment} is no power of two")
+        raise InvalidValue(f"alignment {alignment} is not a power of two")
     if alignment > LARGEST_ALIGNMENT:
         raise InvalidValue(f"alignment {alignment} is above the largest data type's {LARGEST_ALIGNMENT} bytes")
 
@@ -74,14 +74,14 @@ def alloc_properties(properties: Any, devices: list[Device], kind: Kind) -> tupl
             flags = value
         elif name == cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL:
             if not any(value < len(device.board.memories) for device in devices):
-                raise InvalidProperty(f"buffer location {value} is no memory of the device")
+                raise InvalidProperty(f"buffer location {value} is not a memory of the device")
             if kind is Kind.DEVICE and not all(device.holds_buffers(value) for device in devices):
                 raise InvalidProperty(f"memory {value} takes no device allocations")
             location = value
         else:
-            raise InvalidProperty(f"{name:#x} is no property of an allocation")
+            raise InvalidProperty(f"{name:#x} is not a property of an allocation")
     if flags & ~KNOWN_FLAGS:
-        raise InvalidProperty(f"{flags:#x} has bits that are no allocation flags")
+        raise InvalidProperty(f"{flags:#x} has bits that are not allocation flags")
     if flags & PLACEMENT == PLACEMENT or (flags & PLACEMENT and kind is not Kind.SHARED):
         raise InvalidProperty(f"{flags:#x}: placement on one side is possible, and for shared allocations only")
     return flags, location
@@ -93,14 +93,14 @@ def check_size(size: int, devices: list[Device]) -> None:
     for device in devices:
         if size > device.max_mem_alloc_size:
             raise InvalidBufferSize(
-                f"{size} bytes asked for, the largest allocation on device {device.id} is {device.max_mem_alloc_size}"
+                f"{size} bytes requested, the largest allocation on device {device.id} is {device.max_mem_alloc_size}"
             )
 
 
 def device_in(context: Context, handle: int) -> Device:
     device = find(handle, Device)
     if device not in context.devices:
-        raise InvalidDevice(f"device {device.id} is not of this context")
+        raise InvalidDevice(f"device {device.id} does not belong to this context")
     return device
 
 
@@ -139,7 +139,7 @@ def shared_mem_alloc(context: Context, device: int, properties: Any, size: int, 
     asked = [owner] if owner is not None else context.devices
     able = [each for each in asked if usm.supports(each, Kind.SHARED)]
     if not able:
-        raise InvalidOperation("no device that could has shared allocations")
+        raise InvalidOperation("none of the devices has shared allocations")
     check_alignment(alignment)
     flags, location = alloc_properties(properties, able, Kind.SHARED)
     check_size(size, able)
@@ -165,7 +165,7 @@ def get_mem_alloc_info(
     context: Context, ptr: int, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
     if param_name not in ALLOC_INFO:
-        raise InvalidValue(f"{param_name:#x} is no query for an allocation")
+        raise InvalidValue(f"{param_name:#x} is not a query for an allocation")
     allocation = context.usm.find(ptr)
     data = ALLOC_INFO[param_name](allocation) if allocation is not None else NOT_USM[param_name]
     info.write(data, param_value_size, param_value, param_value_size_ret)
@@ -187,7 +187,7 @@ def enqueue_mem_fill(
     if dst_ptr % pattern_size:
         raise InvalidValue(f"{dst_ptr:#x} is not aligned to the pattern's {pattern_size} bytes")
     if not size or size % pattern_size:
-        raise InvalidValue(f"{size} bytes are no multiple of the pattern's {pattern_size}")
+        raise InvalidValue(f"{size} bytes are not a multiple of the pattern's {pattern_size}")
     return fill(command_queue, dst_ptr, bytes_at(pattern, pattern_size), size, wait_list)
 
 
@@ -205,7 +205,7 @@ def enqueue_memcpy(
     if not dst_ptr or not src_ptr:
         raise InvalidValue("a pointer is NULL")
     if not size:
-        raise InvalidValue("0 bytes are to be copied")
+        raise InvalidValue("the size of the copy is 0 bytes")
     if dst_ptr < src_ptr + size and src_ptr < dst_ptr + size and dst_ptr != src_ptr:
         raise MemCopyOverlap("source and destination overlap")
     context = command_queue.context
@@ -219,7 +219,7 @@ def enqueue_migrate_mem(command_queue: CommandQueue, ptr: int, size: int, flags:
     if not ptr:
         raise InvalidValue("the pointer is NULL")
     if not flags or flags & ~MIGRATION_FLAGS:
-        raise InvalidValue(f"{flags:#x} are no flags for migrating")
+        raise InvalidValue(f"{flags:#x} are not valid flags for migrating")
     side = None if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST else command_queue.device
     allocation = command_queue.context.usm.find(ptr)
 
@@ -236,6 +236,6 @@ def enqueue_mem_advise(command_queue: CommandQueue, ptr: int, size: int, advice:
     if not ptr:
         raise InvalidValue("the pointer is NULL")
     if advice and advice not in ADVICE:
-        raise InvalidValue(f"{advice:#x} is no advice")
+        raise InvalidValue(f"{advice:#x} is not valid advice")
     operation = HostWork(command_queue.device, lambda: None)
     return command_queue.enqueue(cl.CL_COMMAND_MEMADVISE_INTEL, operation, wait_list)

@@ -157,7 +157,7 @@ def _memory(element: Element, parts: list[Element]) -> GlobalMemory:
 def _interface(element: Element) -> Interface:
     size, address = element.number("size"), element.number("address")
     if not size or size % 1024:
-        raise element.error("size", f"{size:#x} is no multiple of 1024 bytes")
+        raise element.error("size", f"{size:#x} is not a multiple of 1024 bytes")
     if address + size > BOARD_MASK + 1:
         raise element.error("address", f"{address:#x} + {size:#x} needs more than 54 bits")
     return Interface(

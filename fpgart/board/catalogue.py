@@ -40,7 +40,7 @@ def describe(name: str) -> BoardDescription:
         return partition.describe(name).description()
     if "/" in name or name.endswith(".xml"):
         return _as_compiled(board_spec.read(name))
-    raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor a file's path")
+    raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor the path of a file")
 
 
 def _as_compiled(board: BoardDescription) -> BoardDescription:

@@ -3,7 +3,7 @@
 
     write:fail:nth=3; read,copy:delay=5ms:every=10; kernel:hang:name=vadd:limit=2s; seed=7
 
-Clauses are divided by semicolons. A clause is a seed, or calls, what happens to them, and conditions (docs/faults.md).
+Semicolons separate clauses. A clause is a seed, or calls, what happens to them, and conditions (docs/faults.md).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def parse(text: str) -> Plan:
     if len(seeds) > 1:
         raise FaultSyntaxError("the seed is given twice")
     if not rules:
-        raise FaultSyntaxError("no fault is asked for; for example write:fail:nth=3")
+        raise FaultSyntaxError("no fault is given; an example is write:fail:nth=3")
     return Plan(tuple(rules), seeds[0] if seeds else 0)
 
 
@@ -123,20 +123,20 @@ def parse(text: str) -> Plan:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise ValueError("a number from 0 is wanted")
+        raise ValueError("a number from 0 is expected")
     return int(text)
 
 
 def _count(text: str) -> int:
     value = _number(text) if text.isascii() and text.isdigit() else 0
     if not value:
-        raise ValueError("a number from 1 is wanted")
+        raise ValueError("a number from 1 is expected")
     return value
 
 
 def _bytes(text: str) -> int:
     if not (value := config.size(text)):
-        raise ValueError("a number of bytes above 0 is wanted")
+        raise ValueError("a number of bytes above 0 is expected")
     return value
 
 
@@ -146,7 +146,7 @@ def _fraction(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        raise ValueError("a number above 0 and up to 1 is wanted, such as 0.01")
+        raise ValueError("a number above 0 and up to 1 is expected, such as 0.01")
     return value
 
 
@@ -159,20 +159,20 @@ def _duration(text: str) -> float:
     except (KeyError, ValueError):
         value = -1.0
     if not 0 <= value < 1e6:
-        raise ValueError("a time is wanted, such as 50us, 5ms or 2s")
+        raise ValueError("a time is expected, such as 50us, 5ms or 2s")
     return value
 
 
 def _name(text: str) -> str:
     if not text:
-        raise ValueError("a kernel's name is wanted")
+        raise ValueError("a kernel's name is expected")
     return text
 
 
 def _ecc(text: str) -> Ecc:
     names = {kind.name.lower(): kind for kind in Ecc}
     if text not in names:
-        raise ValueError(f"one of {', '.join(names)} is wanted")
+        raise ValueError(f"one of {', '.join(names)} is expected")
     return names[text]
 
 
@@ -212,7 +212,7 @@ def _rule(clause: str) -> Rule:
     parts = [part.strip() for part in clause.split(":")]
     calls = frozenset(_call(clause, name.strip()) for name in parts[0].split(","))
     if len(parts) < 2:
-        raise FaultSyntaxError(f"'{clause}': what shall happen? One of {_listed(Action)}, as in {parts[0]}:fail")
+        raise FaultSyntaxError(f"'{clause}': name an action: one of {_listed(Action)}, as in {parts[0]}:fail")
     action, values = _action(clause, parts[1], calls)
     for part in parts[2:]:
         key, value = _condition(clause, part, calls, action)
@@ -241,9 +241,7 @@ def _action(clause: str, part: str, calls: frozenset[Call]) -> tuple[Action, dic
     try:
         action = Action(word)
     except ValueError:
-        raise FaultSyntaxError(
-            f"'{clause}': '{word}' is nothing that can happen; there are {_listed(Action)}"
-        ) from None
+        raise FaultSyntaxError(f"'{clause}': '{word}' is not an action; the actions are {_listed(Action)}") from None
     for call in Call:
         if call in calls - POSSIBLE[action]:
             raise FaultSyntaxError(f"'{clause}': {word} is not possible for {call.value}")

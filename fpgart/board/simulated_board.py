@@ -99,7 +99,7 @@ def tell_unlocked(size: int) -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     log.note(
         f"{size} bytes of host memory for a board are not locked: the system allows {limit} bytes (RLIMIT_MEMLOCK, "
-        "ulimit -l); a board's driver locks all of it"
+        "ulimit -l); the driver of a board locks all of it"
     )
     for listener in NOTICES.lock_refused:
         listener(size, limit)
@@ -152,7 +152,7 @@ class SimulatedBoard:
             if not base:
                 raise BoardError(
                     f"{self._size} bytes of address space for the memory of board "
-                    f"'{self.description.name}' are not to be had (ulimit -v?)"
+                    f"'{self.description.name}' are not available (ulimit -v?)"
                 )
             self._segments = []
             place = base
@@ -169,13 +169,13 @@ class SimulatedBoard:
             return self._stretch.allocate(self._size, HUGE_PAGE, huge=True)
         descriptor = int(lib.memory_file(os.fsencode(f"fpgart-{self.description.name}")))
         if descriptor < 0:
-            raise BoardError(f"the system gives no file for the memory of board '{self.description.name}'")
+            raise BoardError(f"the system provides no file for the memory of board '{self.description.name}'")
         try:
             os.ftruncate(descriptor, self._size)
         except OSError as error:
             os.close(descriptor)
             raise BoardError(
-                f"the system gives no file of {self._size} bytes for the memory of board "
+                f"the system provides no file of {self._size} bytes for the memory of board "
                 f"'{self.description.name}': {error.strerror} (ulimit -f?)"
             ) from None
         base = int(lib.map_file(descriptor, self._size))

@@ -32,7 +32,7 @@ class Stretch:
     def __init__(self) -> None:
         self.descriptor = int(lib.memory_file(b"fpgart-stretch"))
         if self.descriptor < 0:
-            raise BoardError("the system gives no file for memory that is shared with a board process")
+            raise BoardError("the system provides no file for memory that is shared with a board process")
         os.ftruncate(self.descriptor, PAGE)
         self.size = ROOM
         self._end = PAGE

@@ -33,7 +33,7 @@ class Element:
         try:
             value = int(text, 16 if text.lower().startswith("0x") else 10)
         except ValueError:
-            raise self.error(field, f"'{text}' is no number") from None
+            raise self.error(field, f"'{text}' is not a number") from None
         if not 0 <= value < 1 << 64:
             raise self.error(field, f"{text} is out of range")
         return value

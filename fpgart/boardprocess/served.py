@@ -79,7 +79,7 @@ class Served:
         """What the host is told; raises ProtocolError for what is no request."""
         act = self._answers.get(type(request))
         if act is None:
-            return m.Failed(InvalidValue.status, f"a {type(request).__name__} is no request")
+            return m.Failed(InvalidValue.status, f"a {type(request).__name__} is not a request")
         try:
             return act(request)
         except BuildFailed as failed:
@@ -160,7 +160,7 @@ class Served:
 
     def _sub_group_info(self, ask: m.SubGroupInfo) -> m.Data:
         if not 0 <= ask.length <= MOST_PACKET:
-            raise InvalidValue(f"an answer of {ask.length} bytes is not to be had")
+            raise InvalidValue(f"an answer of {ask.length} bytes cannot be allocated")
         return m.Data(self._kernel(ask.kernel).sub_group_info(ask.query, ask.sizes, ask.length))
 
     def _suggested_local_size(self, ask: m.SuggestedLocalSize) -> m.Numbers:

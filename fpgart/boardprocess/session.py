@@ -130,7 +130,7 @@ class Session:
             if queues is not None:
                 queues.release(queue)
             connection.detach()
-            raise OutOfResources("the system has no thread for another lane") from None
+            raise OutOfResources("the system cannot create a thread for another lane") from None
         return m.Done()
 
     def _serve_lane(self, address: int, connection: socket.socket, queue: int) -> None:

@@ -37,8 +37,8 @@ class Bounds:
                 name,
                 maker,
                 call,
-                f"{call} is to move {size} bytes from byte {offset} on, the buffer ends at {whole}; nothing was moved",
-                "transfer what the buffer has, make it larger, and look at the status of the call",
+                f"{call} would move {size} bytes from byte {offset} on, but the buffer ends at {whole}; nothing moved",
+                "transfer no more than the buffer has, or make it larger; check the status of the call",
                 made_at,
                 self._findings.origins.here(),
             )

@@ -187,10 +187,19 @@ void fault_write(const struct fault_region *region, const char *rule, struct fau
 {
     const char *family = region->family == 1 ? "usm" : "buffers", *user = draft->user.bytes;
     const char *words = draft->words.bytes;
-    const char *const text[] = {
-        "fpgart: [",         family,       "] ",          words,           "\nfpgart:   ",
-        region->name,        ", made by ", region->maker, ", misused by ", user,
-        "\nfpgart:   fix: ", fix,          "\n"};
+    const char *const text[] = {"fpgart: [",
+                                family,
+                                "] ",
+                                words,
+                                "\nfpgart:   ",
+                                region->name,
+                                ", created by ",
+                                region->maker,
+                                ", misused by ",
+                                user,
+                                "\nfpgart:   fix: ",
+                                fix,
+                                "\n"};
     const char *const fields[] = {"check",      family,    "rule",        rule,         "object",
                                   region->name, "made_by", region->maker, "misused_by", user,
                                   "words",      words,     "fix",         fix};

@@ -93,9 +93,9 @@ static void report_inside(struct fault_region *region, const struct access *acce
     fault_put_number(words, access->address - region->begin, 10);
     fault_put(words, " of it, at ");
     fault_put_number(words, access->address, 16);
-    fault_put(words, gone ? ", after it was freed" : ", which only the device can reach");
+    fault_put(words, gone ? ", after it was freed" : ", which only the device can access");
     fault_terminate(words);
-    fault_write(region, gone ? "use after free" : "device memory touched by the host", draft,
+    fault_write(region, gone ? "use after free" : "device memory accessed by the host", draft,
                 gone ? "free it when its last user has ended"
                      : "copy with clEnqueueMemcpyINTEL, or use a shared or host allocation");
     fault_release_draft(draft);
@@ -113,13 +113,13 @@ static void report_outside(struct fault_region *region, uintptr_t distance, int 
     fault_put(words, access->writes ? " writes " : " reads ");
     if (distance > 0)
         fault_put_number(words, distance, 10);
-    fault_put(words, distance == 0 ? "right behind its end, at "
+    fault_put(words, distance == 0 ? "directly past its end, at "
                      : past        ? " bytes past its end, at "
-                                   : " bytes before its begin, at ");
+                                   : " bytes before its start, at ");
     fault_put_number(words, access->address, 16);
     fault_terminate(words);
-    fault_write(region, past ? "access past the end" : "access before the begin", draft,
-                "make it larger, launch fewer work-items, or test the index in the kernel");
+    fault_write(region, past ? "access past the end" : "access before the start", draft,
+                "make it larger, launch fewer work-items, or check the index in the kernel");
     fault_release_draft(draft);
 }
 

@@ -50,8 +50,8 @@ class Finding:
 
     def describe(self, places: Places) -> str:
         """For people: lines."""
-        made = f", made by {self.made_by}" if self.made_by else ""
-        sites = ("made", self.made_at), ("misused", self.misused_at), (f"against {self.against}", self.against_at)
+        made = f", created by {self.made_by}" if self.made_by else ""
+        sites = ("created", self.made_at), ("misused", self.misused_at), (f"against {self.against}", self.against_at)
         known = [(what, places.where(site)) for what, site in sites if site is not None]
         lines = [f"[{self.check}] {self.words}", f"  {self.object}{made}, misused by {self.misused_by}"]
         lines += [f"  {what} at {where}" for what, where in known if where]
@@ -132,7 +132,7 @@ class Findings:
                 self._output.write(f"{finding.as_json(self.places)}\n".encode(errors="replace"))
             except OSError as error:
                 self._output = None
-                self._tell(f"FPGART_FINDINGS gets no more findings: {error.strerror}")
+                self._tell(f"no more findings are written to FPGART_FINDINGS: {error.strerror}")
 
     def add(self, number: int) -> None:
         """Count findings that were told elsewhere."""

@@ -72,7 +72,7 @@ class Fpga:
                 "the first program made from source",
                 "clCreateProgramWithSource" if program.source is not None else "clCreateProgramWithIL",
                 "clBuildProgram",
-                "clBuildProgram compiles it; a board's runtime has no compiler, this one is told here once",
+                "clBuildProgram compiles it, but the runtime of a board has no compiler; this is reported only once",
                 "compile it with `fpgart aoc` (or aoc) and load the .aocx with clCreateProgramWithBinary",
                 self._origins.of(program),
                 self._origins.here(),
@@ -92,7 +92,7 @@ class Fpga:
                 "#pragma ivdep",
                 f"#pragma ivdep says that no iteration needs what another wrote, but each reads {found.read}, which "
                 f"{before} wrote as {found.written}; on a board iterations overlap, and it may read the old value",
-                "take the pragma away, or give safelen() the distance that there is",
+                "remove the pragma, or pass the real distance to safelen()",
                 self._origins.of(program),
                 self._origins.here(),
             )
@@ -106,8 +106,8 @@ class Fpga:
             buffer_maker(buffer),
             buffer_maker(buffer),
             f"asks for bank {buffer.bank} of device {device.id} ('{device.board.name}'), where consecutive addresses "
-            "lie in different banks; on the board the wish only moves where its range begins",
-            "compile with -no-interleaving=<memory>, or take the flag away",
+            "lie in different banks; on the board the flag only moves the start of its range",
+            "compile with -no-interleaving=<memory>, or remove the flag",
             self._origins.of(buffer),
             self._origins.here(),
         )
@@ -142,7 +142,7 @@ class Fpga:
                 buffer_maker(buffer),
                 buffer_maker(buffer),
                 f"has CL_MEM_COPY_HOST_PTR in a context of {len(context.devices)} devices: it is written to device "
-                f"{first.id} ('{first.board.name}'), whichever is going to use it; the board's runtime fails then",
+                f"{first.id} ('{first.board.name}'), whichever device will use it; the runtime of a board fails then",
                 "create it without the flag and write it through a queue of the device that uses it",
                 self._origins.of(buffer),
                 self._origins.of(buffer),
@@ -191,7 +191,7 @@ class Fpga:
             lent.maker,
             user,
             f"the host wrote to its {in_words(lent.size)} at {lent.address:#x} (CL_MEM_USE_HOST_PTR) without mapping "
-            f"them, and then called {user}; a board with memory of its own does not see that",
+            f"the buffer, and then called {user}; a board with separate memory does not see the change",
             "write between clEnqueueMapBuffer and clEnqueueUnmapMemObject, or with clEnqueueWriteBuffer",
             self._origins.of(buffer),
             misused_at,
@@ -231,29 +231,32 @@ def _range_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
     sizes = SIZES.unpack(launch.sizes)
     offset, whole, local = sizes[0:3], sizes[3:6], sizes[6:9]
     if max(whole) > LARGEST_GLOBAL_SIZE:
-        yield f"its global size {whole} needs more than the 32 bits that a board has", "launch it in parts"
+        yield (
+            f"its global size {whole} does not fit into the 32 bits that a board has",
+            "split it into several launches",
+        )
     if launch.has_local and any(w % part for w, part in zip(whole, local, strict=True)):
-        yield f"its global size {whole} is no multiple of the local size {local}", "round the global size up"
+        yield f"its global size {whole} is not a multiple of the local size {local}", "round the global size up"
     if any(offset) and attributes.get("uses_global_work_offset") == (0,):
         yield (
             f"its global offset is {offset}, and it was compiled with uses_global_work_offset(0)",
-            "take the attribute away, or pass the offset as an argument",
+            "remove the attribute, or pass the offset as an argument",
         )
     largest = attributes.get("max_global_work_dim", ())
     if largest and (max(whole[largest[0] :], default=1) > 1 or (largest == (0,) and any(offset))):
         yield (
-            f"its ND-range {whole} goes beyond max_global_work_dim({largest[0]})",
+            f"its ND-range {whole} exceeds max_global_work_dim({largest[0]})",
             "launch it with clEnqueueTask or a size of 1 in the other dimensions",
         )
     most = attributes.get("max_work_group_size", ())
     product = local[0] * local[1] * local[2]
     if most and launch.has_local and _exceeds(local, product, most):
-        yield f"its local size {local} goes beyond max_work_group_size{most}", "launch it with smaller groups"
+        yield f"its local size {local} exceeds max_work_group_size{most}", "launch it with smaller groups"
     lanes = attributes.get("num_simd_work_items", ())
     if lanes and launch.has_local and local[0] % lanes[0]:
         yield (
-            f"its local size {local[0]} is no multiple of num_simd_work_items({lanes[0]})",
-            "choose a multiple of the lanes",
+            f"its local size {local[0]} is not a multiple of num_simd_work_items({lanes[0]})",
+            "choose a multiple of that number",
         )
 
 
@@ -272,7 +275,7 @@ def _alignment_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
             yield (
                 f"{launch.kernel.describe(index)} is {value:#x}, which is not aligned to the {ALIGNMENT} bytes "
                 "that an .aocx asks of pointers to global memory",
-                "pass the begin of the allocation, and the distance as another argument",
+                "pass the start of the allocation, and the offset as another argument",
             )
 
 

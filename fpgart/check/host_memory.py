@@ -110,8 +110,8 @@ class HostMemory:
                 thing,
                 "",
                 lent.user,
-                f"the host {what} them after {lent.user}, which does not block, and before that had {use}",
-                "keep the memory as it is until the command's event is complete, or let the call block",
+                f"the host {what} them after the non-blocking {lent.user}, before that command had {use}",
+                "keep the memory unchanged until the event of the command is complete, or make the call blocking",
                 misused_at=lent.site,
             )
         )

@@ -77,7 +77,7 @@ class KernelCheck:
     def _warn(self, key: str, what: str) -> None:
         if key not in self._warned:
             self._warned.add(key)
-            log.warning(f"{what}; the engine that checks kernels works on buffers of its own and cannot do that")
+            log.warning(f"{what}; the engine that checks kernels has its own buffers and cannot follow them")
 
     def kernel_misused(self, misuse: Misuse) -> None:
         launch, call = self._current.launch
@@ -186,10 +186,10 @@ class Told:
             return self.nowhere(does)
         reach, offset = self.reaches[misuse.arguments[0]], misuse.offset
         if offset < 0:
-            where = f"{-offset} bytes in front of"
+            where = f", {-offset} bytes before the start of"
         else:
-            where = f"at byte {offset} of the {reach.size} bytes of"
-        words = f"{does} {misuse.size} bytes {where} what {self.arguments()} has"
+            where = f" at byte {offset} of the {reach.size} bytes of"
+        words = f"{does} {misuse.size} bytes{where} {self.arguments()}"
         return words, "give it a larger buffer, or have the kernel compare its index with the number of elements"
 
     def nowhere(self, does: str) -> tuple[str, str]:
@@ -209,8 +209,8 @@ class Told:
         misuse = self.misuse
         if not misuse.arguments:
             return "uses a private or local variable before it has a value", "give the variable a value first"
-        words = f"uses contents of {self.arguments()} that nobody has written{self.missing()}"
-        return words, "write or fill them before the launch, or run the kernel that computes them, over all of them"
+        words = f"uses uninitialized contents of {self.arguments()}{self.missing()}"
+        return words, "write or fill them before the launch, or run the kernel that computes them over the whole range"
 
     def missing(self) -> str:
         ranges = self.misuse.unwritten
@@ -222,8 +222,8 @@ class Told:
         misuse = self.misuse
         kind = "write the same bytes" if misuse.words.startswith("Write-write") else "read and write the same bytes"
         where = f"byte {misuse.offset} of {self.arguments()}" if misuse.arguments else f"{misuse.space} memory"
-        words = f"has work-items that {kind} ({where}) in no order"
-        fix = "use atomics, let each work-item have its own place, or"
+        words = f"has work-items that {kind} ({where}) without synchronization"
+        fix = "use atomics, give each work-item its own location, or"
         if misuse.space == "local":
             return words, f"{fix} put barrier(CLK_LOCAL_MEM_FENCE) between the accesses"
         return words, f"{fix} put barrier(CLK_GLOBAL_MEM_FENCE) between those of one work-group"
@@ -231,15 +231,15 @@ class Told:
     def forbidden(self) -> tuple[str, str]:
         reads = "read from" in self.misuse.words
         does, flag = ("reads", "CL_MEM_WRITE_ONLY") if reads else ("writes", "CL_MEM_READ_ONLY")
-        words = f"{does} {self.arguments()}, which was made with {flag}"
-        return words, "make the buffer with CL_MEM_READ_WRITE, or pass another one"
+        words = f"{does} {self.arguments()}, which was created with {flag}"
+        return words, "create the buffer with CL_MEM_READ_WRITE, or pass another one"
 
     def divergence(self) -> tuple[str, str]:
         words = "has a barrier that only some work-items of a group reach"
-        return words, "take the barrier out of the condition: all work-items of a group have to reach it"
+        return words, "move the barrier out of the condition: all work-items of a group have to reach it"
 
     def other(self) -> tuple[str, str]:
-        return f"was told about: {self.misuse.words}", "see the kernel's source"
+        return f"caused the message: {self.misuse.words}", "see the kernel's source"
 
 
 SENTENCES: dict[Fault, Callable[[Told], tuple[str, str]]] = {

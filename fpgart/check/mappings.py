@@ -81,12 +81,12 @@ class Mappings:
                         name,
                         maker,
                         "clEnqueueMapBuffer",
-                        f"clEnqueueMapBuffer maps {span(*common)} again, mapped already at {other.pointer:#x}; "
-                        "at least one of the two is for writing",
-                        "unmap the first region before, or map disjoint ones",
+                        f"clEnqueueMapBuffer maps {span(*common)}, which is already mapped at {other.pointer:#x}; "
+                        "at least one of the two mappings is for writing",
+                        "unmap the first region first, or map disjoint regions",
                         made_at,
                         here,
-                        "the mapping before",
+                        "the earlier mapping",
                         other.mapped_at,
                     )
                 )
@@ -157,7 +157,7 @@ class Mappings:
                 region.maker,
                 user,
                 f"{user} writes within {span(*where)}, which the host has mapped (at {region.pointer:#x})",
-                "call clEnqueueUnmapMemObject before, in the same queue or with its event in the wait list",
+                "call clEnqueueUnmapMemObject first, in the same queue or with its event in the wait list",
                 region.made_at,
                 misused_at,
                 "the mapping",

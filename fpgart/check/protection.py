@@ -167,13 +167,13 @@ class Protection:
             self._report(watched, "access past the end", f"{user} wrote {_past(behind)}", user, site)
         if ahead < watched.begin - watched.first:
             distance = watched.begin - watched.first - ahead
-            words = f"{user} wrote {distance} bytes before its begin"
-            self._report(watched, "access before the begin", words, user, site)
+            words = f"{user} wrote {distance} bytes before its start"
+            self._report(watched, "access before the start", words, user, site)
 
     def _report(self, watched: _Watched, rule: str, words: str, user: str, site: Site | None) -> None:
         _mark(watched)
         family = FAMILIES[watched.family]
-        fix = "make it larger, launch fewer work-items, or test the index in the kernel"
+        fix = "make it larger, launch fewer work-items, or check the index in the kernel"
         sites = watched.made_at, site
         self._findings.report(Finding(family, rule, watched.name, watched.maker, user, words, fix, *sites))
 
@@ -231,7 +231,7 @@ class Teller:
 
 
 def _past(distance: int) -> str:
-    return f"{distance} bytes past its end" if distance else "right behind its end"
+    return f"{distance} bytes past its end" if distance else "directly past its end"
 
 
 def _mark(watched: _Watched) -> None:

@@ -201,8 +201,8 @@ def _judge(old: _Done, new: _Done) -> Finding | None:
         second.maker,
         new.command.text,
         f"{new.command.text} {_verb(new.access)} {where}, which {old.command.text} {_verb(old.access)}; "
-        "no event and no queue order puts one after the other",
-        f"give the event of {old.command.text} to the wait list of the other, or wait for it before",
+        "neither an event nor a queue orders the two",
+        f"pass the event of {old.command.text} in the wait list of the other, or wait for it first",
         *_sites(old, new),
     )
 
@@ -216,8 +216,8 @@ def _of_windows(old: _Done, new: _Done, begin: int, end: int) -> Finding:
         second.maker,
         new.command.text,
         f"{new.command.text} {_verb(new.access)} {span(begin, end)} of buffer {second.parent or second.through}, "
-        f"which {old.command.text} {_verb(old.access)} through {first.name}; nothing puts one after the other",
-        f"give the event of {old.command.text} to the wait list of the other, or make the regions disjoint",
+        f"which {old.command.text} {_verb(old.access)} through {first.name}; nothing orders the two",
+        f"pass the event of {old.command.text} in the wait list of the other, or make the regions disjoint",
         *_sites(old, new),
     )
 

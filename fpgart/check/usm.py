@@ -26,7 +26,7 @@ from fpgart.runtime.scheduling.event import COMPLETE, Event
 from fpgart.watch.callers import Site
 
 MOST_FREED = 4096
-NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL before the context goes"
+NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL before the context is released"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ class Usm:
                 "freed while in use",
                 allocation,
                 "clMemFreeINTEL",
-                f"clMemFreeINTEL frees it while {user} has not ended, which uses it",
-                "call clMemBlockingFreeINTEL, or wait for the command before",
+                f"clMemFreeINTEL frees it while {user}, which uses it, has not ended",
+                "call clMemBlockingFreeINTEL, or wait for the command first",
                 self._origins.here(),
                 (user, self._origins.of(event)),
             )
@@ -179,8 +179,8 @@ class Usm:
                     freed.name,
                     freed.maker,
                     user,
-                    f"{user} is given {pointer:#x}, {pointer - freed.begin} bytes into memory that was freed",
-                    "free it when the last command that uses it has ended",
+                    f"{user} gets {pointer:#x}, {pointer - freed.begin} bytes into memory that was freed",
+                    "free it only when the last command that uses it has ended",
                     freed.made_at,
                     self._origins.of(event),
                 )
@@ -195,7 +195,7 @@ class Usm:
                 "device memory as host memory",
                 allocation,
                 user,
-                f"{user} is given device memory as its {side} on the host, which the host does not reach",
+                f"{user} gets device memory as its {side} on the host, which the host cannot access",
                 "use clEnqueueMemcpyINTEL for device allocations, or give a pointer to host memory",
                 self._origins.of(event),
             )
@@ -211,7 +211,7 @@ class Usm:
                     f"{pointer:#x}, {launch.kernel.describe(access.argument)}",
                     "",
                     user,
-                    f"{user} is given a pointer that lies in no USM or SVM allocation of the context",
+                    f"{user} gets a pointer that lies in no USM or SVM allocation of the context",
                     "allocate it with clSharedMemAllocINTEL, clHostMemAllocINTEL or clSVMAlloc, or copy the data",
                     misused_at=self._origins.of(event),
                 )
@@ -225,12 +225,14 @@ class Usm:
         else:
             kind = allocation.kind.name.lower()
             why = f"board '{device.board.name}' has no memory for {kind} allocations"
-            fix = "ask for the device's capabilities (CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL and its like) before"
+            fix = (
+                "query the capabilities of the device first (CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL and related queries)"
+            )
         self._report(
             "pointer that the device may not use",
             allocation,
             user,
-            f"{user} is given it as {kernel.describe(index)}, but {why}",
+            f"{user} gets it as {kernel.describe(index)}, but {why}",
             fix,
             self._origins.here(),
         )

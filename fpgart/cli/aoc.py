@@ -46,26 +46,26 @@ from fpgart.version import __version__
 from fpgart.watch.words import in_words, times
 
 HELP = """\
-aoc -- OpenCL C to containers for the boards of fpgart
+aoc -- compile OpenCL C into containers for the boards of fpgart
 
   aoc [options] <file>.[cl|aoco|aocr] ...
 
 One step:     aoc kernel.cl -o kernel.aocx
 Three steps:  aoc -c kernel.cl; aoc -rtl kernel.aoco; aoc kernel.aocr
 
-  -o FILE                       what to write; default: the last source's name, in the working folder
-  -c, -rtl                      stop with objects (.aoco), or with kernels and interfaces known (.aocr)
+  -o FILE                       the output; default: the name of the last source, in the working folder
+  -c, -rtl                      stop after objects (.aoco), or after kernels and interfaces (.aocr)
   -march=emulator               a container that every board loads
   -board=NAME, -board-package=FOLDER, -list-boards, -list-board-packages
   -D NAME[=VALUE], -I FOLDER    for the preprocessor; AOCL_BOARD_<board> is defined
-  -l LIBRARY, -L FOLDER         the models in OpenCL C that a library has, and where to look for it
+  -l LIBRARY, -L FOLDER         use the OpenCL C models in a library; where to look for it
   -W, -Werror, -cl-...          for the compiler
-  -no-interleaving=MEMORY       separate banks; `default` is the board's first memory, nothing is all of them
-  -report                       also a page of interfaces, channels, memories and loops: <name>/reports/report.html
+  -no-interleaving=MEMORY       separate banks; `default`: the first memory of the board; no name: all memories
+  -report                       also write a page of interfaces, channels, memories, loops: <name>/reports/report.html
   -v, -version, -help
 
-What says how hardware is made (-seed, -fmax, -parallel, -high-effort, -profile, -fp-relaxed, ...) is written down in
-the container and changes nothing.
+Options for making hardware (-seed, -fmax, -parallel, -high-effort, -profile, -fp-relaxed, ...) are recorded in the
+container and have no other effect.
 """
 
 
@@ -84,8 +84,8 @@ def compile_all(words: list[str]) -> None:
     job = Job.of(asked, package)
     without_effect = changes_nothing(asked)
     if without_effect:
-        changes = "changes" if len(without_effect) == 1 else "change"
-        click.echo(f"aoc: note: {', '.join(without_effect)} {changes} nothing here", err=True)
+        changes = "has" if len(without_effect) == 1 else "have"
+        click.echo(f"aoc: note: {', '.join(without_effect)} {changes} no effect here", err=True)
     job.run()
 
 
@@ -132,7 +132,7 @@ class Job:
     def of(cls, asked: CommandLine, package: BoardPackage | None) -> Job:
         """Raises UsageError, BoardSpecError, OptionError or AocxError for what cannot be done."""
         if not asked.sources:
-            raise UsageError("there is nothing to compile: name a .cl, .aoco or .aocr")
+            raise UsageError("nothing to compile: name a .cl, .aoco or .aocr file")
         if asked.last is Last.OBJECT and asked.output and len(asked.sources) > 1:
             raise UsageError(f"-o {asked.output} is one file, -c makes {len(asked.sources)}, one for each source")
         inputs = {path: _earlier(path) for path in asked.sources if path.suffix in (".aoco", ".aocr")}
@@ -202,7 +202,7 @@ class Job:
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(target)) from None
         target.write_bytes(made.encode())
-        self._tell(f"{target} is written, {in_words(target.stat().st_size)}")
+        self._tell(f"{target} written, {in_words(target.stat().st_size)}")
 
     def _report(self, text: Text, made: Container, target: Path) -> None:
         click.echo(describe_container(made), nl=False)
@@ -242,9 +242,9 @@ def _earlier(path: Path) -> tuple[Container, Step]:
 def _check_inputs(asked: CommandLine, inputs: dict[Path, tuple[Container, Step]]) -> None:
     for path, (_, step) in inputs.items():
         if step.kind == EARLY and (len(asked.sources) > 1 or asked.last is not Last.IMAGE):
-            raise UsageError(f"{path} is a whole program: all that can be made of it is one .aocx")
+            raise UsageError(f"{path} is a whole program, which can only become one .aocx")
         if step.kind == OBJECT and asked.last is Last.OBJECT:
-            raise UsageError(f"{path} is an object already: -c makes objects of sources")
+            raise UsageError(f"{path} is already an object: -c makes objects of sources")
 
 
 def _memories(asked: CommandLine, board: BoardDescription, separate: tuple[str, ...]) -> list[str]:
@@ -276,7 +276,7 @@ def _board_for(asked: CommandLine, package: BoardPackage | None, steps: list[Ste
         if not (asked.emulator or config.BOARD.is_set) or not asked.board or "/" in asked.board:
             raise
         board = describe_board(otherwise, package)
-        click.echo(f"aoc: note: board '{asked.board}' is not here; its place is taken by '{board.name}'", err=True)
+        click.echo(f"aoc: note: board '{asked.board}' is not available; '{board.name}' replaces it", err=True)
     for step in steps:
         if step.board != board.name:
             raise UsageError(f"the inputs are compiled for board '{step.board}', not for '{board.name}'")
@@ -376,7 +376,7 @@ def extract(file: Path, section: str | None, output: Path | None) -> None:
 
 @aocx.command("check")
 @FILE
-@click.option("--board", default="", help="Board that it is for (default: the one that the file names).")
+@click.option("--board", default="", help="Board for which to check it (default: the one that the file names).")
 def check_file(file: Path, board: str) -> None:
     """Say whether a file would be loaded; exit status 1 if not."""
     container = Container.read(file)
@@ -385,6 +385,6 @@ def check_file(file: Path, board: str) -> None:
     if name == sections.EMULATOR_BOARD:
         name, fitting = shipped()[0], "every board"
     if not board and name not in shipped():
-        raise AocxError(f"it is for board '{name}', which does not come with fpgart: give --board")
+        raise AocxError(f"it is for board '{name}', which is not included in fpgart: pass --board")
     system = check(container, describe(name))
     click.echo(f"{file}: fits {fitting}, {times(len(system.kernels), 'kernel')}")

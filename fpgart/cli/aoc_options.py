@@ -195,7 +195,7 @@ def _read_option(made: CommandLine, word: str, rest: _Words) -> None:
         made.noted.append(f"-{name}={value if given else rest.value(word)}")
     else:
         near = difflib.get_close_matches(name, [*FLAGS, *VALUES, *FOR_HARDWARE, *FOR_HARDWARE_ALONE], 1)
-        raise UsageError(f"{word} is no option of aoc" + (f"; did you mean -{near[0]}?" if near else ""))
+        raise UsageError(f"{word} is not an option of aoc" + (f"; did you mean -{near[0]}?" if near else ""))
 
 
 def _is_known(name: str) -> bool:

@@ -36,7 +36,7 @@ RULE = "-" * 68
 TESTED_BYTES = 1 << 20
 ARM = ("--arm", "-arm")
 MAKEFILE = """\
-# A host in C++: what `aocl` says is what it is compiled and linked with.
+# A host in C++: `aocl` prints the flags for compiling and linking it.
 AOCL_COMPILE_CONFIG := $(shell aocl compile-config)
 AOCL_LINK_CONFIG := $(shell aocl link-config)
 
@@ -111,7 +111,7 @@ def board_of(name: str) -> BoardDescription:
     """Raises AoclError for a device that is not there."""
     found = boards()
     if name not in found:
-        raise AoclError(f"there is no device {name}, only {', '.join(found)} (FPGART_BOARD names the boards)")
+        raise AoclError(f"no device {name}; the devices are {', '.join(found)} (FPGART_BOARD names the boards)")
     return found[name]
 
 
@@ -155,7 +155,7 @@ def _test(name: str, board: BoardDescription) -> str:
         mmd.open()
         for memory in board.device_private:
             size = sum(_written_and_read(mmd, address) for address in _addresses(memory))
-            lines.append(f"  {memory.name}: {in_words(size)} written and read back at its begin, middle and end")
+            lines.append(f"  {memory.name}: {in_words(size)} written and read back at its start, middle and end")
     except BoardError as error:
         raise AoclError(f"{name}: {error}\nDIAGNOSTIC_FAILED") from None
     finally:
@@ -175,7 +175,7 @@ def _written_and_read(mmd: Mmd, address: int) -> int:
     mmd.write(int(ffi.cast("uintptr_t", out)), address, TESTED_BYTES)
     mmd.read(address, int(ffi.cast("uintptr_t", ffi.from_buffer(back))), TESTED_BYTES)
     if back != pattern:
-        raise BoardError(f"memory at {address:#x} holds other bytes than were written")
+        raise BoardError(f"memory at {address:#x} does not hold the bytes that were written")
     return TESTED_BYTES
 
 
@@ -190,7 +190,7 @@ def program(words: list[str]) -> str:
 
 
 def only_for_hardware(words: list[str]) -> str:
-    return "There is nothing to do: simulated boards need no driver, flash memory or initialisation.\n"
+    return "Nothing to do: simulated boards need no driver, flash memory or initialisation.\n"
 
 
 # Containers
@@ -243,7 +243,7 @@ def binedit(words: list[str]) -> str:
 def _edit(file: Path, container: Container, action: str, section: str, other: Path) -> str:
     present = section in container
     if action == "add" and present:
-        raise AoclError(f"{file} has a section {section} already: `set` or `update` changes it")
+        raise AoclError(f"{file} already has a section {section}: `set` or `update` changes it")
     if action not in ("add", "set") and not present:
         raise AoclError(f"{file} has no section {section}")
     if action == "print":
@@ -311,7 +311,7 @@ def _two(words: list[str], form: str) -> tuple[str, str]:
 
 
 def help_text(words: list[str]) -> str:
-    lines = [f"aocl {sdk.INTEL_VERSION}: subcommands as Intel's utility has them", ""]
+    lines = [f"aocl {sdk.INTEL_VERSION}: the subcommands of Intel's utility", ""]
     lines += [f"  {name:<18} {sentence}" for name, (_, sentence) in COMMANDS.items()]
     return "\n".join(lines) + "\n"
 
@@ -326,12 +326,12 @@ COMMANDS: dict[str, tuple[Command, str]] = {
     "example-makefile": (makefile, "the same"),
     "version": (version, "the release"),
     "list-devices": (list_devices, "boards that a host finds"),
-    "diagnose": (diagnose, "the same; [acl0|all]: write and read their memories"),
+    "diagnose": (diagnose, "the same; with [acl0|all]: write and read their memories"),
     "program": (program, "acl0 <file.aocx>: whether the board would load it"),
     "hash": (hash_of, "<file.aocx>: the hash of source, board and options"),
-    "env": (env, "<file.aocx>: what it was compiled with"),
+    "env": (env, "<file.aocx>: the options that it was compiled with"),
     "binedit": (binedit, "<file> list, print, get, exists, add, set, update, create: its sections"),
-    "library": (library, "hdl-comp-pkg, create: of specifications and their models, for aoc -l"),
+    "library": (library, "hdl-comp-pkg, create: libraries of specifications and their models, for aoc -l"),
     "flash": (only_for_hardware, "nothing to do here"),
     "install": (only_for_hardware, "nothing to do here"),
     "uninstall": (only_for_hardware, "nothing to do here"),
@@ -345,11 +345,11 @@ def run(words: list[str]) -> int:
     name, *rest = words or ["help"]
     command, _ = COMMANDS.get(name.removeprefix("--"), (None, ""))
     if command is None:
-        click.echo(f"aocl: there is no subcommand {name}; `aocl help` lists them", err=True)
+        click.echo(f"aocl: no subcommand {name}; `aocl help` lists them", err=True)
         return 2
     arm = [word for word in rest if word in ARM]
     if arm:
-        click.echo(f"aocl: note: {arm[0]} is left out, hosts run on this machine", err=True)
+        click.echo(f"aocl: note: {arm[0]} is ignored, hosts run on this machine", err=True)
     try:
         click.echo(command([word for word in rest if word not in ARM]), nl=False)
     except AoclUsageError as error:

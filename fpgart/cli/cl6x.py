@@ -15,5 +15,5 @@ def main() -> None:
     """Entry point of the program `cl6x`."""
     sources = [word for word in sys.argv[1:] if not word.startswith("-")]
     what = ", ".join(sources) or "nothing"
-    click.echo(f"cl6x: {what} is not compiled: code for the DSP itself does not run here; say it in OpenCL C", err=True)
+    click.echo(f"cl6x: {what} is not compiled: code for the DSP itself cannot run here; write it in OpenCL C", err=True)
     sys.exit(1)

@@ -28,18 +28,18 @@ BYTES_PER_LINE = 16
 HELP = """\
 Usage: clocl [options] <OpenCL C file> [<link files>]
 
-  -h, --help      this
-  -v, --verbose   say what is done
-  -k, --keep      taken; there are no temporary files to keep
-  -g, --debug     taken; kernels run with the debug information of the engine's compiler
-  -t, --txt       also a C header with the binary, <file>.dsp_h
+  -h, --help      print this text
+  -v, --verbose   print each step
+  -k, --keep      accepted; there are no temporary files to keep
+  -g, --debug     accepted; kernels run with the debug information of the engine's compiler
+  -t, --txt       also write a C header with the binary, <file>.dsp_h
   -l, --lib       stop after compilation, with <file>.obj
-  -a              taken; buffer arguments may always overlap
-  --version       what this is
+  -a              accepted; buffer arguments may always overlap
+  --version       print the version
 
   -D<name>[=<value>], -I<folder>, -w, -Werror, -cl-...   OpenCL build options
 
-Link files are objects that `clocl -l` made. Files are written into the working folder.
+Link files are objects that `clocl -l` made. Output files go into the working folder.
 """
 SWITCHES = {
     "-v": "verbose", "--verbose": "verbose", "-t": "text", "--txt": "text", "-l": "object", "--lib": "object",
@@ -72,7 +72,7 @@ class CommandLine:
             elif word.startswith(("-D", "-I", "-cl-")) or word in ("-w", "-Werror"):
                 made.compiler.append(word)
             elif word.startswith("-"):
-                raise ClOclUsageError(f"{word} is no option of clocl")
+                raise ClOclUsageError(f"{word} is not an option of clocl")
             else:
                 made.files.append(Path(word))
         return made
@@ -91,7 +91,7 @@ def answer(words: list[str]) -> None:
     elif "version" in asked.switches:
         click.echo(f"clocl of fpgart {__version__}, in the place of TI's OpenCL compiler 1.2.0")
     elif not asked.files:
-        raise ClOclUsageError("there is nothing to compile: name an OpenCL C file")
+        raise ClOclUsageError("nothing to compile: name an OpenCL C file")
     else:
         compile_all(asked)
 
@@ -129,14 +129,14 @@ def _object(file: Path) -> tuple[Container, Step]:
         return container, Step.of(container, str(file))
     except AocxError:
         raise AocxError(
-            f"{file} is no object of `clocl -l`; code for the DSP itself does not run here: say it in OpenCL C"
+            f"{file} is not an object of `clocl -l`; code for the DSP itself cannot run here: write it in OpenCL C"
         ) from None
 
 
 def _write(asked: CommandLine, name: str, data: bytes) -> None:
     Path(name).write_bytes(data)
     if "verbose" in asked.switches:
-        click.echo(f"clocl: {name} is written, {len(data)} bytes")
+        click.echo(f"clocl: {name} written, {len(data)} bytes")
 
 
 def as_header(stem: str, data: bytes) -> str:

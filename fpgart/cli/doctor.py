@@ -47,7 +47,7 @@ class Failure(Exception):
 
 
 class Missing(Exception):
-    """Something is not there that not everybody needs; the sentence says who does, and what to do."""
+    """An optional part is missing; the sentence says who needs it, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class Outcome:
 
 
 def check_libraries() -> str:
-    """The driver is there for this Python."""
+    """The driver is built for this Python."""
     behind = sorted(registration.PACKAGE.glob("libfpgart.3.*.so"), key=lambda path: int(path.suffixes[-2][1:]))
     series = [path.name.removeprefix("libfpgart.").removesuffix(".so") for path in behind]
     if SERIES not in series:
         served = f"serves Python {', '.join(series)}" if series else f"is not in {registration.PACKAGE}"
-        raise Failure(f"the driver {served}, and this is Python {SERIES}: install fpgart with this Python")
+        raise Failure(f"the driver {served}, but this is Python {SERIES}: install fpgart with this Python")
     return f"{registration.LIBRARY}, for Python {', '.join(series)}"
 
 
@@ -77,16 +77,16 @@ def check_registration() -> str:
 
 
 def check_options() -> str:
-    """All options of the environment make sense."""
+    """All options of the environment are valid."""
     faults = [*config.misspelt(os.environ), *(wrong.words for wrong in wrong_options())]
     if faults:
         raise Failure("; ".join(faults))
     given = [name for name, option in config.OPTIONS.items() if option.is_set]
-    return ", ".join(given) or "none is set"
+    return ", ".join(given) or "none set"
 
 
 def check_cache() -> str:
-    """Where PoCL keeps compiled kernels, and why there."""
+    """Where PoCL stores compiled kernels, and why there."""
     try:
         kept = cache_folder()
     except DriverError as error:
@@ -95,12 +95,12 @@ def check_cache() -> str:
 
 
 def check_folders() -> str:
-    """Nobody else can change what fpgart executes or writes."""
+    """No other user can change what fpgart executes or writes."""
     found = list(places())
     faults = [fault for place in found if (fault := place.fault())]
     if faults:
         raise Failure("; ".join(faults))
-    return f"{len(found)} files and folders that nobody else can change (`fpgart info` lists them)"
+    return f"{len(found)} files and folders, which no other user can change (`fpgart info` lists them)"
 
 
 def check_engine() -> str:
@@ -118,28 +118,28 @@ def run_host(*command: str | Path, **options: str) -> dict[str, str]:
     try:
         result = subprocess.run(command, env=given, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        raise Failure(f"{Path(command[-1]).name} has not ended after {SECONDS} s") from None
+        raise Failure(f"{Path(command[-1]).name} did not end within {SECONDS} s") from None
     except OSError as error:
         raise Failure(f"{command[0]}: {error.strerror}") from None
     if result.returncode:
         *earlier, last = result.stderr.splitlines() or [""]
         told = [line for line in earlier if line.startswith("fpgart: ")]
         said = [line for line in (*result.stdout.splitlines()[-1:], *told, last) if line]
-        raise Failure(f"the host ended with status {result.returncode}: {'; '.join(said)}")
+        raise Failure(f"the host exited with status {result.returncode}: {'; '.join(said)}")
     return dict(line.split(": ", 1) for line in result.stdout.splitlines() if ": " in line)
 
 
 def check_kernel() -> str:
     """Builds and runs a kernel straight on the driver, in a Python process."""
     said = run_host(sys.executable, PROBE, registration.LIBRARY)
-    return f"{said['ran']} ran and gave the right result"
+    return f"{said['ran']} ran, with the right result"
 
 
 @cache
 def run_c_host() -> dict[str, str]:
     """The C host on the system's loader; Missing where there is no loader."""
     if not C_HOST.exists():
-        raise Failure(f"{C_HOST} is missing: install fpgart again")
+        raise Failure(f"{C_HOST} is missing: reinstall fpgart")
     probed = subprocess.run([C_HOST, LOADER], env={}, capture_output=True, text=True, timeout=SECONDS, check=False)
     if f"failed: {LOADER}" in probed.stdout:
         raise Missing("no OpenCL loader on this system; C hosts need one: apt install ocl-icd-libopencl1")
@@ -167,7 +167,7 @@ def check_c_host() -> str:
 def check_pyopencl() -> str:
     """Hosts in Python, on the loader that pyopencl brings or was built for."""
     if importlib.util.find_spec("pyopencl") is None:
-        raise Missing("hosts written in Python need it: pip install 'fpgart[pocl]'")
+        raise Missing("pyopencl is not installed; hosts written in Python need it: pip install 'fpgart[pocl]'")
     said = run_host(sys.executable, PYOPENCL_PROBE, PYOPENCL_NO_CACHE="1")  # its cache needs a home
     return f"pyopencl {said['pyopencl']}: {said['ran']} on {said['device']}"
 
@@ -180,20 +180,20 @@ def check_trace() -> str:
         try:
             found = report.read(file)
         except (OSError, report.TraceError) as error:
-            raise Failure(f"no trace of a host: {error}") from None
-    return f"a kernel and {len(found.buffers)} buffer in the trace of a host"
+            raise Failure(f"the trace of a host cannot be read: {error}") from None
+    return f"the trace of a host has a kernel and {len(found.buffers)} buffer"
 
 
 def check_checks() -> str:
-    """Checks find what boards refuse, and nothing else, in a host without a mistake that compiles while it runs."""
+    """The checks report one finding in a host that compiles while it runs and has no other mistake."""
     with tempfile.TemporaryDirectory(prefix="fpgart-doctor-") as folder:
         file = Path(folder) / "findings"
         run_host(sys.executable, PROBE, registration.LIBRARY, FPGART_CHECK="all", FPGART_FINDINGS=str(file))
         lines = file.read_text().splitlines() if file.exists() else []
     rules = [json.loads(line)["rule"] for line in lines]
     if rules != [COMPILED]:
-        raise Failure(f"in a host that is known the findings are {rules}, and not '{COMPILED}' alone")
-    return f"{', '.join(config.HOST_CHECKS)} find what is to be found in a host that is known"
+        raise Failure(f"the findings in the test host are {rules} instead of only '{COMPILED}'")
+    return f"{', '.join(config.HOST_CHECKS)} report the expected finding in the test host"
 
 
 def check_compiler() -> str:
@@ -234,7 +234,7 @@ def outcomes() -> Iterator[Outcome]:
 
 
 def versions() -> dict[str, str]:
-    """What a report of a mistake has to name."""
+    """The versions that a bug report has to name."""
     libc = " ".join(platform.libc_ver()).strip()
     return {
         "fpgart": __version__,
@@ -251,7 +251,7 @@ def variables() -> dict[str, str]:
 
 
 def run_checks(as_json: bool = False) -> int:
-    """Run all checks and tell of each; 1 when one failed."""
+    """Run all checks and print their outcomes; returns 1 if one failed."""
     found: list[Outcome] = []
     if not as_json:
         click.echo(", ".join(f"{name} {text}" for name, text in versions().items()))

@@ -81,14 +81,14 @@ def explore(
     """Run the host in all ways and tell what differs; returns the exit status of the command. Raises RunError."""
     explorer = Explorer(program, extra, seconds)
     usual, again = explorer.run(), explorer.run()
-    tell(f"as it is: {usual.words}")
+    tell(f"unchanged: {usual.words}")
     if usual.output != again.output:
         explorer.compares_output = False
-        tell("its output differs from run to run: only how it ends is compared")
+        tell("its output differs from run to run, so only the exit status is compared")
     differs = _explore_depths(explorer, usual, most, tell)
     differs |= _explore_orders(explorer, usual, seeds, tell)
     if not differs:
-        tell("nothing depends on the depths of channels, or on when packets arrive, as far as was tried")
+        tell("no run depended on the depths of channels or on when packets arrive")
     return FOUND if differs else 0
 
 
@@ -118,9 +118,9 @@ def _explore_orders(explorer: Explorer, usual: Outcome, seeds: int, tell: Callab
         tell(f"packets at other times: {times(len(different), 'run')} of {seeds} differ")
     for seed, outcome in list(different.items())[:1]:
         tell(f"  for example FPGART_CHANNEL_SEED={seed}: {_difference(usual, outcome)}")
-        tell("  kernels that ask channels without waiting, or take from several, get other packets on a board, too")
+        tell("  kernels that use non-blocking calls, or read from several channels, get other packets on a board, too")
     return bool(different)
 
 
 def _difference(usual: Outcome, outcome: Outcome) -> str:
-    return outcome.words if outcome.words != usual.words else f"{outcome.words}, with other output"
+    return outcome.words if outcome.words != usual.words else f"{outcome.words}, with different output"

@@ -36,7 +36,7 @@ def cli(context: click.Context) -> None:
 
         fpgart run -- ./my_host --its-options
 
-    Make the driver known to every program of yours:
+    Register the driver for all your programs:
 
         fpgart icd --register
     """
@@ -49,46 +49,52 @@ cli.add_command(board_commands)
 
 @cli.command(context_settings={"allow_interspersed_args": False})
 @click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
-@click.option("--platform", metavar="NAME", help="Whose name the platform has: see `fpgart info`.")
+@click.option("--platform", metavar="NAME", help="Name of the platform that hosts see (see `fpgart info`).")
 @click.option(
     "--topology",
     metavar="FILE|NAME|CABLES",
     help="Which I/O channels are connected: a .yaml file, ring, torus:2x4, ..., or cables (docs/clusters.md).",
 )
 @click.option(
-    "--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, oclgrind, or a driver's file."
+    "--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, oclgrind, or the path of a driver."
 )
-@click.option("--trace", metavar="FILE", help="Write what happens there; see `fpgart report` and Perfetto.")
+@click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
+@click.option("--faults", metavar="SPEC", help="Board calls that fail, such as write:fail:nth=3 (docs/faults.md).")
 @click.option(
-    "--faults", metavar="SPEC", help="Calls of the board that fail, such as write:fail:nth=3 (docs/faults.md)."
-)
-@click.option(
-    "--time", "clock", type=click.Choice(("real", "model")), help="Times that profiling reports: see docs/time.md."
+    "--time", "clock", type=click.Choice(("real", "model")), help="Times that profiling reports (docs/time.md)."
 )
 @click.option(
     "--check",
     metavar="NAME,...",
     is_flag=False,
     flag_value="all",
-    help="Look for mistakes: usm, buffers, order, fpga (these without a name), kernels; see docs/checks.md.",
+    help="Look for mistakes: usm, buffers, order, fpga (the default), kernels (docs/checks.md).",
 )
 @click.option(
     "--fail-on-finding", is_flag=True, help="Exit with status 3 for findings of --check (all by default) or --leaks."
 )
-@click.option("--summary", is_flag=True, help="Say on stderr, at the end, what moved where.")
-@click.option("--log", is_flag=True, help="Say on stderr what each failing call did wrong.")
-@click.option("--leaks", is_flag=True, help="Say on stderr, at the end, what was never released and who made it.")
+@click.option("--summary", is_flag=True, help="Print on stderr, at the end, which data moved where.")
+@click.option("--log", is_flag=True, help="Print on stderr why each failing call failed.")
 @click.option(
-    "--wrappers", metavar="NAME,...", help="Functions and files of the host whose callers are to be named instead."
-)
-@click.option("--watchdog", metavar="SECONDS", help="Say who waits for whom when nothing has moved for that long.")
-@click.option(
-    "--capture", metavar="DIR", help="Keep launches there, with all they need to run again (`fpgart replay`)."
+    "--leaks",
+    is_flag=True,
+    help="Print on stderr, at the end, which objects were never released and what created them.",
 )
 @click.option(
-    "--capture-kernels", metavar="NAME[:N[-M]],...", help="Which launches; default: the first of each kernel."
+    "--wrappers",
+    metavar="NAME,...",
+    help="Functions and files of the host that only wrap calls: findings name their callers.",
 )
-@click.option("--isolate", is_flag=True, help="Run kernels in a process of their own: see docs/isolation.md.")
+@click.option(
+    "--watchdog", metavar="SECONDS", help="Report who waits for whom when nothing has progressed for that long."
+)
+@click.option(
+    "--capture", metavar="DIR", help="Save launches there, with everything needed to run them again (`fpgart replay`)."
+)
+@click.option(
+    "--capture-kernels", metavar="NAME[:N[-M]],...", help="Which launches to save; default: the first of each kernel."
+)
+@click.option("--isolate", is_flag=True, help="Run kernels in a process of their own (docs/isolation.md).")
 @click.option("--served", metavar="NAME", help="Use the boards of a service: see `fpgart board` and docs/serving.md.")
 @click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
@@ -116,12 +122,12 @@ def run(
 ) -> None:
     """Run PROGRAM with this driver as its only OpenCL platform.
 
-    fpgart itself is silent; output and exit status are the program's own. What follows the program, and
-    everything after --, belongs to it:
+    fpgart itself prints nothing; output and exit status are those of the program. Everything that follows the
+    program, or --, belongs to the program:
 
         fpgart run --board a10_ref,a10_ref -- python train.py --epochs 3
 
-    Options that make no sense end the run with status 2 before the program starts.
+    Invalid options end the run with status 2 before the program starts.
     """
     wanted = {
         "FPGART_BOARD": board,
@@ -169,7 +175,7 @@ SPELLING = {
 
 
 def begin(given: dict[str, str]) -> None:
-    """Take over what the command line asks for, unless it, or the environment, makes no sense: OptionError."""
+    """Apply the options of the command line. Raises OptionError if they, or the environment, are invalid."""
     os.environ.update(given)
     refuse_wrong_options({name: flag for name, flag in SPELLING.items() if name in given})
     for words in config.misspelt(os.environ):
@@ -177,11 +183,11 @@ def begin(given: dict[str, str]) -> None:
 
 
 @cli.command()
-@click.option("--register", "action", flag_value="register", help="Put fpgart.icd where loaders look.")
-@click.option("--unregister", "action", flag_value="unregister", help="Take it away again.")
-@click.option("--system", is_flag=True, help="For all users (/etc/OpenCL/vendors) instead of only for you.")
+@click.option("--register", "action", flag_value="register", help="Put fpgart.icd where loaders look for it.")
+@click.option("--unregister", "action", flag_value="unregister", help="Remove fpgart.icd from there.")
+@click.option("--system", is_flag=True, help="For all users (/etc/OpenCL/vendors) instead of only for yourself.")
 def icd(action: str | None, system: bool) -> None:
-    """Print the folder to use as OCL_ICD_VENDORS, or register the driver.
+    """Print the folder for OCL_ICD_VENDORS, or register the driver.
 
     OCL_ICD_VENDORS=$(fpgart icd) ./my_host
     """
@@ -195,7 +201,7 @@ def icd(action: str | None, system: bool) -> None:
 
 @cli.command()
 def fcd() -> None:
-    """Print the folder to use as ACL_BOARD_VENDOR_PATH, for the original runtime on these boards (docs/mmd.md).
+    """Print the folder for ACL_BOARD_VENDOR_PATH, to use the original runtime on these boards (docs/mmd.md).
 
     ACL_BOARD_VENDOR_PATH=$(fpgart fcd) ./my_host
     """
@@ -203,7 +209,7 @@ def fcd() -> None:
 
 
 @cli.command()
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def info(as_json: bool) -> None:
     """Show boards, engines, versions and every environment variable with its value."""
     click.echo(information.as_json() if as_json else information.as_text(), nl=False)
@@ -220,15 +226,15 @@ def info(as_json: bool) -> None:
     required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.option(
     "--html",
     "page",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a page with timeline, memory map and tables instead.",
+    help="Write a page with a timeline, a memory map and tables instead.",
 )
-@click.option("--follow", is_flag=True, help="Tell it again as the trace grows, until its process has ended.")
+@click.option("--follow", is_flag=True, help="Update the report as the trace grows, until its process has ended.")
 @click.option(
     "--merged",
     metavar="FILE",
@@ -236,11 +242,11 @@ def info(as_json: bool) -> None:
     help="Write one trace for Perfetto instead, with arrows for packets between boards.",
 )
 def report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None) -> None:
-    """Say in words what a trace shows: traffic, buffers, copies and their causes, copies to avoid.
+    """Summarize a trace: traffic, buffers, copies and their causes, copies to avoid.
 
     fpgart run --trace t.json -- ./my_host; fpgart report t.json
 
-    The traces of several processes, ranks of mpirun for example, become one report.
+    The traces of several processes, such as the ranks of mpirun, become one report.
     """
     with trace_report.of_fpgart(Path(", ".join(map(str, traces)))):
         show_report(traces, as_json, page, follow, merged)
@@ -290,21 +296,21 @@ def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
 
 @cli.command()
 @click.argument("process", metavar="[PID]", required=False, type=click.IntRange(min=1))
-@click.option("--once", is_flag=True, help="Look twice, tell once what is so now and the rates between, and end.")
-@click.option("--json", "as_json", is_flag=True, help="For programs: a line per host and look.")
+@click.option("--once", is_flag=True, help="Take two samples, print the state and the rates between them, and exit.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs: a line per host and sample.")
 @click.option(
     "--interval",
     metavar="SECONDS",
     type=click.FloatRange(min=0.1, max=3600),
     default=1.0,
     show_default=True,
-    help="Between two looks.",
+    help="Time between two samples.",
 )
 def top(process: int | None, once: bool, as_json: bool, interval: float) -> None:
-    """Show what running hosts do on their boards: memory, queues, kernels under way, MB/s; q ends it.
+    """Show what running hosts do on their boards: memory, queues, running kernels, MB/s; q quits.
 
-    Hosts that `fpgart run` starts can be asked, and others that run with FPGART_LIVE=1; those of other users cannot.
-    Exits with status 1 if no host answers the one time it is asked.
+    It shows your hosts that `fpgart run` started or that run with FPGART_LIVE=1, not those of other users.
+    With --once, the exit status is 1 if no host answers.
     """
     from rich.console import Console
 
@@ -331,13 +337,13 @@ def top(process: int | None, once: bool, as_json: bool, interval: float) -> None
 @cli.command()
 @click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--markdown", "form", flag_value="markdown", help="As Markdown, for a pull request.")
-@click.option("--json", "form", flag_value="json", help="For programs.")
+@click.option("--markdown", "form", flag_value="markdown", help="Print Markdown, for a pull request.")
+@click.option("--json", "form", flag_value="json", help="Print JSON, for programs.")
 @click.option(
     "--threshold",
     metavar="PERCENT",
     type=click.FloatRange(min=0),
-    help="Exit with status 1 if a figure grew by more than that, or there is new advice.",
+    help="Exit with status 1 if a figure grew by more than this, or if there is new advice.",
 )
 def diff(before: Path, after: Path, form: str | None, threshold: float | None) -> None:
     """Compare the traces of two runs: what moved more, what takes longer by the model of time, which advice is new.
@@ -370,16 +376,23 @@ def write_text(file: Path, text: str) -> None:
 
 @cli.command(context_settings={"allow_interspersed_args": False})
 @click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
-@click.option("--seeds", metavar="N", type=click.IntRange(0, 1000), default=8, help="How many other orders (8).")
 @click.option(
-    "--most", metavar="N", type=click.IntRange(1, 128), default=16, help="The deepest channels: N times (16)."
+    "--seeds", metavar="N", type=click.IntRange(0, 1000), default=8, help="Number of other arrival orders to try (8)."
 )
-@click.option("--seconds", metavar="N", type=click.FloatRange(0.1), default=60.0, help="The longest run (60).")
+@click.option(
+    "--most",
+    metavar="N",
+    type=click.IntRange(1, 128),
+    default=16,
+    help="Greatest factor for the depths of channels (16).",
+)
+@click.option("--seconds", metavar="N", type=click.FloatRange(0.1), default=60.0, help="Time limit of a run (60).")
 @click.argument("program", nargs=-1, required=True)
 def channels(board: str | None, seeds: int, most: int, seconds: float, program: tuple[str, ...]) -> None:
-    """Run a host again and again, with channels as deep as the source says, deeper, and with packets at other times.
+    """Run a host repeatedly with different channel depths and arrival times of packets.
 
-    What changes its output or its end would differ on a board, too. Exit status 3 if anything does.
+    The first depths are those of the source. A change in the output or the exit status may happen on a board, too;
+    the exit status is then 3.
     """
     from fpgart.cli import exploring
 
@@ -389,22 +402,22 @@ def channels(board: str | None, seeds: int, most: int, seconds: float, program: 
 
 @cli.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--engine", metavar="NAME", help="What executes the kernel: auto, pocl, intel, or a driver's path.")
-@click.option("--board", metavar="NAME", help="The board; default: the one that it was captured on.")
+@click.option("--engine", metavar="NAME", help="What executes the kernel: auto, pocl, intel, or the path of a driver.")
+@click.option("--board", metavar="NAME", help="The board; default: the one that the launch was captured on.")
 @click.option(
     "--tolerance",
     metavar="X",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="How far floating-point values may be apart, relative to the greater one, or to 1 if that is less.",
+    help="Allowed difference of floating-point values, relative to the greater one, or to 1 if that is less.",
 )
 def replay(folder: Path, engine: str | None, board: str | None, tolerance: float) -> None:
-    """Run captured launches alone and compare what they leave in memory with what was captured.
+    """Run captured launches alone and compare the memory that they write with what was captured.
 
     fpgart run --capture DIR --capture-kernels 'add:3' -- ./my_host; fpgart replay DIR --engine intel
 
-    DIR is one launch's folder, or one with several in it. The exit status is 1 if anything differs, 2 if a launch
-    cannot be run.
+    DIR is the folder of one launch, or a folder with several of these. The exit status is 1 if anything differs
+    and 2 if a launch cannot be run.
     """
     from fpgart.cli import replay as replaying
 
@@ -434,7 +447,7 @@ def aoc(words: tuple[str, ...]) -> None:
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def aocl(words: tuple[str, ...]) -> None:
-    """Answer as Intel's aocl does: flags for hosts, boards, containers (`fpgart aocl help`)."""
+    """Do what Intel's aocl does: flags for hosts, boards, containers (`fpgart aocl help`)."""
     from fpgart.cli.aocl import run as answer
 
     sys.exit(answer(list(words)))
@@ -452,7 +465,7 @@ def clocl(words: tuple[str, ...]) -> None:
 @cli.command()
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 def sdk(folder: Path | None) -> None:
-    """Lay out an SDK folder (aocl, aoc, headers, libraries, boards); print the lines that a shell needs for it.
+    """Create an SDK folder (aocl, aoc, headers, libraries, boards) and print the shell commands that activate it.
 
     eval "$(fpgart sdk)"; make
     """
@@ -463,17 +476,17 @@ def sdk(folder: Path | None) -> None:
 
 @cli.command()
 def cflags() -> None:
-    """Print what hosts are compiled with."""
+    """Print the compiler flags for hosts."""
     from fpgart.cli import sdk as folders
 
     click.echo(f"-I{folders.HEADERS}")
 
 
 @cli.command()
-@click.option("--cmake-dir", "place", flag_value="cmake", help="The folder for -Dfpgart_DIR=... instead.")
-@click.option("--pkg-config-dir", "place", flag_value="pkgconfig", help="The folder for PKG_CONFIG_PATH instead.")
+@click.option("--cmake-dir", "place", flag_value="cmake", help="Print the folder for -Dfpgart_DIR=... instead.")
+@click.option("--pkg-config-dir", "place", flag_value="pkgconfig", help="Print the folder for PKG_CONFIG_PATH instead.")
 def libs(place: str | None) -> None:
-    """Print what hosts are linked with to have this driver as their OpenCL, without a loader.
+    """Print the linker flags for hosts that use this driver as their OpenCL library, without a loader.
 
     cc host.c $(fpgart cflags) $(fpgart libs)
     """
@@ -493,12 +506,11 @@ def aocx(words: tuple[str, ...]) -> None:
 
 
 @cli.command()
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def doctor(as_json: bool) -> None:
-    """Check the installation end to end; say for each failure what to do.
+    """Check the installation end to end, and print for each failure what to do.
 
-    Runs hosts in C and Python. The exit status is 0 where nothing failed, even if something is missing (--) that not
-    everybody needs.
+    Runs hosts in C and Python. The exit status is 0 if no check failed, even if an optional part is missing (--).
     """
     sys.exit(doctor_checks.run_checks(as_json))
 

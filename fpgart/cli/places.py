@@ -27,7 +27,7 @@ FOUND: dict[str, Callable[[], str | Path]] = {
 
 @dataclass(frozen=True)
 class Place:
-    """A file or folder, and what it is for. `holds_code`: what lies there is executed."""
+    """A file or folder, and what it is for. `holds_code`: its contents are executed."""
 
     purpose: str
     path: str
@@ -40,10 +40,10 @@ class Place:
         except OSError:
             return ""
         if self.holds_code and facts.st_uid not in (0, os.geteuid()):
-            return f"{self.path} ({self.purpose}) belongs to user {facts.st_uid}: what lies there is executed"
+            return f"{self.path} ({self.purpose}) belongs to user {facts.st_uid}: its contents are executed"
         if facts.st_mode & stat.S_IWOTH and not (stat.S_ISCHR(facts.st_mode) or stat.S_ISFIFO(facts.st_mode)):
             mode = stat.S_IMODE(facts.st_mode)
-            return f"{self.path} ({self.purpose}) can be written to by everybody (mode {mode:04o}): chmod o-w it"
+            return f"{self.path} ({self.purpose}) is writable by everybody (mode {mode:04o}): chmod o-w it"
         return ""
 
 

@@ -73,7 +73,7 @@ def _folder_with(name: str, library: Path) -> Path:
         except OSError:
             continue
         return folder
-    raise RegistrationError(f"neither {PACKAGE} nor {user_folder()} can be written to")
+    raise RegistrationError(f"neither {PACKAGE} nor {user_folder()} is writable")
 
 
 def _target(system: bool) -> Path:
@@ -88,11 +88,11 @@ def register(system: bool) -> str:
         _write(target)
     except OSError as error:
         raise RegistrationError(
-            f"{target} cannot be written ({error.strerror}); without --system it is for you alone"
+            f"{target} cannot be written ({error.strerror}); without --system, the registration is for you alone"
         ) from None
     if system:
-        return f"registered in {target}: every loader on this machine finds it"
-    return f"registered in {target}; loaders look there when OCL_ICD_VENDORS={target.parent} is set"
+        return f"registered in {target}, where every loader on this machine looks"
+    return f"registered in {target}; loaders look there if OCL_ICD_VENDORS={target.parent} is set"
 
 
 def unregister(system: bool) -> str:

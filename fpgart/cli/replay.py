@@ -72,10 +72,10 @@ def replay(folder: Path, board: str | None, tolerance: float) -> Result:
             return Result(words, differs=launch.status is None or launch.status >= 0)
         head = f"{run.title}: {seconds * 1e3:.3f} ms\n"
         if launch.status is None:
-            return Result(head + "  there is nothing to compare with: the captured launch never ended\n", False)
+            return Result(head + "  nothing to compare with: the captured launch never ended\n", False)
         if launch.status < 0:
             failure = cl.NAMES_OF_STATUS.get(launch.status, str(launch.status))
-            return Result(head + f"  it ends well here, and failed when it was captured: {failure}\n", True)
+            return Result(head + f"  it succeeds here, but failed when it was captured: {failure}\n", True)
         results = [compared(run, number, tolerance) for number in range(len(launch.memories))]
         return Result(head + "".join(each.words for each in results), any(each.differs for each in results))
 
@@ -144,7 +144,9 @@ class Replay:
         self._queue = CommandQueue(context, device)
         kernel = Kernel(self._built(context), launch.kernel)
         if kernel.engine_kernel.waits_for_others:
-            raise CaptureError(f"kernel '{kernel.name}' waits for others (channels, pipes), so it cannot run alone")
+            raise CaptureError(
+                f"kernel '{kernel.name}' waits for other kernels (channels, pipes), so it cannot run alone"
+            )
         for index, argument in enumerate(launch.arguments):
             self._set(kernel, index, argument, context)
         self._fill_buffers()
@@ -237,9 +239,7 @@ class Replay:
         elif argument.kind is ArgumentKind.NULL:
             kernel.set_buffer(index, None)
         elif argument.kind is ArgumentKind.UNKNOWN:
-            raise CaptureError(
-                f"{kernel.describe(index)} pointed into memory that is not known, so it was not captured"
-            )
+            raise CaptureError(f"{kernel.describe(index)} pointed into unknown memory, which was not captured")
         elif self.launch.memories[argument.memory].fixed:
             kernel.set_pointer(index, self.launch.memories[argument.memory].address + argument.offset)
         else:

@@ -97,7 +97,7 @@ def found(program: str, variables: dict[str, str]) -> str:
     if path is not None:
         return path
     if os.path.isdir(program):
-        raise RunError(f"{program}: this is a folder, a program is wanted")
+        raise RunError(f"{program}: this is a folder, not a program")
     if "/" in program and os.path.exists(program):
         raise RunError(f"{program}: this file is not executable: chmod +x {program}")
     raise RunError(f"{program}: no such program")

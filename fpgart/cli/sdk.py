@@ -82,7 +82,7 @@ def default_root() -> Path:
     try:
         place = user_folder().parent
     except RuntimeError as error:
-        raise SdkError(f"there is no place for the SDK folder: {error}") from None
+        raise SdkError(f"no folder for the SDK: {error}") from None
     installation = hashlib.sha1(str(PACKAGE).encode(), usedforsecurity=False).hexdigest()[:12]
     return place / "sdk" / installation / INTEL_VERSION / "hld"
 

@@ -33,7 +33,7 @@ def show(report: Report, console: Console) -> None:
             console.print(table)
     for line in (*cables_in_words(report), *modelled_in_words(report)):
         console.print(escape(line), highlight=False)
-    console.print(f"\n{skipped_in_words(report.skipped_migrations)}: the buffer was in its place", style="dim")
+    console.print(f"\n{skipped_in_words(report.skipped_migrations)}: the buffer was already in place", style="dim")
     _advice(report, console)
 
 

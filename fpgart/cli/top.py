@@ -104,7 +104,9 @@ class Looks:
 def screen(pairs: list[tuple[Snapshot | None, Snapshot]]) -> RenderableType:
     """All hosts, one below the other."""
     if not pairs:
-        return Text("no host that can be asked: fpgart run -- ./my_host, or FPGART_LIVE=1 ./my_host", style="dim")
+        return Text(
+            "no running host found: start one with fpgart run -- ./my_host, or FPGART_LIVE=1 ./my_host", style="dim"
+        )
     parts: list[RenderableType] = []
     for before, now in pairs:
         seconds = (now["now_ns"] - now["started_ns"]) / 1e9

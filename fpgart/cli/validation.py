@@ -67,11 +67,11 @@ def check_file(name: str, text: str) -> None:
     """Raises OptionError unless a file can be written there."""
     file = Path(text.replace("%p", str(os.getpid())))
     if file.is_dir():
-        raise OptionError(f"{name}={text}: this is a folder, a file is wanted")
+        raise OptionError(f"{name}={text}: this is a folder, not a file")
     if not file.parent.is_dir():
         raise OptionError(f"{name}={text}: {os.strerror(errno.ENOENT)}: {file.parent}")
     if not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise OptionError(f"{name}={text}: it cannot be written")
+        raise OptionError(f"{name}={text}: it is not writable")
 
 
 def check_file_or_stderr(name: str, text: str) -> None:
@@ -86,7 +86,7 @@ def check_folder(name: str, text: str) -> None:
     if not there.is_dir():
         raise OptionError(f"{name}={text}: {os.strerror(errno.ENOTDIR)}: {there}")
     if not os.access(there, os.W_OK):
-        raise OptionError(f"{name}={text}: nothing can be written to {there}")
+        raise OptionError(f"{name}={text}: {there} is not writable")
 
 
 PLACES: dict[Holds, Callable[[str, str], None]] = {
@@ -130,7 +130,7 @@ def check_topology() -> None:
     from fpgart.cluster.wiring import check_channels, own_boards, share
 
     if config.kernels_run_apart():
-        raise OptionError("cables do not lead into the process of FPGART_ISOLATE=1, nor to a service")
+        raise OptionError("cables do not reach the board process of FPGART_ISOLATE=1, nor a service")
     place = launcher.place()
     boards, _ = chosen_boards()
     found = topology.read(config.TOPOLOGY.value, max(len(boards), place.size))

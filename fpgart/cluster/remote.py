@@ -165,7 +165,7 @@ class Pump:
         if self._connected or not self._link.is_awaited:
             self._waits_since = now
         if now - self._waits_since > self._remote.patience_s:
-            log.warning(f"{self._link.cable}: nobody has taken its other end for {self._remote.patience_s:.0f} s")
+            log.warning(f"{self._link.cable}: no process has taken its other end for {self._remote.patience_s:.0f} s")
             self._lost = True
         return self._lost
 

@@ -77,12 +77,12 @@ class Topology:
                 if not 0 <= end.board < self.boards:
                     raise TopologyError(f"{cable}: there are boards 0 to {self.boards - 1}")
                 if end in taken:
-                    raise TopologyError(f"{cable}: the {taken[end]} is plugged in there already")
+                    raise TopologyError(f"{cable}: the {taken[end]} is already plugged in there")
                 taken[end] = cable
 
 
 def read(text: str, boards: int) -> Topology:
-    """The topology of a file, of a name (`ring`, `ring:4`, `torus:2x4`) or of a list of cables, divided by commas.
+    """The topology of a file, of a name (`ring`, `ring:4`, `torus:2x4`) or of a list of cables, separated by commas.
 
     `boards`: how many there are, where the text does not say. Raises TopologyError.
     """
@@ -108,7 +108,7 @@ def _of_file(file: Path, boards: int) -> Topology:
     except RecursionError:
         raise TopologyError("it is nested too deeply") from None
     if not isinstance(said, dict):
-        raise TopologyError(f"a mapping with {', '.join(sorted(KEYS))} is wanted")
+        raise TopologyError(f"a mapping with {', '.join(sorted(KEYS))} is expected")
     return _of_mapping(said, boards)
 
 
@@ -137,7 +137,7 @@ def _ends(cable: Cable) -> tuple[End, End]:
 def _number(said: Mapping[str, Any], key: str, default: int) -> int:
     value = said.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TopologyError(f"{key}: {_text(value)} is no number from 0")
+        raise TopologyError(f"{key}: {_text(value)} is not a number from 0")
     return value
 
 
@@ -154,7 +154,7 @@ def _is_shared(value: object) -> bool:
 
 def _ports(said: object) -> Ports:
     if not isinstance(said, dict) or said.keys() - {"output", "input"}:
-        raise TopologyError("ports: output and input are wanted, each with {} for a port's name")
+        raise TopologyError("ports: output and input are expected, each with {} for a port's name")
     found = Ports(**{key: _text(value) for key, value in said.items()})
     for pattern in (found.output, found.input):
         if "{}" not in pattern:
@@ -164,7 +164,7 @@ def _ports(said: object) -> Ports:
 
 def _cables(said: object, ports: Ports, per_machine: int) -> Iterator[Cable]:
     if not isinstance(said, (list, tuple)):
-        raise TopologyError("cables: a list is wanted")
+        raise TopologyError("cables: a list is expected")
     hits = [_cable(each) for each in said]
     boards = [int(hit[side + "a"]) for hit, _ in hits for side in "xy" if hit[side + "a"] is not None]
     if per_machine and boards and max(boards) >= per_machine:
@@ -184,7 +184,7 @@ def _cable(said: object) -> tuple[re.Match[str], int]:
     said = _text(said)
     hit = CABLE.fullmatch(said.strip())
     if hit is None:
-        raise TopologyError(f"{said} is no cable; 0:ch0-1:ch1, n00:acl0:ch0-n01:acl0:ch1 or 0:out->1:in are")
+        raise TopologyError(f"{said} is not a cable; 0:ch0-1:ch1, n00:acl0:ch0-n01:acl0:ch1 or 0:out->1:in are")
     return hit, depth
 
 
@@ -240,7 +240,7 @@ def _ring(boards: int, sizes: list[int]) -> PortCables:
 def _torus(boards: int, sizes: list[int]) -> PortCables:
     """Rows of boards: ch0 leads to ch1 of the next one in the row, ch2 to ch3 of that in the next row."""
     if len(sizes) < 2:
-        raise TopologyError(f"torus: rows and columns are wanted for {boards} boards, as in torus:2x4")
+        raise TopologyError(f"torus: rows and columns are expected for {boards} boards, as in torus:2x4")
     rows, columns = sizes
     for row in range(rows):
         for column in range(columns):

@@ -157,7 +157,7 @@ def chosen_topology(boards: int) -> tuple[Topology, Place] | None:
         return None
     if config.kernels_run_apart():
         raise TopologyError(
-            f"FPGART_TOPOLOGY={text}: cables do not lead into the process of FPGART_ISOLATE=1, nor to a service"
+            f"FPGART_TOPOLOGY={text}: cables do not reach the board process of FPGART_ISOLATE=1, nor a service"
         )
     place = launcher.place()
     return topology.read(text, boards * place.size), place

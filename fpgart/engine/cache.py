@@ -56,12 +56,12 @@ def effective_users_cache() -> Cache:
     except KeyError:
         home = ""
     folder = os.path.join(home, ".cache", BELOW)
-    fault = fault_of(folder) if home else "the system knows no home"
+    fault = fault_of(folder) if home else "the user has no home directory"
     if not fault and not is_own(folder):
-        fault = "others can write to it"
+        fault = "other users can write to it"
     if fault:
         folder = private_folder(f"{folder}: {fault}")
-    return Cache(folder, {VARIABLE: folder}, "this process runs with other rights than its user's")
+    return Cache(folder, {VARIABLE: folder}, "this process runs with rights other than those of its user")
 
 
 def users_cache() -> str:
@@ -75,7 +75,7 @@ def private_folder(words: str) -> str:
     faults = [words]
     for base in temporary_folders():
         folder = os.path.join(base, f"fpgart-{os.geteuid()}")
-        fault = fault_of(folder) or ("" if is_private(folder) else "it belongs to somebody else")
+        fault = fault_of(folder) or ("" if is_private(folder) else "it belongs to another user")
         if not fault:
             return folder
         faults.append(f"{folder}: {fault}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OCLGRIND = "liboclgrind-rt-icd.so"
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
 HOW_TO_GET = {
-    "pocl": "PoCL: pip install 'pyopencl[pocl]', or apt install libpocl2 on Debian and Ubuntu",
+    "pocl": "PoCL: pip install 'pyopencl[pocl]', or, for newer processors, apt install libpocl2 on Debian and Ubuntu",
     "intel": "Intel's CPU runtime: pip install 'fpgart[intel]'",
     "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
 }
@@ -145,7 +145,7 @@ def missing() -> str:
         advice = f"; {HOW_TO_GET['oclgrind']}" if checks_kernels(wanted) else ""
         return "" if Path(wanted).is_file() else f"{asked}: there is no such file{advice}"
     if wanted not in ENGINES:
-        return f"{asked}: not one of {', '.join(ENGINES)}, nor a driver's path"
+        return f"{asked}: not one of {', '.join(ENGINES)}, nor the path of a driver"
     if wanted in HOW_TO_GET and not candidates(wanted):
         asker = asked if config.ENGINE.value == wanted else f"{config.CHECK.name}={','.join(config.CHECK.value)}"
         return f"{asker}: this engine is not installed; {HOW_TO_GET[wanted]}"
@@ -209,7 +209,7 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
 
 def why_none(passed_over: list[PassedOver]) -> str:
     """What to say when no engine works: which files were tried and what came of it, or what to install."""
-    advice = f"an engine can be had as {HOW_TO_GET['pocl']}; or as {HOW_TO_GET['intel']}"
+    advice = f"install an engine: {HOW_TO_GET['pocl']}; or {HOW_TO_GET['intel']}"
     if not passed_over:
         return f"no engine to build and run kernels with is installed; {advice}"
     return "\n".join(["no engine to build and run kernels with works; tried:", *map(str, passed_over), advice])
@@ -225,7 +225,7 @@ def choose(contents: Contents | None = None, isolation: Isolation | None = None)
     if isolation is not None and is_isolated():
         return Choice(isolated(isolation))
     if wanted == "none":
-        return Choice(NoEngine("FPGART_ENGINE=none: there is nothing to build kernels with"))
+        return Choice(NoEngine("FPGART_ENGINE=none: no engine to build kernels with"))
     words = missing()
     passed_over: list[PassedOver] = []
     for found in opened(wanted, contents) if not words else ():

@@ -156,8 +156,7 @@ class Driver:
         version = self.text("clGetDeviceInfo", device, cl.CL_DEVICE_VERSION)
         if compiles_for_no_processor(version):
             raise DriverError(
-                f"its compiler does not know this machine's processor and builds no kernel, as its version says "
-                f"({version}); the packages libpocl2 or fpgart[intel] may serve"
+                f"its compiler does not know the processor of this machine and builds no kernel ({version})"
             )
 
     def _find_devices(self) -> list[int]:

@@ -372,7 +372,7 @@ void link_describe(const struct link *link, enum link_state state, uint32_t pack
         snprintf(words, size, "%s", link->cable);
         break;
     case LINK_MISSING:
-        snprintf(words, size, "%s: nobody has taken its other end for %u s", link->cable,
+        snprintf(words, size, "%s: no process has taken its other end for %u s", link->cable,
                  link->patience_ms / 1000);
         break;
     case LINK_GONE:

@@ -278,7 +278,7 @@ class _Lowering:
             depth = attributes.get("depth", "-1")
             parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
             if parsed is None:
-                raise LoweringError(f"{self._line(at)}: this is no declaration of a channel: {declarator.strip()}")
+                raise LoweringError(f"{self._line(at)}: this is not a declaration of a channel: {declarator.strip()}")
             type_name = parsed["type"].strip() or type_name
             name, sizes = parsed["name"], _sizes(parsed["sizes"])
             value = (
@@ -308,7 +308,7 @@ class _Lowering:
             head, _, value = declarator.partition("=")
             parsed = NAME_AND_SIZES.fullmatch(head.strip())
             if parsed is None:
-                raise LoweringError(f"{self._line(at)}: this is no declaration of a variable: {head.strip()}")
+                raise LoweringError(f"{self._line(at)}: this is not a declaration of a variable: {head.strip()}")
             type_name = parsed["type"].strip() or type_name
             name, sizes = parsed["name"], parsed["sizes"].strip()
             initial = "0"
@@ -347,7 +347,7 @@ class _Lowering:
         attributes = _attributes(text)
         parsed = NAME_AND_SIZES.fullmatch(without_attributes(text).strip())
         if parsed is None or not parsed["type"].strip():
-            raise LoweringError(f"{self._line(at)}: this is no pipe: {text.strip()}")
+            raise LoweringError(f"{self._line(at)}: this is not a pipe: {text.strip()}")
         depth = attributes.get("depth", "0").strip()
         return parsed["name"], PipeArgument(
             parsed["type"].strip(),

@@ -202,7 +202,7 @@ class Network:
     def failure(self, kernel: str) -> GaveUp:
         """Why a kernel was made to leave."""
         if self.stopped:
-            return GaveUp(f"the board was programmed anew, or closed, while kernel '{kernel}' waited")
+            return GaveUp(f"the board was reprogrammed, or closed, while kernel '{kernel}' waited")
         words = ffi.new("char[]", REPORT_BYTES)
         lib.network_report(self.handle, words, REPORT_BYTES)
         report: str = ffi.string(words).decode(errors="replace")

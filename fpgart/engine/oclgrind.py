@@ -179,7 +179,7 @@ class Oclgrind(OwnBuffersEngine):
         """Raises DriverError when the driver cannot be used."""
         self._log = int(lib.memory_file(b"fpgart-oclgrind"))
         if self._log < 0:
-            raise DriverError("the system gives no file for what Oclgrind finds")
+            raise DriverError("the system provides no file for what Oclgrind finds")
         self._read = 0
         self._full = False
         say("OCLGRIND_UNINITIALIZED", "1")  # each context asks for itself, also those of at_work()

@@ -17,11 +17,13 @@ FILES = 12
 def check_room(path: Path) -> None:
     """Raises DriverError, with what is wanting, for a PoCL that could not start or build here."""
     if not os.path.isdir(PROCESSORS):
-        raise DriverError(f"{path}: PoCL reads in {PROCESSORS} what the machine has, and that is not there")
+        raise DriverError(f"{path}: PoCL reads the processors of the machine from {PROCESSORS}, which does not exist")
     if not _has_threads():
-        raise DriverError(f"{path}: PoCL runs kernels on threads of its own, and the system gives none")
+        raise DriverError(f"{path}: PoCL runs kernels on threads of its own, and the system cannot create any")
     if not _has_files():
-        raise DriverError(f"{path}: fewer than {FILES} files can be opened, which PoCL needs for a build (ulimit -n)")
+        raise DriverError(
+            f"{path}: fewer than {FILES} files can be opened, but PoCL needs that many for a build (ulimit -n)"
+        )
 
 
 def _has_threads() -> bool:

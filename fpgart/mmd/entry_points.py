@@ -184,7 +184,7 @@ class EntryPoints:
 
 def _query(kind: Any, number: int) -> Any:
     if number not in kind.__members__.values():
-        raise MmdError(f"{number} is no query of {kind.__name__}; they are {min(kind)} to {max(kind)}")
+        raise MmdError(f"{number} is not a query of {kind.__name__}; they are {min(kind)} to {max(kind)}")
     return kind(number)
 
 

@@ -36,12 +36,12 @@ class HostMemory:
                     Status.OUT_OF_MEMORY,
                 )
         if alignment & (alignment - 1):
-            raise MmdError(f"an alignment of {alignment} bytes is no power of two", Status.UNSUPPORTED_ALIGNMENT)
+            raise MmdError(f"an alignment of {alignment} bytes is not a power of two", Status.UNSUPPORTED_ALIGNMENT)
         wanted = alignment or int(first.get_info(Info.MIN_HOST_MEMORY_ALIGNMENT))
         make = first.host_alloc if kind is AllocationType.HOST else first.shared_alloc
         address = make(size, wanted) if size else 0
         if not address:
-            raise MmdError(f"{size} bytes of host memory are not to be had", Status.OUT_OF_MEMORY)
+            raise MmdError(f"{size} bytes of host memory are not available", Status.OUT_OF_MEMORY)
         with self._lock:
             insort(self._begins, address)
             self._found[address] = size, first

@@ -73,7 +73,7 @@ class KernelRegisters:
             try:
                 threading.Thread(target=self._work, name=f"fpgart {name}", daemon=True).start()
             except RuntimeError:
-                raise MmdError(f"kernel '{name}' does not start: the system gives no thread for it") from None
+                raise MmdError(f"kernel '{name}' does not start: the system cannot create a thread for it") from None
         self._waiting.append(bytes(self._bytes[csr.IMAGE :]))
         self._launches += 1
         self._under_way.begin()

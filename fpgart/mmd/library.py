@@ -49,7 +49,7 @@ class Library:
         handle = self.names.index(name)
         with self._lock:
             if handle in self._open:
-                raise MmdError(f"board '{name}' is open already")
+                raise MmdError(f"board '{name}' is already open")
             self._open[handle] = OpenBoard(
                 SimulatedBoard(self._boards[handle]), self.host_memory, lambda: self._engine, self._engine_grew
             )

@@ -37,7 +37,7 @@ def _boards() -> list[BoardDescription]:
     boards = []
     for board in described:
         if any(memory.on_chip for memory in board.memories):
-            log.warning(f"board '{board.name}' is no FPGA board: libfpgart_mmd.so leaves it out")
+            log.warning(f"board '{board.name}' is not an FPGA board: libfpgart_mmd.so skips it")
         else:
             boards.append(board)
     if not boards:

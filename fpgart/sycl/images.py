@@ -40,7 +40,7 @@ class ImageLayout:
         if dimensions not in KINDS:
             raise SyclError(f"an image has {' or '.join(map(str, KINDS))} dimensions, not {dimensions}")
         if len(shape) not in (dimensions, dimensions + 1):
-            raise SyclError(f"an array of shape {shape} is no image of {dimensions} dimensions")
+            raise SyclError(f"an array of shape {shape} is not an image of {dimensions} dimensions")
         channels = shape[dimensions] if len(shape) > dimensions else 1
         if channels not in ORDERS or dtype.name not in TYPES:
             raise SyclError(

@@ -23,16 +23,16 @@ NO_BOARD = "name a board for the fixture fpga: pytest --fpgart-board usm_s10, or
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("fpgart", "OpenCL hosts on simulated boards")
-    words = "boards for the fixture fpga, one per device: names, or paths of board_spec.xml files, divided by commas"
+    words = "boards for the fixture fpga, one per device: names, or paths of board_spec.xml files, separated by commas"
     group.addoption("--fpgart-board", metavar="NAME,...", default="", help=words)
     group.addoption(
         "--fpgart-traces",
         metavar="DIR",
         default="",
-        help="keep the trace of each test with the fixture fpga there, for `fpgart report DIR/*.json`",
+        help="folder for the trace of each test that uses the fixture fpga, for `fpgart report DIR/*.json`",
     )
     parser.addini("fpgart_board", words, default="")
-    parser.addini("fpgart_platform", "whose platform hosts see: see FPGART_PLATFORM in docs/options.md", default="")
+    parser.addini("fpgart_platform", "which platform hosts see: FPGART_PLATFORM in docs/options.md", default="")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -87,7 +87,7 @@ class Traced:
     def transfers(self, name: MmdName | None = None, *, of: object = None) -> list[MmdCall]:
         """The MMD calls, or those of one kind, in their order."""
         if name is not None and name not in get_args(MmdName):
-            raise ValueError(f"'{name}' is no call of the MMD: {', '.join(get_args(MmdName))}")
+            raise ValueError(f"'{name}' is not a call of the MMD: {', '.join(get_args(MmdName))}")
         buffer = self._number(of)
         found = [_mmd_call(event["args"], event["name"]) for event in self._all("mmd")]
         return [c for c in found if name in (None, c.name) and buffer in (None, c.buffer)]
@@ -168,7 +168,7 @@ class Traced:
             return self._checked(of)
         handle: Any = getattr(of, "int_ptr", None)
         if handle is None:
-            raise TypeError(f"a buffer's number or an object of pyopencl is wanted, not {of!r}")
+            raise TypeError(f"a buffer's number or an object of pyopencl is expected, not {of!r}")
         from fpgart.testing import driver
 
         return driver.number_of(handle)
@@ -179,10 +179,10 @@ class Traced:
         known = [set(report.read(file).buffers) for file in self.files()]
         owners = sum(number in numbers for numbers in known)
         if owners > 1:
-            raise UnknownBuffer(f"{owners} processes have a buffer {number}: ask the trace of one run")
+            raise UnknownBuffer(f"{owners} processes have a buffer {number}: query the trace of one run")
         if not owners:
             there = ", ".join(map(str, sorted(set().union(*known)))) or "none"
-            raise UnknownBuffer(f"there is no buffer {number} in the trace; there are: {there}")
+            raise UnknownBuffer(f"no buffer {number} in the trace; its buffers: {there}")
         return number
 
 

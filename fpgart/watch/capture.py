@@ -98,7 +98,7 @@ class Capture:
             launch.status = status
             launch.save(folder)
         except (OSError, CLError) as error:
-            log.warning(f"{folder} has nothing of what was there after the launch: {error}")
+            log.warning(f"{folder} lacks the memory contents after the launch: {error}")
 
     def _new_folder(self, name: str) -> Path:
         """`name`, or that with a number behind it where other processes or earlier runs left one."""

@@ -108,14 +108,14 @@ class CapturedLaunch:
         except OSError as error:
             raise CaptureError(f"{folder / MANIFEST}: {error.strerror}") from None
         except ValueError as error:
-            raise CaptureError(f"{folder / MANIFEST} is no captured launch: {error}") from None
+            raise CaptureError(f"{folder / MANIFEST} is not a captured launch: {error}") from None
 
     @classmethod
     def decode(cls, data: bytes) -> CapturedLaunch:
         """What save() wrote. Raises ValueError for anything else."""
         facts = parse_json(data)
         if not isinstance(facts, dict) or facts.pop("format", None) != FORMAT:
-            raise ValueError(f"it has not the format {FORMAT}, which this version of fpgart reads")
+            raise ValueError(f"its format is not {FORMAT}, which this version of fpgart reads")
         launch = typed(facts, cls, "the launch")
         launch.check()
         return launch
@@ -126,7 +126,7 @@ class CapturedLaunch:
         if not 1 <= dimensions <= 3 or {len(self.offset), len(self.local_size)} - {0, dimensions}:
             raise ValueError(f"offset {self.offset}, size {self.global_size}, groups {self.local_size} do not match")
         if not all(0 <= size < 1 << 64 for size in (*self.offset, *self.global_size, *self.local_size)):
-            raise ValueError("a size of the ND-range is no number of 64 bits")
+            raise ValueError("a size of the ND-range is not a number of 64 bits")
         for memory in self.memories:
             if memory.size < 1 or not 0 <= memory.address <= LAST_ADDRESS - memory.size:
                 raise ValueError(f"{memory.size} bytes at {memory.address:#x} are no memory")
@@ -135,7 +135,7 @@ class CapturedLaunch:
         files = [self.program.file, *(memory.before for memory in self.memories)]
         for name in (*files, *(memory.after for memory in self.memories if memory.after)):
             if not name or "\0" in name or name == ".." or Path(name).name != name:
-                raise ValueError(f"{name!r:.60} is no file of the launch's folder")
+                raise ValueError(f"{name!r:.60} is not a file in the folder of the launch")
 
     def _check(self, argument: CapturedArgument) -> None:
         if argument.size < 0 or argument.offset < 0:

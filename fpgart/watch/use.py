@@ -40,4 +40,4 @@ class Use:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            log.warning(f"{self._path}: {error.strerror}: it cannot be told that a kernel ran")
+            log.warning(f"{self._path}: {error.strerror}: the use of a board cannot be recorded")

@@ -87,7 +87,7 @@ class Watchdog:
                 seen, since, told = state, now, False
             elif not told and now - since >= self._seconds * 1e9 and (words := self.report()):
                 told = True
-                self._tell(f"nothing has moved for {(now - since) / 1e9:.1f} s\n{words}")
+                self._tell(f"no progress for {(now - since) / 1e9:.1f} s\n{words}")
 
     def _state(self) -> State:
         return self._made, self._moves, tuple((id(event), event.status) for event in self._alive())
@@ -165,7 +165,7 @@ class Watchdog:
         for each in list((self._callers.waiting or {}).values()):
             who = "the main thread" if each.thread == os.getpid() else f"thread {each.thread}"
             seconds = (monotonic_ns() - each.begin_ns) / 1e9
-            yield f"{who} has been for {seconds:.1f} s in {self._places.describe(each.site)}"
+            yield f"{who} has been in {self._places.describe(each.site)}, for {seconds:.1f} s"
 
 
 def command_words(event: Event) -> str:

@@ -24,8 +24,8 @@ static void open_behind(void)
     char series[FPGART_SERIES_SIZE], path[PATH_MAX + 64];
     if (!fpgart_may_use_folder(fpgart_library_directory())) {
         fpgart_complain(
-            "this process runs with other rights than its user's, and %s can be changed "
-            "by others than root and its effective user",
+            "this process runs with rights other than those of its user, and %s can be changed "
+            "by users other than root and the effective user",
             fpgart_library_directory());
         return;
     }

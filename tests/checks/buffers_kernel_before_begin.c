@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * finds: buffers: access before the begin */
+ * finds: buffers: access before the start */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * finds: usm: device memory touched by the host */
+ * finds: usm: device memory accessed by the host */
 #include "check.h"
 
 int main(int argc, char **argv)

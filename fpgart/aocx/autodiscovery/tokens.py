@@ -66,7 +66,7 @@ class Reader:
     def number(self, field: str, maximum: int = UINT32, minimum: int = 0) -> int:
         token = self.text(field)
         if not NUMBER.fullmatch(token) or len(token) > 24:
-            raise self.error(field, f"{token!r:.40} is no number", 1)
+            raise self.error(field, f"{token!r:.40} is not a number", 1)
         value = int(token)
         if not minimum <= value <= maximum:
             raise self.error(field, f"{value} is not within {minimum}..{maximum}", 1)
@@ -75,7 +75,7 @@ class Reader:
     def hexadecimal(self, field: str) -> int:
         token = self.text(field)
         if not HEX.fullmatch(token) or int(token, 16) > UINT64:
-            raise self.error(field, f"{token!r:.40} is no hexadecimal number of 64 bits", 1)
+            raise self.error(field, f"{token!r:.40} is not a hexadecimal number of 64 bits", 1)
         return int(token, 16)
 
     def flag(self, field: str) -> bool:

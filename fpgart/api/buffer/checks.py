@@ -11,7 +11,7 @@ from fpgart.runtime.objects.queue import CommandQueue
 
 def check_context(queue: CommandQueue, buffer: Buffer) -> None:
     if buffer.context is not queue.context:
-        raise InvalidContext("queue and buffer are of different contexts")
+        raise InvalidContext("queue and buffer belong to different contexts")
 
 
 def check_range(buffer: Buffer, offset: int, size: int) -> None:

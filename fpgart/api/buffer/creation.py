@@ -67,9 +67,9 @@ def requested_placement(context: Context, properties: tuple[int, ...], flags: in
         elif name == cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL:
             location = value
         else:
-            raise InvalidProperty(f"{name:#x} is no property of a buffer")
+            raise InvalidProperty(f"{name:#x} is not a property of a buffer")
     if location is not None and not any(device.holds_buffers(location) for device in context.devices):
-        raise InvalidValue(f"buffer location {location} is no memory for buffers of any device of the context")
+        raise InvalidValue(f"buffer location {location} is not a memory for buffers of any device of the context")
     return RequestedPlacement(location, bank)
 
 
@@ -135,7 +135,7 @@ def create_sub_buffer(buffer: Buffer, flags: int, buffer_create_type: int, buffe
     if host_access and flags & HOST_ACCESS & ~host_access and not flags & cl.CL_MEM_HOST_NO_ACCESS:
         raise InvalidValue("the sub-buffer's host access goes beyond its buffer's")
     if buffer_create_type != cl.CL_BUFFER_CREATE_TYPE_REGION:
-        raise InvalidValue(f"{buffer_create_type:#x} is no cl_buffer_create_type")
+        raise InvalidValue(f"{buffer_create_type:#x} is not a cl_buffer_create_type")
     if not buffer_create_info:
         raise InvalidValue("no region is given")
     region = cast("size_t *", buffer_create_info)
@@ -144,7 +144,7 @@ def create_sub_buffer(buffer: Buffer, flags: int, buffer_create_type: int, buffe
         raise InvalidBufferSize("a sub-buffer of 0 bytes is not possible")
     check_range(buffer, origin, size)
     if origin % BASE_ALIGNMENT:
-        raise MisalignedSubBufferOffset(f"origin {origin} is no multiple of {BASE_ALIGNMENT} bytes")
+        raise MisalignedSubBufferOffset(f"origin {origin} is not a multiple of {BASE_ALIGNMENT} bytes")
     if flags & CHANNELS and flags & CHANNELS != buffer.flags & CHANNELS:
         raise InvalidValue("the sub-buffer's channel is not its buffer's")
     inherited = (

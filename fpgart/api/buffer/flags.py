@@ -28,7 +28,7 @@ def one_of(flags: int, among: int) -> bool:
 def check_flags(flags: int, known: int = KNOWN_FLAGS) -> None:
     """Raises InvalidValue for unknown flags and for flags that exclude each other."""
     if flags & ~known:
-        raise InvalidValue(f"{flags:#x} has bits that are no flags of a buffer")
+        raise InvalidValue(f"{flags:#x} has bits that are not buffer flags")
     if not one_of(flags, ACCESS):
         raise InvalidValue(f"{flags:#x}: only one of read-write, write-only and read-only is possible")
     if not one_of(flags, HOST_ACCESS):

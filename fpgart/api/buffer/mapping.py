@@ -31,10 +31,10 @@ def enqueue_map_buffer(
     check_context(command_queue, buffer)
     check_transfer(buffer, offset, size)
     if not size:
-        raise InvalidValue("0 bytes are to be mapped")
+        raise InvalidValue("the size of the mapping is 0 bytes")
     invalidates = map_flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
     if map_flags & ~MAP_FLAGS or (invalidates and map_flags & ~invalidates):
-        raise InvalidValue(f"{map_flags:#x} are no flags for mapping")
+        raise InvalidValue(f"{map_flags:#x} are not valid flags for mapping")
     if map_flags & cl.CL_MAP_READ:
         check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
     if map_flags & (cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION):

@@ -22,7 +22,7 @@ def enqueue_migrate_mem_objects(
     if not num_mem_objects or not mem_objects:
         raise InvalidValue("no memory objects are given")
     if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):
-        raise InvalidValue(f"{flags:#x} are no flags for migrating")
+        raise InvalidValue(f"{flags:#x} are not valid flags for migrating")
     buffers = [find(mem_objects[index], Buffer) for index in range(num_mem_objects)]
     for buffer in buffers:
         check_context(command_queue, buffer)

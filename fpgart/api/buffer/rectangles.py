@@ -35,7 +35,7 @@ def box_of(origin: tuple[int, int, int], region: tuple[int, int, int], row_pitch
     if plane < row * region[1]:
         raise InvalidValue(f"slice pitch {plane} is less than {region[1]} rows of {row} bytes")
     if slice_pitch and plane % row:
-        raise InvalidValue(f"slice pitch {plane} is no multiple of row pitch {row}")
+        raise InvalidValue(f"slice pitch {plane} is not a multiple of row pitch {row}")
     return Box(origin, row, plane)
 
 

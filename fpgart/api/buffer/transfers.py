@@ -23,7 +23,7 @@ def check_linear(queue: CommandQueue, buffer: Buffer, offset: int, size: int, pt
     if not ptr:
         raise InvalidValue("the host pointer is NULL")
     if not size:
-        raise InvalidValue("0 bytes are to be transferred")
+        raise InvalidValue("the size of the transfer is 0 bytes")
 
 
 @entry("clEnqueueReadBuffer")
@@ -83,7 +83,7 @@ def enqueue_copy_buffer(
     check_transfer(src_buffer, src_offset, size)
     check_transfer(dst_buffer, dst_offset, size)
     if not size:
-        raise InvalidValue("0 bytes are to be copied")
+        raise InvalidValue("the size of the copy is 0 bytes")
     if src_buffer.owner is dst_buffer.owner:
         begin, other = src_buffer.origin + src_offset, dst_buffer.origin + dst_offset
         if begin < other + size and other < begin + size:
@@ -110,9 +110,9 @@ def enqueue_fill_buffer(
     if not pattern or pattern_size not in (1, 2, 4, 8, 16, 32, 64, LARGEST_PATTERN):
         raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {pattern_size if pattern else 0}")
     if offset % pattern_size or size % pattern_size:
-        raise InvalidValue(f"offset {offset} and size {size} are no multiples of the pattern's {pattern_size} bytes")
+        raise InvalidValue(f"offset {offset} and size {size} are not a multiple of the pattern's {pattern_size} bytes")
     if not size:
-        raise InvalidValue("0 bytes are to be filled")
+        raise InvalidValue("the size of the fill is 0 bytes")
     device = command_queue.device
     buffer.bind(device)
     operation = FillBuffer(device, buffer, offset, size, bytes_at(pattern, pattern_size))

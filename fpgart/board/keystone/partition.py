@@ -173,7 +173,7 @@ def describe(name: str) -> Partition:
     elif name in shipped():
         partition = read(FOLDER / f"{name}.xml")
     else:
-        raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor a file's path")
+        raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor the path of a file")
     return partition.without_mapping() if config.NO_MAPPING.value else partition
 
 
@@ -245,7 +245,7 @@ def _block(element: Element) -> Block:
 def _address(element: Element, attribute: str, form: re.Pattern[str], example: str) -> int:
     text = element.text(attribute)
     if not form.fullmatch(text):
-        raise element.error(attribute, f"'{text}' is no address such as {example}")
+        raise element.error(attribute, f"'{text}' is not an address such as {example}")
     return int(text.replace(":", ""), 16)
 
 
@@ -253,7 +253,7 @@ def _check_range(
     element: Element, begin: int, end: int, within: Extent | Block, kind: type[PhysicalAddress] | type[DspAddress]
 ) -> None:
     if begin % PAGE:
-        raise element.error("from", f"{kind(begin)} is no multiple of {in_words(PAGE)}")
+        raise element.error("from", f"{kind(begin)} is not a multiple of {in_words(PAGE)}")
     if end % PAGE:
         raise element.error("to", f"{kind(end - 1)} is not the last byte of {in_words(PAGE)}")
     if end <= begin:

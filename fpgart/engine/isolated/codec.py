@@ -42,7 +42,9 @@ class Reader:
 
     def take(self, size: int) -> bytes:
         if size > self.left:
-            raise ProtocolError(f"{size} bytes are wanted at {self._place} of {len(self._data)}, {self.left} are there")
+            raise ProtocolError(
+                f"{size} bytes are expected at {self._place} of {len(self._data)}, {self.left} are there"
+            )
         found = self._data[self._place : self._place + size]
         self._place += size
         return found
@@ -65,7 +67,7 @@ def _write_number(parts: list[bytes], value: int) -> None:
     try:
         parts.append(NUMBER.pack(value))
     except StructError:
-        raise ProtocolError(f"{value} is no number of 64 bits with a sign") from None
+        raise ProtocolError(f"{value} is not a number of 64 bits with a sign") from None
 
 
 def _write_bytes(parts: list[bytes], value: bytes) -> None:

@@ -58,7 +58,7 @@ class IsolatedEngine:
                 try:
                     self._process = start_process(self.shared, None, self._start)
                 except ProcessError as error:
-                    raise OutOfResources(f"the board process cannot be started anew: {error}") from None
+                    raise OutOfResources(f"the board process cannot be restarted: {error}") from None
             return self._process
 
     def ask(self, query: Callable[[BoardProcess], object], kind: type[T]) -> T:

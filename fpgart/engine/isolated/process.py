@@ -75,7 +75,7 @@ class BoardProcess:
         self.life = self._life.fileno()
         outlet = lib.outlet_open(spawned.output, spawned.error)
         if outlet == ffi.NULL:
-            raise ProcessError("the system has no thread for the output of kernels")
+            raise ProcessError("the system cannot create a thread for the output of kernels")
         self._outlet = ffi.gc(outlet, lib.outlet_free)
         self.welcome = self._greet()
 
@@ -149,7 +149,7 @@ class BoardProcess:
             ours, theirs = socket.socketpair()
         except OSError as error:
             self.memory.free(address)
-            raise OutOfResources(f"the system gives no socket for another lane: {error.strerror}") from None
+            raise OutOfResources(f"the system provides no socket for another lane: {error.strerror}") from None
         try:
             with theirs, self._opening:
                 m.send_with_descriptors(self._session, m.OpenLane(address), [theirs.fileno()])

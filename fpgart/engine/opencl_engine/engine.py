@@ -94,7 +94,7 @@ class OpenCLEngine:
 
     def from_il(self, il: bytes) -> BuiltProgram:
         if not self.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
-            raise InvalidOperation(f"the engine '{self.name}' takes no intermediate language")
+            raise InvalidOperation(f"the engine '{self.name}' does not accept intermediate language")
         data = ffi.new("char[]", il)
         made = self.driver.create("clCreateProgramWithIL", self.driver.context, data, len(il))
         return DriverProgram(self, self.driver, made)
@@ -119,7 +119,7 @@ class OpenCLEngine:
                 state,
             )
         except CLError as error:
-            raise InvalidBinary(f"the engine '{self.name}' does not take this binary ({error.name})") from None
+            raise InvalidBinary(f"the engine '{self.name}' does not accept this binary ({error.name})") from None
         return DriverProgram(self, driver, made, "", lowered)
 
     def link(self, options: str, programs: Sequence[BuiltProgram]) -> tuple[BuiltProgram, str]:

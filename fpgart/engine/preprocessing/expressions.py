@@ -99,7 +99,7 @@ class Expression:
             if self._next() == "(":  # __has_builtin(x) and the like are false
                 self._skip_parentheses()
             return int(token == "true")
-        raise ValueError(f"'{token}' is no operand")
+        raise ValueError(f"'{token}' is not an operand")
 
 
 def _number(token: str) -> int:

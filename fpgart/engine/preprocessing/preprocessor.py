@@ -218,7 +218,7 @@ class _Preprocessor:
         elif word == "error":
             raise source.refuse(line.number, rest.strip() or "#error")
         elif word not in ("", "warning", "ident"):
-            raise source.refuse(line.number, f"#{word} is no directive of the preprocessor")
+            raise source.refuse(line.number, f"#{word} is not a directive of the preprocessor")
 
     def _pragma(self, source: Source, line: Line, rest: str) -> None:
         tokens = tokens_of(rest)

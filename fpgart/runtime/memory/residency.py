@@ -138,7 +138,7 @@ class Residency:
             return self.bank
         log.note(
             f"buffer {self.number} asks for bank {self.bank} of device {device.id} ('{device.board.name}'), "
-            "whose memory interleaves its banks: the wish has no effect"
+            "whose memory interleaves its banks: the request has no effect"
         )
         for listener in NOTICES.bank_ignored:
             listener(self, device)

@@ -150,13 +150,13 @@ class UsmAllocation:
             count = lib.touched_pages(self.pointer + begin, pages, touched)
             if count < 0:
                 log.note(
-                    "the system does not tell which pages of shared memory the host has touched (/proc/self/pagemap)"
+                    "the system does not report which pages of shared memory the host has accessed (/proc/self/pagemap)"
                 )
                 self.watched = False
                 return
             for first, count in _runs(ffi.buffer(touched)[:]):
                 offset = begin + first * PAGE
-                self.move(offset, min(count * PAGE, self.size - offset), None, "touched by the host")
+                self.move(offset, min(count * PAGE, self.size - offset), None, "accessed by the host")
 
     def _forget_touches(self, begin: int, end: int) -> None:
         lib.forget_touches(self.pointer + begin, -(-(end - begin) // PAGE) * PAGE)
@@ -289,7 +289,7 @@ def free(context: UsmContext, pointer: int) -> None:
     if allocation is None:
         inside = context.usm.find(pointer)
         words = f"it points into the allocation at {inside.pointer:#x}" if inside else "no allocation is there"
-        raise InvalidValue(f"{pointer:#x} was not given by an allocation function of this context: {words}")
+        raise InvalidValue(f"{pointer:#x} was not returned by an allocation function of this context: {words}")
     give_back(allocation)
 
 

@@ -90,7 +90,9 @@ class Kernel:
 
     def _kind_of(self, index: int) -> int:
         if index >= len(self.kinds):
-            raise InvalidArgIndex(f"kernel '{self.name}' has {len(self.kinds)} arguments, there is no number {index}")
+            raise InvalidArgIndex(
+                f"kernel '{self.name}' has {len(self.kinds)} arguments, so there is no argument {index}"
+            )
         return self.kinds[index]
 
     def is_pointer(self, index: int) -> bool:
@@ -148,7 +150,7 @@ class Kernel:
         """A pipe for a pipe argument. Raises InvalidArgValue, InvalidArgSize."""
         declared = self.interface.arguments[index].pipe
         if declared is None:
-            raise InvalidArgValue(f"{self.describe(index)} is no pipe")
+            raise InvalidArgValue(f"{self.describe(index)} is not a pipe")
         pipe.bind(self, declared, self.describe(index))
         self._set(index, (PIPE, 8, pipe))
 
@@ -188,5 +190,5 @@ class Kernel:
         Raises InvalidArgValue for an argument that is no pointer to global memory.
         """
         if not self.is_pointer(index):
-            raise InvalidArgValue(f"{self.describe(index)} is no pointer to global memory")
+            raise InvalidArgValue(f"{self.describe(index)} is not a pointer to global memory")
         self._set(index, (POINTER, 8, address) if address else (NULL, 8, 0))

@@ -93,7 +93,7 @@ class Pipe:
     def _check_host_end(self, wanted: int, does: str) -> None:
         if not self.is_host_pipe:
             raise InvalidMemObject(
-                "the pipe is between kernels: it was made without CL_MEM_HOST_READ_ONLY or _WRITE_ONLY"
+                "the pipe is between kernels: it was created without CL_MEM_HOST_READ_ONLY or _WRITE_ONLY"
             )
         if not self.flags & wanted:
             raise InvalidMemObject(f"the host does not {does} this pipe")

@@ -160,7 +160,7 @@ class Program:
         try:
             program.build(devices, binary.options)
         except CLError as error:
-            raise InvalidBinary(f"the engine does not take its source: {error}") from None
+            raise InvalidBinary(f"the engine does not accept its source: {error}") from None
         program.interfaces()
         program._identity = container.text(RANDOM_HASH)
         return program
@@ -268,7 +268,7 @@ class Program:
         """A kernel was made: no build begins while it lives. Raises InvalidProgramExecutable if one began before."""
         with self._building:
             if not self.executable:
-                raise InvalidProgramExecutable(f"the program is being built anew while kernel '{kernel.name}' is made")
+                raise InvalidProgramExecutable(f"the program is being rebuilt while kernel '{kernel.name}' is made")
             self._kernels.add(kernel)
 
     def _step(self, devices: list[Device], options: str, work: Callable[[BuiltProgram], str], kind: int) -> None:

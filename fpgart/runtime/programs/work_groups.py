@@ -34,7 +34,7 @@ GROUP_BOUND = re.compile(
 
 def largest_group(kernel: Kernel, device: Device) -> tuple[int, str]:
     """Work-items of the largest group that a kernel can have on a device, and in words what keeps it from more."""
-    most, reason = engine_limit(kernel), f"engine '{device.platform.engine.name}' takes no more"
+    most, reason = engine_limit(kernel), f"engine '{device.platform.engine.name}' accepts no more"
     board = NO_LIMIT if kernel.program.is_container else device.board.largest_group
     if most >= board:
         return most, reason if board else f"{reason}, and the program is no .aocx"

@@ -256,7 +256,7 @@ class Event:
         if self.queue is None:
             raise ProfilingInfoNotAvailable("user events are not profiled")
         if not self.queue.properties & cl.CL_QUEUE_PROFILING_ENABLE:
-            raise ProfilingInfoNotAvailable("the queue was made without CL_QUEUE_PROFILING_ENABLE")
+            raise ProfilingInfoNotAvailable("the queue was created without CL_QUEUE_PROFILING_ENABLE")
         if self.status != COMPLETE:
             raise ProfilingInfoNotAvailable(f"the command has not completed, its status is {self.status}")
         return self.context.scheduler.stage_time(self, stage)

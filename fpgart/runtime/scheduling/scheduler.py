@@ -385,7 +385,9 @@ class Scheduler:
             self._run(event, awaited)
         elif not self._threads.start(partial(self._run_apart, [event])):
             self._ended_stage(event, OutOfResources.status, None)
-            tell_failure(event, OutOfResources("the system has no thread for a command that may wait for others"))
+            tell_failure(
+                event, OutOfResources("the system cannot create a thread for a command that may wait for others")
+            )
 
     def _run_apart(self, only: list[Event]) -> None:
         """Run a command on a thread that has nothing else to do, and forget it."""

@@ -38,7 +38,7 @@ def head_of(report: Report) -> str:
     lines = [f"<p>{escape(boards or 'no device')}; {times(sum(report.calls.values()), 'call')} "]
     lines.append(f"in {report.microseconds / 1000:.1f} ms</p>")
     if not report.whole:
-        lines.append('<p class="warn">The trace has no end: the process was killed, or still runs.</p>')
+        lines.append('<p class="warn">The trace is incomplete: the process was killed or is still running.</p>')
     for words, number in report.errors.most_common(MOST_ROWS):
         again = f" ({number} times)" if number > 1 else ""
         lines.append(f'<p class="warn">error{again}: {escape(words)}</p>')

@@ -120,15 +120,15 @@ class Adviser:
         buffer, command = args["buffer"], args["command"]
         if command == "MAP_BUFFER" and args.get("flags") == "WRITE" and args["size"]:
             words = (
-                f"map {THE_BUFFER} with CL_MAP_WRITE_INVALIDATE_REGION if all of the region is written: "
-                "nothing is read then"
+                f"map {THE_BUFFER} with CL_MAP_WRITE_INVALIDATE_REGION if the host writes the whole region: "
+                "then nothing is read"
             )
             self._transfer_saved(words, args)
         self._unused_write.pop(args.get("source", 0), None)
         if command in ("WRITE_BUFFER", "COPY_HOST_PTR"):
             earlier = self._unused_write.get(buffer)
             if earlier is not None and covers(args, earlier):
-                words = f"{THE_BUFFER} is written again before anything used it: leave the first write out"
+                words = f"{THE_BUFFER} is written again before anything used it: omit the first write"
                 self._transfer_saved(words, args)
             self._unused_write[buffer] = args
         else:
@@ -142,8 +142,8 @@ class Adviser:
         history = self._programs.setdefault(args["device"], [])
         if args["program"] in history:
             words = (
-                f"device {args['device']} is programmed anew with a program that it held before: "
-                "launch one program's kernels together, or put all kernels into one program"
+                f"device {args['device']} is reprogrammed with a program that it held before: "
+                "launch the kernels of one program together, or put all kernels into one program"
             )
             cost = self._costs.programming(args["device"])
             self._found.add(words, args["size"], nanoseconds=cost, site=args.get("site", 0), noun="programming")

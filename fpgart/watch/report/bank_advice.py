@@ -85,7 +85,7 @@ class BankAdviser:
             return
         words = (
             f"put buffers {named(together)} into different banks of memory '{memory.name}' (CL_CHANNEL_1_INTELFPGA and "
-            f"its like): kernel '{args['kernel']}' uses them together, and all are in bank {worst} of {memory.banks}"
+            f"similar flags): kernel '{args['kernel']}' uses them together, all are in bank {worst} of {memory.banks}"
         )
         site = args.get("site", 0)
         self._found.add(words, 0, tuple(together), nanoseconds=saved, site=site, noun="time")

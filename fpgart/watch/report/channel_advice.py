@@ -85,8 +85,8 @@ class ChannelAdviser:
             words = (
                 f"make channel '{channel}' of device {device} deeper than {waits.capacity}, such as "
                 f"__attribute__((depth({2 * waits.capacity}))), and compare: {_named(waits.writers)} waited "
-                f"{wrote / 1000:.3f} ms while it was full, and meanwhile by turns {_named(waits.readers)} "
-                f"{read / 1000:.3f} ms while it was empty, at most the shorter of which a depth saves"
+                f"{wrote / 1000:.3f} ms while it was full, and in turn {_named(waits.readers)} waited "
+                f"{read / 1000:.3f} ms while it was empty; more depth saves at most the shorter of the two"
             )
             self._found.add(words, nanoseconds=int(saved * 1000), noun="time", measured=True)
 

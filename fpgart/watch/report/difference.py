@@ -124,7 +124,7 @@ def _kind(advice: Advice) -> str:
 def _warnings(before: Report, after: Report) -> Iterator[str]:
     for name, report in (("first", before), ("second", after)):
         if not report.whole:
-            yield f"the {name} trace has no end: the process was killed, or still runs"
+            yield f"the {name} trace is incomplete: the process was killed or is still running"
         if not report.modelled:
             yield f"the {name} trace has no simulated time (fpgart run --time model): no times are compared"
     if before.boards != after.boards:

@@ -62,7 +62,7 @@ class HeapAdviser:
         if region != size:
             self.findings.append(
                 Finding(
-                    f"make buffer {buffer} a power of two: its {in_words(size)} take a region of {in_words(region)}",
+                    f"make buffer {buffer} a power of two: its {in_words(size)} take up a region of {in_words(region)}",
                     region - size,
                     buffer,
                 )
@@ -90,7 +90,9 @@ class HeapAdviser:
             named = ", ".join(f"buffer {number} ({in_words(each)})" for each, number in order[:MOST_NAMED])
             more = f" and {len(order) - MOST_NAMED} more" if len(order) > MOST_NAMED else ""
             self.findings.append(
-                Finding(f"buffer {buffer} found no room; in this order all would have: {named}{more}", size, buffer)
+                Finding(
+                    f"buffer {buffer} did not fit; in this order all would have fitted: {named}{more}", size, buffer
+                )
             )
 
 

@@ -42,8 +42,8 @@ class IdleAdviser:
         for microseconds, site in pauses:
             call = self._sites.call(site)
             words = (
-                "the boards have nothing to do while the host works outside of OpenCL calls"
-                f"{f' before {call}' if call else ''}: enqueue what comes next before that work, or do it meanwhile"
+                "the boards are idle while the host works outside OpenCL calls"
+                f"{f' before {call}' if call else ''}: enqueue the next commands before that work, or overlap both"
             )
             nanoseconds = int(microseconds * 1000)
             self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time", measured=True)

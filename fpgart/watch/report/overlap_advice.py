@@ -102,8 +102,8 @@ class OverlapAdviser:
             if sum(nanoseconds for nanoseconds, _ in saved) < WORTH_NS:
                 continue
             words = (
-                f"let transfers run beside kernel '{kernel}', which does not use their buffers: {cause}; enqueue them "
-                "without blocking in a queue of their own, and let events order what depends on them"
+                f"overlap transfers with kernel '{kernel}', which does not use their buffers: {cause}; enqueue them "
+                "without blocking in a separate queue, and order dependent commands with events"
             )
             for nanoseconds, site in saved:
                 self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time")

@@ -71,5 +71,5 @@ def _words(needs: dict[str, str]) -> str:
         return f"launch the kernels that use {THE_BUFFER} on one device, or keep a copy on each: {told}"
     return (
         f"give the arguments that {THE_BUFFER} is set to the same buffer_location, or keep a buffer in each memory; "
-        f"it goes back and forth: {told}"
+        f"it moves back and forth: {told}"
     )

@@ -49,7 +49,7 @@ def as_text(report: Report) -> str:
         lines += _lives_in_words(lives)
     if not report.buffers:
         lines.append("  none")
-    lines += ["", f"copies ({skipped_in_words(report.skipped_migrations)}: the buffer was in its place)"]
+    lines += ["", f"copies ({skipped_in_words(report.skipped_migrations)}: the buffer was already in place)"]
     lines += _copies_in_words(report.copies)
     lines += ["", "to avoid"]
     for advice in report.advice:
@@ -152,12 +152,12 @@ def heading(report: Report) -> list[str]:
     calls = sum(report.calls.values())
     lines = [f"{boards or 'no device'}; {times(calls, 'call')} in {report.microseconds / 1000:.1f} ms"]
     if not report.whole:
-        lines.append("the trace has no end: the process was killed, or still runs")
+        lines.append("the trace is incomplete: the process was killed or is still running")
     if report.unlocked.calls:
         lines.append(
             f"  host memory for boards that is not locked: {times(report.unlocked.calls, 'allocation')}, "
             f"{in_words(report.unlocked.bytes)}; the system allows {in_words(report.lock_limit)} (ulimit -l), "
-            "a board's driver locks all"
+            "whereas the driver of a board locks all of it"
         )
     lines += [f"  {words}" for words in report.processes]
     for words, number in report.errors.most_common():
@@ -168,7 +168,7 @@ def heading(report: Report) -> list[str]:
 def _life_in_words(life: BufferLife) -> list[str]:
     if life.made_by:
         return _allocation_in_words(life)
-    begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "made before"
+    begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "created before"
     end = f"to {life.released / 1000:.3f} ms" if life.released is not None else "never released"
     part = f", part of buffer {life.parent}" if life.parent else ""
     moved = f"; {times(life.copies, 'copy')}, {in_words(life.copied_bytes)}" if life.copies else ""
@@ -184,8 +184,8 @@ def _life_in_words(life: BufferLife) -> list[str]:
 
 def _allocation_in_words(life: BufferLife) -> list[str]:
     owner = f", {life.places[0].words}" if life.places else ""
-    begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "made before"
-    leaked = f"never freed: it leaks, allocated by {life.made_by}"
+    begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "created before"
+    leaked = f"never freed (a leak), allocated by {life.made_by}"
     end = f"to {life.released / 1000:.3f} ms" if life.released is not None else leaked
     moved = f"; {times(life.migrations, 'migration')}" if life.migrations else ""
     return [f"  {life.kind} {life.number}: {in_words(life.size)}{owner}, {begin} {end}{moved}"]

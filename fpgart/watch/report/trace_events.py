@@ -33,7 +33,7 @@ def events(path: Path) -> Iterator[Args]:
     check_size(path, LARGEST_TRACE)
     with path.open(encoding="ascii", errors="replace") as file:
         if file.readline(LONGEST_EVENT).strip() != "[":
-            raise TraceError(f"{path} is no trace: it does not begin with a line of '['")
+            raise TraceError(f"{path} is not a trace: its first line is not '['")
         for number, line in enumerate(iter(lambda: file.readline(LONGEST_EVENT), ""), 2):
             text = line.strip().rstrip(",")
             if text in ("", "]"):
@@ -44,7 +44,9 @@ def events(path: Path) -> Iterator[Args]:
                 if line.endswith("\n"):
                     raise TraceError(f"{path}:{number}: not an event") from None
                 if len(line) == LONGEST_EVENT:
-                    raise TraceError(f"{path}:{number}: more than {LONGEST_EVENT} characters, so no event") from None
+                    raise TraceError(
+                        f"{path}:{number}: more than {LONGEST_EVENT} characters, so it is not an event"
+                    ) from None
                 return
             if isinstance(event, dict):
                 yield event

@@ -10,8 +10,8 @@ from fpgart.watch.report.trace_events import Args
 LARGE = 64 << 10
 """Bytes of a transfer from which on its host memory is worth a word."""
 WORDS = (
-    f"align the host's memory of transfers of {THE_BUFFER} to 64 bytes (aligned_alloc, or clHostMemAllocINTEL where "
-    "the board has it): else a board's driver copies it first, without its DMA engine"
+    f"align the host memory of transfers of {THE_BUFFER} to 64 bytes (aligned_alloc, or clHostMemAllocINTEL where "
+    "the board has it): otherwise the driver of a board copies it first, without its DMA engine"
 )
 
 

@@ -16,9 +16,9 @@ from fpgart.watch.report.trace_events import Args
 
 Range = tuple[int, int]
 
-WRITTEN_TWICE = f"{THE_ALLOCATION} is written again before anything used it: leave the first write out"
-READ_TWICE = f"{THE_ALLOCATION} is read again though nothing has changed it: keep what was read"
-STAGED = f"copy from the host straight to where {THE_ALLOCATION} was only copied on to"
+WRITTEN_TWICE = f"{THE_ALLOCATION} is written again before anything used it: omit the first write"
+READ_TWICE = f"{THE_ALLOCATION} is read again although nothing changed it: keep the data of the first read"
+STAGED = f"copy from the host directly to the memory that {THE_ALLOCATION} is only copied to"
 
 
 @dataclass(slots=True)

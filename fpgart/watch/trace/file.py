@@ -55,7 +55,7 @@ class TraceFile:
         line = text.encode()
         try:
             missing = len(line) - self._file.write(line)
-            reason = "the file takes no more" if missing else ""
+            reason = "the file cannot be written any more" if missing else ""
         except OSError as error:
             reason = error.strerror or str(error)
         if reason:

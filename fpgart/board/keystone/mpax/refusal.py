@@ -30,7 +30,7 @@ def why_not(needs: Sequence[Need], destinations: Sequence[Block], regions: int) 
         short = "they cannot be placed beside each other"
     together = _together(needs, destinations, regions)
     others = ", ".join(need.name for need in needs if need not in together)
-    return f"{takes}; {there_are}: {short}. Without {others} the rest would fit"
+    return f"{takes}; {there_are}: {short}. Without {others}, the rest would fit"
 
 
 def _why_not_alone(need: Need, destinations: Sequence[Block], regions: int) -> str:
