@@ -341,7 +341,7 @@ def test_the_board_of_the_environment_takes_the_place_of_one_that_is_not_here(so
 
 def test_for_the_emulator_any_boards_name_will_do(source: Path, tmp_path: Path) -> None:
     said = compiled(tmp_path, source, "-DONE=1", "-board=p520", "-march=emulator")
-    assert "board 'p520' is not here" in said
+    assert "board 'p520' is not available" in said
     assert Container.read(tmp_path / "add.aocx").text(sections.BOARD) == sections.EMULATOR_BOARD
 
 

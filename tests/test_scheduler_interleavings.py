@@ -858,7 +858,7 @@ def test_a_command_for_which_no_thread_can_be_made_ends_with_an_error() -> None:
 
     world.threads.host(host)
     world.threads.run()
-    assert "no thread" in str(world.told[0])
+    assert "cannot create a thread" in str(world.told[0])
     assert world.board.occupancy.launches == 0
 
 

@@ -230,7 +230,7 @@ def test_a_device_that_is_not_there_fails_the_diagnosis(folder: Path) -> None:
 @pytest.mark.parametrize("command", ["install", "uninstall", "flash", "initialize"])
 def test_what_only_hardware_needs_succeeds_with_words(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert aocl.run([command, "acl0"]) == 0
-    assert "nothing to do" in capsys.readouterr().out
+    assert "Nothing to do" in capsys.readouterr().out
 
 
 def test_an_unknown_subcommand_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -152,7 +152,7 @@ def test_what_is_opened_in_place_of_an_output_file_gets_nothing(tmp_path: Path) 
 
 def test_pocl_is_passed_over_where_the_machine_is_not_described(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "PROCESSORS", "/dev/null/nowhere")
-    with pytest.raises(DriverError, match="PoCL reads in /dev/null/nowhere what the machine has"):
+    with pytest.raises(DriverError, match="PoCL reads the processors of the machine from /dev/null/nowhere"):
         room.check_room(Path("/lib/libpocl.so.2"))
 
 
