@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from fpgart import config
 from fpgart.cluster import topology
 from fpgart.cluster.launcher import Place
 from fpgart.cluster.remote import Meeting, Remote
-from fpgart.cluster.wiring import Wiring
+from fpgart.cluster.wiring import Wiring, folder_of
 from fpgart.engine.links import Link
 from fpgart.errors import OutOfResources
 
@@ -130,3 +131,53 @@ def test_cables_between_machines_need_a_folder_where_they_meet(monkeypatch: pyte
     wiring = Wiring(topology.read("0:out->1:in", 2), Place(0, 2, 0, 1, "job-without-folder"), 0, 1.0)
     with pytest.raises(OutOfResources, match="cables between machines need a folder that all of them see"):
         wiring.plug_in(0)
+
+
+@pytest.fixture
+def meeting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """FPGART_MEETING, a folder of its own."""
+    monkeypatch.setenv("FPGART_MEETING", str(tmp_path))
+    monkeypatch.setenv("FPGART_ADDRESS", "127.0.0.1")
+    for option in (config.MEETING, config.ADDRESS):
+        option.forget()
+    yield tmp_path
+    monkeypatch.undo()
+    for option in (config.MEETING, config.ADDRESS):
+        option.forget()
+
+
+def left(meeting: Path) -> list[str]:
+    """What a wiring that has failed still has: threads and addresses."""
+    threads = [thread.name for thread in threading.enumerate() if thread.name.startswith("cable ")]
+    return [*threads, *(path.name for path in meeting.rglob("*.json"))]
+
+
+def test_ends_that_were_taken_are_given_back_where_a_later_one_is_not_to_be_had(meeting: Path) -> None:
+    cables = topology.read("1:out->0:in,0:back->1:forth", 2)
+    wiring = Wiring(cables, Place(0, 2, 0, 1, "job-half"), 0, 30.0)
+    ring = folder_of("job-half") / "1.out.ring"
+    other = Link(str(ring), "the cable", 0, 30.0, writing=True)
+    with pytest.raises(OutOfResources):
+        wiring.plug_in(0)
+    assert left(meeting) == []
+    other.close()
+    assert sorted(wiring.plug_in(0)) == ["back", "in"]
+    wiring.retire()
+    wiring.close()
+
+
+def test_a_socket_that_is_not_to_be_had_fails_with_words(meeting: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import zmq
+
+    def refuse(*_: object) -> None:
+        raise zmq.ZMQBindError("no port is free")
+
+    wiring = Wiring(topology.read("1:out->0:in", 2), Place(0, 2, 0, 1, "job-no-port"), 0, 30.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(zmq.Socket, "bind_to_random_port", refuse)
+        with pytest.raises(OutOfResources, match="ZeroMQ gives it no socket: no port is free"):
+            wiring.plug_in(0)
+    assert left(meeting) == []
+    assert list(wiring.plug_in(0)) == ["in"]
+    wiring.retire()
+    wiring.close()

@@ -151,11 +151,42 @@ def test_boards_may_be_named_once_all_or_a_processs_own() -> None:
             "SLURM_PROCID=5 SLURM_NTASKS=8 SLURM_LOCALID=1 SLURM_NTASKS_PER_NODE=2 SLURM_JOB_ID=9 SLURM_STEP_ID=0",
             Place(5, 8, 1, 2, "9-0"),
         ),
+        (
+            "SLURM_PROCID=5 SLURM_NTASKS=11 SLURM_LOCALID=1 SLURM_STEP_TASKS_PER_NODE=4(x2),3 SLURM_TASKS_PER_NODE=16 "
+            "SLURM_NODEID=1 SLURM_JOB_ID=9 SLURM_STEP_ID=0",
+            Place(5, 11, 1, 4, "9-0"),
+        ),
+        (
+            "SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=0 SLURM_TASKS_PER_NODE=1(x2) SLURM_JOB_ID=9 SLURM_STEP_ID=0",
+            Place(1, 2, 0, 1, "9-0"),
+        ),
+        (
+            "PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=0 MPI_LOCALNRANKS=0 SLURM_JOB_ID=5",
+            Place(1, 2, 1, 2, "5"),
+        ),
     ],
 )
 def test_the_launchers_variables_say_the_place(variables: str, expected: Place) -> None:
     given = dict(pair.split("=") for pair in variables.split())
     assert launcher.place(given) == expected
+
+
+@pytest.mark.parametrize("numbers", ["0 0", "2 2", "-1 2"])
+def test_what_is_no_rank_is_from_no_launcher(numbers: str) -> None:
+    rank, size = numbers.split()
+    assert launcher.place({"PMI_RANK": rank, "PMI_SIZE": size}) == Place(job=f"process-{os.getpid()}")
+
+
+def test_ranks_that_are_not_dealt_out_machine_by_machine_are_told() -> None:
+    slurm = {"SLURM_NTASKS": "4", "SLURM_JOB_ID": "9", "SLURM_TASKS_PER_NODE": "2(x2)"}
+    by_machine = {"SLURM_PROCID": "2", "SLURM_LOCALID": "0", "SLURM_NODEID": "1"}
+    in_turns = {"SLURM_PROCID": "1", "SLURM_LOCALID": "0", "SLURM_NODEID": "1"}
+    assert not launcher.place({**slurm, **by_machine}).fault
+    assert "rank 1 runs on machine 1, and not on machine 0" in launcher.place({**slurm, **in_turns}).fault
+
+
+def test_the_last_machine_may_have_fewer_processes() -> None:
+    assert share(3, Place(2, 3, 0, 2), shared=True) == range(2, 3)
 
 
 def test_a_process_without_a_launcher_is_alone() -> None:

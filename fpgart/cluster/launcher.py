@@ -7,8 +7,9 @@ Nothing of MPI is called for that: the host's MPI is the host's alone (docs/clus
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fpgart import config
@@ -16,29 +17,48 @@ from fpgart import config
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Rank among `size` processes of a job, of which `local_size` are on this machine; `job` is the job's name."""
+    """Rank among `size` processes of a job, of which a machine has `local_size`; `job` is the job's name.
+
+    The last machines may have fewer. `told_machine`: this machine's number, where the launcher says it.
+    """
 
     rank: int = 0
     size: int = 1
     local_rank: int = 0
     local_size: int = 1
     job: str = ""
+    told_machine: int | None = field(default=None, compare=False)
 
     @property
     def machine(self) -> int:
         """This machine's number: ranks are dealt out machine by machine."""
         return (self.rank - self.local_rank) // self.local_size
 
+    @property
+    def fault(self) -> str:
+        """A sentence where ranks are not dealt out like that; "" where they are, as far as the launcher says."""
+        if self.told_machine in (None, self.machine):
+            return ""
+        return (
+            f"rank {self.rank} runs on machine {self.told_machine}, and not on machine {self.machine}: ranks have "
+            f"to be dealt out machine by machine, {self.local_size} to each but the last (srun --distribution=block)"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """The variables that a launcher sets: rank, size, both on the machine, and those that make up the job's name."""
+    """The variables that a launcher sets: rank, size, both on the machine, and those that make up the job's name.
+
+    `local_sizes`: of the sizes of all machines, in their order, as Slurm writes them. `machine`: of this one's number.
+    """
 
     rank: str
     size: str
     local_rank: str
     local_size: str
     job: tuple[str, ...]
+    local_sizes: tuple[str, ...] = ()
+    machine: str = ""
 
     def place(self, variables: Mapping[str, str]) -> Place | None:
         """None where the process was not started by it."""
@@ -46,10 +66,21 @@ class Launcher:
             rank, size = int(variables[self.rank]), int(variables[self.size])
         except (KeyError, ValueError):
             return None
+        if not 0 <= rank < size:
+            return None
         local_rank = _number(variables.get(self.local_rank, ""), rank)
-        local_size = _number(variables.get(self.local_size, ""), size)
+        local_size = self._largest_share(variables) or _number(variables.get(self.local_size, ""), size)
+        if not 0 <= local_rank < local_size:
+            local_rank, local_size = rank, size
         job = "-".join(filter(None, (variables.get(name, "") for name in self.job)))
-        return Place(rank, size, local_rank, local_size, config.JOB.value or job or f"of-{self._process()}")
+        machine = variables.get(self.machine, "")
+        name = config.JOB.value or job or f"of-{self._process()}"
+        return Place(rank, size, local_rank, local_size, name, int(machine) if machine.isdecimal() else None)
+
+    def _largest_share(self, variables: Mapping[str, str]) -> int:
+        """The most processes that a machine has; 0 where nothing says it."""
+        text = next(filter(None, (variables.get(name, "") for name in self.local_sizes)), "")
+        return max(map(int, SHARES.findall(text)), default=0)
 
     def _process(self) -> int:
         """The launcher's own number: the nearest ancestor that it has given no rank."""
@@ -63,6 +94,8 @@ class Launcher:
         return process
 
 
+SHARES = re.compile(r"(\d+)(?:\(x\d+\))?")
+"""Processes of machines as Slurm lists them: `4(x2),3`."""
 LAUNCHERS = (
     Launcher(  # Open MPI
         "OMPI_COMM_WORLD_RANK",
@@ -82,7 +115,13 @@ LAUNCHERS = (
         "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ("SLURM_JOB_ID",)
     ),
     Launcher(
-        "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", ("SLURM_JOB_ID", "SLURM_STEP_ID")
+        "SLURM_PROCID",
+        "SLURM_NTASKS",
+        "SLURM_LOCALID",
+        "SLURM_NTASKS_PER_NODE",  # only where the user has asked for so many
+        ("SLURM_JOB_ID", "SLURM_STEP_ID"),
+        ("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"),
+        "SLURM_NODEID",
     ),
 )
 

@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from struct import Struct
 from time import monotonic, sleep
@@ -82,12 +83,29 @@ class Remote:
         self.meeting = meeting
         self.host = host
         self.patience_s = patience_s
-        self.context: Any = zmq.Context()
+        try:
+            self.context: Any = zmq.Context()
+        except zmq.ZMQBaseError as error:
+            raise OutOfResources(f"cables between machines: ZeroMQ does not start: {error}") from None
         self._pumps: list[Pump] = []
 
-    def lead_on(self, link: Link, name: str) -> None:
-        """Pass on what goes through a cable; `link` is the end of its ring that kernels of this process do not have."""
-        self._pumps.append(Pump(self, link, name))
+    def lead_on(self, link: Link, name: str) -> Pump:
+        """Pass on what goes through a cable; `link` is the end of its ring that kernels of this process do not have.
+
+        It is closed behind the last packet, or at once where this raises OutOfResources.
+        """
+        try:
+            pump = Pump(self, link, name)
+        except BaseException:
+            link.close()
+            raise
+        self._pumps.append(pump)
+        return pump
+
+    def give_up(self, pump: Pump) -> None:
+        """A cable that no kernel will use after all."""
+        self._pumps.remove(pump)
+        pump.retire()
 
     def retire(self) -> None:
         """The process ends: send what kernels have written, as long as somebody takes it."""
@@ -105,12 +123,20 @@ class Pump:
         self._link = link
         self._name = name
         self._ended = threading.Event()
-        self._socket = self._new_socket()
-        self._watch = self._socket.get_monitor_socket()
         self._connected = self._lost = False
         self._waits_since = monotonic()
-        if link.writing:
-            self._offer()
+        with ExitStack() as undo:
+            try:
+                self._socket = self._new_socket()
+                undo.callback(self._socket.close, linger=0)
+                self._watch = self._socket.get_monitor_socket()
+                undo.callback(self._watch.close)
+                undo.callback(self._socket.disable_monitor)
+                if link.writing:
+                    self._offer()
+            except remote.zmq.ZMQBaseError as error:
+                raise OutOfResources(f"{link.cable}: ZeroMQ gives it no socket: {error}") from None
+            undo.pop_all()
         self._thread = threading.Thread(target=self._run, name=f"cable {name}", daemon=True)
         self._thread.start()
 
@@ -179,6 +205,8 @@ class Pump:
                 self._send()
         except self._remote.zmq.ZMQError as error:
             log.warning(f"{self._link.cable}: {error}")
+        except (KeyError, ValueError) as error:
+            log.warning(f"{self._link.cable}: what its other end has left says no address: {error}")
         finally:
             self._socket.disable_monitor()
             self._watch.close()

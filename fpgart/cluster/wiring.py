@@ -8,6 +8,7 @@ import re
 import socket
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -33,7 +34,8 @@ def share(boards: int, place: Place, *, shared: bool) -> range:
         raise TopologyError(f"{boards} boards cannot be divided equally among {place.size} processes")
     each = boards // place.size
     if shared:
-        return range(place.machine * place.local_size * each, (place.machine + 1) * place.local_size * each)
+        first, machine = place.machine * place.local_size * each, place.local_size * each
+        return range(first, min(first + machine, boards))
     return range(place.rank * each, (place.rank + 1) * each)
 
 
@@ -84,26 +86,26 @@ class Wiring:
         if device not in self._ends:
             board = self.number(device)
             taken: dict[str, Link] = {}
-            try:
+            with ExitStack() as undo:
                 for index, cable in enumerate(self._topology.cables):
                     for end, writing in ((cable.source, True), (cable.target, False)):
                         if end.board == board:
-                            taken[end.channel] = self._take(index, cable, writing=writing)
-            except OutOfResources:
-                for link in taken.values():
-                    link.close()
-                raise
+                            taken[end.channel] = self._take(index, cable, undo, writing=writing)
+                undo.pop_all()
             self._ends[device] = taken
         return self._ends[device]
 
-    def _take(self, index: int, cable: Cable, *, writing: bool) -> Link:
+    def _take(self, index: int, cable: Cable, undo: ExitStack, *, writing: bool) -> Link:
+        """Take an end; `undo` learns how to give it back."""
         folder = folder_of(self._place.job)
-        if not self._leads_away(cable.target.board if writing else cable.source.board):
-            return self._link(folder / f"{index}.ring", cable, writing=writing)
-        remote = self._remote = self._remote or self._reach_others()
-        path = folder / f"{index}.{'out' if writing else 'in'}.ring"
-        link = self._link(path, cable, writing=writing)
-        remote.lead_on(self._link(path, cable, writing=not writing), f"{index}.json")
+        leads_away = self._leads_away(cable.target.board if writing else cable.source.board)
+        name = f"{index}.{'out' if writing else 'in'}.ring" if leads_away else f"{index}.ring"
+        link = self._link(folder / name, cable, writing=writing)
+        undo.callback(link.close)
+        if leads_away:
+            remote = self._remote = self._remote or self._reach_others()
+            pump = remote.lead_on(self._link(folder / name, cable, writing=not writing), f"{index}.json")
+            undo.callback(remote.give_up, pump)
         return link
 
     def _link(self, path: Path, cable: Cable, *, writing: bool) -> Link:
@@ -160,6 +162,8 @@ def chosen_topology(boards: int) -> tuple[Topology, Place] | None:
             f"FPGART_TOPOLOGY={text}: cables do not reach the board process of FPGART_ISOLATE=1, nor a service"
         )
     place = launcher.place()
+    if place.fault:
+        raise TopologyError(f"FPGART_TOPOLOGY={text}: {place.fault}")
     return topology.read(text, boards * place.size), place
 
 
