@@ -88,7 +88,7 @@ def report(folder: Path, *command: str) -> str:
         patience = threading.Timer(PATIENCE, host.kill)
         patience.start()
         told = ""
-        while "the main thread has been" not in told:
+        while "the main thread has spent" not in told:
             heard = host.stderr.readline()
             assert heard, f"the host ended: {told}"
             told += heard

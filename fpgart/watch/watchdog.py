@@ -165,7 +165,7 @@ class Watchdog:
         for each in list((self._callers.waiting or {}).values()):
             who = "the main thread" if each.thread == os.getpid() else f"thread {each.thread}"
             seconds = (monotonic_ns() - each.begin_ns) / 1e9
-            yield f"{who} has been in {self._places.describe(each.site)}, for {seconds:.1f} s"
+            yield f"{who} has spent {seconds:.1f} s in {self._places.describe(each.site)}"
 
 
 def command_words(event: Event) -> str:
