@@ -144,6 +144,18 @@ class Notices:
         move; `target` None is the host's memory.
         """
 
+    @property
+    def hear_of_commands(self) -> bool:
+        """Whether somebody hears of commands and of what moves for them: none may be carried out in silence then."""
+        return bool(
+            self.event_made
+            or self.command_enqueued
+            or self.operation_began
+            or self.operation_ended
+            or self.end_observed
+            or self.migrated
+        )
+
     def listen(self, watcher: Any) -> None:
         """Call the methods of `watcher` that are named like notices."""
         for name in self.__slots__:

@@ -17,7 +17,7 @@ from fpgart.runtime.scheduling.occupancy import Direction
 def let_copies_pass(queue: CommandQueue, buffer: Buffer, way: Direction) -> None:
     """Blocking transfers of this buffer in this queue need no decision as long as nothing changes."""
     device, scheduler = queue.device, queue.context.scheduler
-    if not scheduler.lends or _are_watched() or not device.mmd.own_traffic:
+    if not scheduler.lends or NOTICES.hear_of_commands or not device.mmd.own_traffic:
         return
 
     loan = device.loan or scheduler.loan_of(device)
@@ -33,13 +33,3 @@ def let_copies_pass(queue: CommandQueue, buffer: Buffer, way: Direction) -> None
 
     if scheduler.lend(queue, lib.fpgart_handle_serial(queue.handle), loan, enter):
         lib.fpgart_let_copies_pass(queue.handle, loan.address)
-
-
-def _are_watched() -> bool:
-    return bool(
-        NOTICES.event_made
-        or NOTICES.command_enqueued
-        or NOTICES.operation_began
-        or NOTICES.operation_ended
-        or NOTICES.end_observed
-    )

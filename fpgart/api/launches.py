@@ -57,7 +57,7 @@ _uncleared = ffi.new_allocator(should_clear_after_alloc=False)
 def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[Any, Any, Any]) -> None:
     """Launches like this one need no decision; `request`: the host's offset, global and local size, or NULL."""
     kernel = launch.kernel
-    if not is_kept(kernel) or _are_watched() or not queue.context.scheduler.takes_runs:
+    if not is_kept(kernel) or NOTICES.hear_of_commands or not queue.context.scheduler.takes_runs:
         return
     made = (SIZES.unpack(launch.sizes), SIZES.unpack(launch.engine_sizes)[6:], launch.dimensions, launch.has_local)
     image = _image_of(launch)
@@ -86,16 +86,6 @@ def _image_of(launch: LaunchKernel) -> bytes:
             assert isinstance(value, (int, bytes)), "launches with pipes do not recur"
             packed.append((lib.FPGART_IN_ALLOCATION if kind == POINTER else kind, size, value))
     return pack_arguments(packed)
-
-
-def _are_watched() -> bool:
-    return bool(
-        NOTICES.event_made
-        or NOTICES.command_enqueued
-        or NOTICES.operation_began
-        or NOTICES.operation_ended
-        or NOTICES.migrated
-    )
 
 
 def enqueue_recorded(*, by_keeper: bool = False) -> None:
@@ -198,7 +188,7 @@ class _Recorded:
         if self._launches.count < FEW * (1 + len(self._events)) and not self._end_together:
             return False
         return (
-            not _are_watched()
+            not NOTICES.hear_of_commands
             and queue.in_order
             and queue.device.before_kernel is None
             and queue.device.knows_memories
