@@ -67,7 +67,7 @@ def test_a_board_may_be_a_file_of_any_name_or_a_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["nothing", "a10_ref2"])
 def test_a_board_that_is_not_there_is_told_with_those_that_are(name: str) -> None:
     with pytest.raises(
-        config.OptionError, match=f"FPGART_BOARD={name}: not one of .*a10_ref, .*k2h.*, nor a file's path"
+        config.OptionError, match=f"FPGART_BOARD={name}: not one of .*a10_ref, .*k2h.*, nor the path of a file"
     ):
         catalogue.describe(name)
 

@@ -139,7 +139,7 @@ def test_a_group_is_as_large_as_the_engine_or_the_board_takes(limited: Callable[
     board = device.board.largest_group
     assert board > 64
     assert largest_group(kernel, device) == (board, "so has the board")
-    refusal = "engine 'limited' takes no more"
+    refusal = "engine 'limited' accepts no more"
     assert largest_group(*limited(board)) == (board, refusal)
     assert largest_group(*limited(board + 1)) == (board + 1, refusal)
     bound, reason = largest_group(*limited(64, source=BOUND["a barrier"][0]))
@@ -150,7 +150,7 @@ def test_a_group_is_as_large_as_the_engine_or_the_board_takes(limited: Callable[
 def test_a_kernel_of_one_size_keeps_it(limited: Callable[..., tuple[Kernel, Device]]) -> None:
     kernel, device = limited(64)
     kernel.interface = replace(kernel.interface, required_work_group_size=(0, 0, 128))
-    words = "engine 'limited' takes no more, and the kernel has reqd_work_group_size"
+    words = "engine 'limited' accepts no more, and the kernel has reqd_work_group_size"
     assert largest_group(kernel, device) == (64, words)
 
 
