@@ -94,6 +94,15 @@ def test_a_value_has_the_size_of_its_argument(kernel: Kernel, size: int) -> None
     assert kernel.arguments[1] is None
 
 
+def test_a_value_has_up_to_64_kibibytes_if_its_argument_has(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(kernel.engine_kernel), "accepts", lambda *_: True)
+    for size in (1, 65536):
+        kernel.check_value_size(1, size)
+    for size in (0, 65537):
+        with pytest.raises(InvalidArgSize):
+            kernel.check_value_size(1, size)
+
+
 def test_nobody_is_asked_about_a_size_that_was_right_before(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel.set_value(1, b"abcd")
     asked: list[tuple[int, int]] = []

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from math import prod
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from machine import Machine, machine_of
 
+from fpgart import opencl as cl
 from fpgart.engine.call_graph import names_used
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
+from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.linking import link
 from fpgart.runtime.programs.program import Program
-from fpgart.runtime.programs.work_groups import bound_to_groups, largest_group, smaller_group
+from fpgart.runtime.programs.work_groups import (
+    bound_to_groups,
+    for_engine,
+    largest_group,
+    smaller_group,
+    takes_uneven_groups,
+)
 
 FREE = {
     "global ids": "kernel void k(global int *x) { x[get_global_id(0)] = 1; }",
@@ -90,6 +102,104 @@ def test_smaller_groups_divide_the_wanted_ones_and_keep_to_the_limits(local: tup
 )
 def test_the_last_dimensions_that_do_not_fit_get_smaller(local: tuple[int, ...], found: tuple[int, ...]) -> None:
     assert smaller_group(local, 4096, (4096, 4096, 4096)) == found
+
+
+def of_size(size: int | None) -> bytes:
+    """The answer of an engine to a query of a size; nothing where it has none."""
+    return b"" if size is None else size.to_bytes(8, "little")
+
+
+class Limited:
+    """An engine whose device takes groups of 64 work-items, of 8 in the last dimension."""
+
+    name, version, mirrors = "limited", "1", None
+
+    def device_info(self, query: int) -> bytes:
+        return of_size(64) + of_size(64) + of_size(8) if query == cl.CL_DEVICE_MAX_WORK_ITEM_SIZES else of_size(64)
+
+
+@pytest.fixture
+def limited(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Kernel, Device]]]:
+    """A kernel whose engine takes so many work-items of it, and the device of a board that takes 4096."""
+    with ExitStack() as machines:
+
+        def make(most: int | None, *, board: str = "k2h", source: str = FREE["global ids"]) -> tuple[Kernel, Device]:
+            machine = machines.enter_context(contextmanager(machine_of)(board))
+            engine: Any = Limited()
+            machine.platform._engine = engine
+            kernel = machine.kernel(lambda *_: None, source=source)
+            monkeypatch.setattr(kernel.engine_kernel, "work_group_info", lambda query: of_size(most))
+            return kernel, machine.device
+
+        yield make
+
+
+def test_a_group_is_as_large_as_the_engine_or_the_board_takes(limited: Callable[..., tuple[Kernel, Device]]) -> None:
+    kernel, device = limited(64)
+    board = device.board.largest_group
+    assert board > 64
+    assert largest_group(kernel, device) == (board, "so has the board")
+    refusal = "engine 'limited' accepts no more"
+    assert largest_group(*limited(board)) == (board, refusal)
+    assert largest_group(*limited(board + 1)) == (board + 1, refusal)
+    bound, reason = largest_group(*limited(64, source=BOUND["a barrier"][0]))
+    assert (bound, reason) == (64, f"{refusal}, and the kernel's groups cannot be split: it uses barrier")
+    assert largest_group(*limited(64, board="a10_ref")) == (64, f"{refusal}, and the program is no .aocx")
+
+
+def test_a_kernel_of_one_size_keeps_it(limited: Callable[..., tuple[Kernel, Device]]) -> None:
+    kernel, device = limited(64)
+    kernel.interface = replace(kernel.interface, required_work_group_size=(0, 0, 128))
+    words = "engine 'limited' accepts no more, and the kernel has reqd_work_group_size"
+    assert largest_group(kernel, device) == (64, words)
+
+
+def test_a_program_of_a_container_has_no_limit_of_its_board(limited: Callable[..., tuple[Kernel, Device]]) -> None:
+    kernel, device = limited(64, board="a10_ref")
+    kernel.program._container = b"container"
+    assert largest_group(kernel, device) == ((1 << 31) - 1, "so has the board")
+
+
+@pytest.mark.parametrize(
+    ("options", "uneven"),
+    [
+        ("", False),
+        ("-cl-std=CL1.2", False),
+        ("-cl-std=CL2.0", True),
+        ("-w -cl-std=CL3.0", True),
+        ("-cl-std=CL2.0 -cl-uniform-work-group-size", False),
+    ],
+)
+def test_groups_may_be_uneven_from_opencl_c_2_on(
+    limited: Callable[..., tuple[Kernel, Device]], options: str, uneven: bool
+) -> None:
+    kernel, device = limited(64)
+    kernel.program.builds[device].options = options
+    assert takes_uneven_groups(kernel.program, device) is uneven
+    kernel.program.il = b"SPIR-V"
+    assert takes_uneven_groups(kernel.program, device) is ("uniform" not in options)
+
+
+@pytest.mark.parametrize(
+    ("local", "most", "found"),
+    [
+        ((64, 1, 1), 32, (64, 1, 1)),
+        ((1, 8, 8), 32, (1, 8, 8)),
+        ((128, 1, 1), 64, (64, 1, 1)),
+        ((1, 1, 16), 64, (1, 1, 8)),
+        ((128, 1, 1), 48, (32, 1, 1)),
+        ((128, 1, 1), None, (128, 1, 1)),
+    ],
+)
+def test_an_engine_gets_groups_that_it_takes(
+    limited: Callable[..., tuple[Kernel, Device]],
+    local: tuple[int, ...],
+    most: int | None,
+    found: tuple[int, ...],
+) -> None:
+    kernel, device = limited(most)
+    sizes = struct.pack("9Q", 1, 2, 3, 256, 64, 64, *local)
+    assert struct.unpack("9Q", for_engine(kernel, device, sizes)) == (1, 2, 3, 256, 64, 64, *found)
 
 
 @pytest.fixture
