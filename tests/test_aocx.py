@@ -263,6 +263,17 @@ def test_a_container_is_loaded_and_given_back_unchanged(made: Container, engine:
     assert program.identity == made.text(sections.RANDOM_HASH)
 
 
+def test_building_a_container_again_does_not_change_what_its_source_is_read_with(
+    made: Container, engine: Engine
+) -> None:
+    context = context_of("hetero")
+    context.platform._engine = engine
+    program = Program.from_binary(context, context.devices, made.encode())
+    program.build(context.devices, "")
+    assert program.options == "-DX=1"
+    assert program.builds[context.devices[0]].options == ""
+
+
 @pytest.mark.parametrize("seed", range(120))
 def test_a_damaged_file_is_refused_and_never_crashes(made: Container, seed: int) -> None:
     context, chance, data = context_of("hetero"), random.Random(seed), bytearray(made.encode())

@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fpgart.engine.kernel_loops import KernelLoops, Loop, Touch, UncountableError, iterations
+from fpgart.engine.kernel_loops import KernelLoops, Touch
+from fpgart.engine.loop_tree import Loop, UncountableError, iterations, variable
 from fpgart.engine.preprocessing.expressions import constant
-from fpgart.engine.unrolling import HEAD, STEP
 
 WORK_ITEM = re.compile(r"\bget_(?:global|local)_id\s*\(\s*0\s*\)")
 ITEM = "__fpgart_item"
@@ -52,6 +52,9 @@ def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int, wi
     found: list[Pattern] = []
     unknown: set[str] = set()
     for touch in loops.touches:
+        if not touch.times:
+            unknown.add(touch.array)
+            continue
         try:
             made = _pattern(touch, names, loops, work_items, width)
         except UncountableError:
@@ -108,12 +111,8 @@ def _walk(touch: Touch, levels: list[_Level]) -> Pattern | None:
 def _variable(loop: Loop, names: Mapping[str, str]) -> tuple[str, int, int, int]:
     """A loop's variable, its step, how often it runs, and how often at once. Raises UncountableError."""
     count = iterations(loop.head, names)
-    parts = HEAD.fullmatch(loop.head)
-    step = STEP.fullmatch(parts["step"].strip()) if parts else None
-    if parts is None or step is None:
-        raise UncountableError(loop.head)
-    by = (constant(step["by"], names) if step["by"] else 1) or 1
-    return parts["name"], by if "<" in parts["compare"] else -by, count, loop.factor(max(1, count), names)
+    its = variable(loop.head, names)
+    return its.name, its.by, count, loop.factor(count, names)
 
 
 def _reads_memory(index: str, names: Mapping[str, str]) -> bool:

@@ -16,19 +16,29 @@ from itertools import islice
 
 from fpgart.engine.call_graph import function_named
 from fpgart.engine.dialect import CompilerOptions, predefined_macros
+from fpgart.engine.loop_tree import (
+    FOREVER,
+    Call,
+    Called,
+    Choice,
+    Item,
+    Loop,
+    Talk,
+    UncountableError,
+    cycles_of,
+    size_of,
+)
 from fpgart.engine.lowering import DIRECTIVE, HIDDEN, LINE, WORD, blank, split
 from fpgart.engine.pipeline_depth import pipeline_depth
-from fpgart.engine.preprocessing.expressions import constant
 from fpgart.engine.preprocessing.files import Includes, PreprocessorError
 from fpgart.engine.preprocessing.preprocessor import preprocess
-from fpgart.engine.unrolling import HEAD, STEP, closings, end_of_statement
+from fpgart.engine.unrolling import HEAD, closings, end_of_statement
 
 HINT = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?P<name>unroll|nounroll|ii)\b(?P<value>[^\n]*)")
 STEP_OF_CODE = re.compile(
     r"^[ \t]*#[^\n]*$|\b(?P<word>for|while|do|if|else|switch|break|return|goto|[A-Za-z_]\w*(?=\s*\())\b", re.MULTILINE
 )
 LOOPING = re.compile(r"\b(?:for|while|do)\b")
-FOREVER = re.compile(r"\s*(?:1|true)\s*|\s*;\s*;\s*")
 TALKING = re.compile(r"\b(?P<way>read|write)_channel_(?P<once>nb_)?(?:intel|altera)\s*\(|\b(?:read|write)_pipe\s*\(")
 INDEXED = re.compile(r"\b(?P<array>[A-Za-z_]\w*)\s*\[(?P<index>(?:[^\[\]]|\[[^\[\]]*\])*)\]")
 UPDATED = re.compile(r"\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)=(?!=))")
@@ -42,6 +52,10 @@ ELEMENTS = {"char": 1, "uchar": 1, "half": 2, "short": 2, "ushort": 2, "int": 4,
 LONGEST_PARAMETER = 512
 MOST_TOUCHES = 1024
 """Of a kernel's indexed names, so many are looked at."""
+SKIPPING = re.compile(r"\bcontinue\b")
+NESTED = re.compile(r"\s*if\b")
+IF = re.compile(r"(?P<if>if\s*\()")
+ELSE = re.compile(r"\s*else\b(?:\s*(?P<if>if\s*\())?")
 PERHAPS = re.compile(r"\?|&&|\|\|")
 PLACE = re.compile(r"[;{}]")
 LEAVING = re.compile(r"\b(?:break|return|goto)\b")
@@ -53,81 +67,10 @@ KERNEL = re.compile(r"\b(?:__)?kernel\b")
 UNCOUNTABLE = ("while", "do", "goto", "switch")
 DEEPEST = 32
 """Loops deeper than that are not counted."""
+MOST_ITEMS = 10_000
+"""In a function with loops, with those of the functions that it calls."""
 MOST_CONSTANTS = 256
 """Of a kernel's declarations, so many are looked at."""
-
-
-class UncountableError(Exception):
-    """Nobody can tell from the source how often something runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """A packet that is written to a channel, or read from it; `untold` says why nobody knows whether it is."""
-
-    channel: str
-    writing: bool
-    untold: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A `for`, by the text of its head; `unroll` is "" without a pragma, "all" or a factor; `interval` that of `ii`.
-
-    One that never ends has FOREVER as its head.
-    """
-
-    head: str
-    unroll: str
-    interval: str
-    body: tuple[Loop | Talk, ...]
-    begin: int = 0
-    end: int = 0
-    """Where its statement stands in the kernel's body."""
-
-    @property
-    def within(self) -> tuple[Loop, ...]:
-        """The loops in it."""
-        return tuple(each for each in self.body if isinstance(each, Loop))
-
-    @property
-    def talks(self) -> bool:
-        """Whether it, or a loop in it, uses a channel."""
-        return any(isinstance(each, Talk) or each.talks for each in self.body)
-
-    def cycles(self, names: Mapping[str, str]) -> int:
-        """Those of all its iterations. Raises UncountableError."""
-        count = iterations(self.head, names)
-        if self.unroll == "all" and not self.within:
-            return 0
-        inner = sum(loop.cycles(names) for loop in self.within)
-        return -(-count // self.factor(count, names)) * max(self.least(names), inner)
-
-    def factor(self, count: int, names: Mapping[str, str]) -> int:
-        """How many of its `count` iterations are one. Raises UncountableError."""
-        factor = 1 if not self.unroll else count if self.unroll == "all" else constant(self.unroll, names)
-        if not factor or factor < 0 or (factor > 1 and self.within):  # how copies of loops share the time, nobody says
-            raise UncountableError(f"unrolled for ({self.head})")
-        return factor
-
-    def least(self, names: Mapping[str, str]) -> int:
-        """The cycles from an iteration to the next that its pragma asks for."""
-        return max(1, (constant(self.interval, names) if self.interval else 1) or 1)
-
-
-def iterations(head: str, names: Mapping[str, str]) -> int:
-    """How often a loop runs, by what stands in its parentheses. Raises UncountableError."""
-    parts = HEAD.fullmatch(head)
-    step = STEP.fullmatch(parts["step"].strip()) if parts else None
-    if parts is None or step is None or not re.search(rf"\b{parts['name']}\b", step[0]):
-        raise UncountableError(f"for ({head})")
-    first, last = constant(parts["first"], names), constant(parts["last"], names)
-    by = constant(step["by"], names) if step["by"] else 1
-    upwards = "<" in parts["compare"]
-    if first is None or last is None or by is None or by < 1 or upwards != ("+" in step[0].partition("=")[0]):
-        raise UncountableError(f"for ({head})")
-    distance = last - first if upwards else first - last
-    return max(0, -(-(distance + ("=" in parts["compare"])) // by))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +82,7 @@ class Touch:
     """Bytes."""
     index: str
     times: int
-    """2 for an element that is read and written."""
+    """2 for an element that is read and written, 0 where a condition decides."""
     line: int
     """Of the program's source."""
     loops: tuple[Loop, ...]
@@ -149,7 +92,7 @@ class Touch:
 class KernelLoops:
     """The loops of a kernel one after the other, and what it does with channels; None where that cannot be counted."""
 
-    body: tuple[Loop | Talk, ...] | None
+    body: tuple[Item, ...] | None
     parameters: tuple[str, ...]
     """Those that keep their values."""
     constants: tuple[tuple[str, str], ...]
@@ -164,7 +107,7 @@ class KernelLoops:
             return None
         names = self.names(arguments)
         try:
-            return max(1, sum(each.cycles(names) for each in self.body if isinstance(each, Loop)))
+            return max(1, cycles_of(self.body, names))
         except UncountableError:
             return None
 
@@ -195,13 +138,57 @@ def kernel_loops(source: str, options: str = "") -> dict[str, KernelLoops]:
 
 def loops_of(found: list[Function]) -> dict[str, KernelLoops]:
     """By kernel, of all functions of a source."""
-    looping = {function.name for function in found if LOOPING.search(function.body)}
+    looping = _looping(found)
     talking = {function.name for function in found if TALKING.search(function.body)}
     return {
-        function.name: _kernel(function, looping - {function.name}, talking - {function.name})
-        for function in found
-        if function.is_kernel
+        function.name: _kernel(function, looping, talking - {function.name}) for function in found if function.is_kernel
     }
+
+
+def _looping(found: list[Function]) -> dict[str, Called | None]:
+    """The functions with loops that take cycles, or may; None where nobody can tell how many."""
+    looping: dict[str, Called | None] = {}
+    for function in found:  # each is defined before it is called
+        if not LOOPING.search(function.body) and not any(w[0] in looping for w in WORD.finditer(function.body)):
+            continue
+        try:
+            called = _called(function, looping)
+        except UncountableError:
+            looping[function.name] = None
+            continue
+        if not _is_free(called):
+            looping[function.name] = called
+    return looping
+
+
+def _called(function: Function, looping: Mapping[str, Called | None]) -> Called:
+    """Raises UncountableError."""
+    plain = blank(DIRECTIVE, function.body)
+    parameters, constants = _known(function, plain)
+    scan = _Scan(function.body, plain, closings(plain), [], looping, set())
+    items = tuple(scan.block(0, len(plain), 0))
+    size = size_of(items)
+    if size > MOST_ITEMS:
+        raise UncountableError(function.name)
+    return Called(parameters, constants, items, size)
+
+
+def _is_free(called: Called) -> bool:
+    """Whether it takes no cycles, whatever it is given."""
+    try:
+        return not Call(called, ()).cycles({})
+    except UncountableError:
+        return False
+
+
+def _known(function: Function, plain: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """The parameters of a function, and the variables that keep the value they are declared with."""
+    parts = function.parameters.split(",")
+    names = tuple(found[-1] for part in parts if (found := re.findall(r"[A-Za-z_]\w*", part)))
+    declared = list(islice(DECLARED.finditer(plain), MOST_CONSTANTS))
+    given = {name: changes(plain, name) for name in {found["name"] for found in declared}}
+    constants = tuple((found["name"], f"({found['value'].strip()})") for found in declared if given[found["name"]] == 1)
+    return tuple(name if changes(plain, name) == 0 else "" for name in names), constants
 
 
 def functions(source: str, options: str = "") -> list[Function]:
@@ -254,19 +241,16 @@ class Lines:
         return line + number - bisect_left(self._ends, end) - 1
 
 
-def _kernel(function: Function, looping: set[str], talking: set[str]) -> KernelLoops:
+def _kernel(function: Function, looping: Mapping[str, Called | None], talking: set[str]) -> KernelLoops:
     body = function.body
-    parts = function.parameters.split(",")
-    names = tuple(found[-1] for part in parts if (found := re.findall(r"[A-Za-z_]\w*", part)))
     plain = blank(DIRECTIVE, body)
-    kept = tuple(name for name in names if changes(plain, name) == 0)
-    declared = list(islice(DECLARED.finditer(plain), MOST_CONSTANTS))
-    given = {name: changes(plain, name) for name in {found["name"] for found in declared}}
-    constants = tuple((found["name"], f"({found['value'].strip()})") for found in declared if given[found["name"]] == 1)
+    parameters, constants = _known(function, plain)
+    kept = tuple(filter(None, parameters))
     depth = pipeline_depth(plain, function.parameters)
     try:
         places = [place.start() for place in PLACE.finditer(plain)]
-        scan = _Scan(body, plain, closings(plain), places, looping, talking)
+        uses_channels = TALKING.search(plain) is not None or any(word in talking for word in WORD.findall(plain))
+        scan = _Scan(body, plain, closings(plain), places, looping, talking, uses_channels)
         loops = tuple(scan.block(0, len(body), 0))
     except UncountableError:
         return KernelLoops(None, kept, constants, depth=depth)
@@ -290,7 +274,7 @@ def _touches(
     function: Function,
     plain: str,
     arrays: Mapping[str, int],
-    body: tuple[Loop | Talk, ...],
+    body: tuple[Item, ...],
     conditions: list[tuple[int, int]],
 ) -> Iterator[Touch]:
     """The elements of arrays that a kernel uses in every iteration."""
@@ -299,14 +283,14 @@ def _touches(
         while conditional < len(conditions) and conditions[conditional][1] <= site.start():
             conditional += 1
         is_certain = conditional == len(conditions) or site.start() < conditions[conditional][0]
-        if site["array"] in arrays and is_certain:
+        if site["array"] in arrays:
             loops = tuple(_around(body, site.start()))
-            updated = 2 if UPDATED.match(plain, site.end()) else 1
+            updated = 0 if not is_certain else 2 if UPDATED.match(plain, site.end()) else 1
             line = function.lines.of(function.begin + site.start()) if function.lines else 0
             yield Touch(site["array"], arrays[site["array"]], site["index"].strip(), updated, line, loops)
 
 
-def _around(body: tuple[Loop | Talk, ...], at: int) -> Iterator[Loop]:
+def _around(body: tuple[Item, ...], at: int) -> Iterator[Loop]:
     """The loops around a place, the outermost first."""
     for each in body:
         if isinstance(each, Loop) and each.begin <= at < each.end:
@@ -332,12 +316,13 @@ class _Scan:
     plain: str
     closed: Mapping[int, int]
     places: list[int]
-    looping: set[str]
+    looping: Mapping[str, Called | None]
     talking: set[str]
+    uses_channels: bool = False
     conditions: list[tuple[int, int]] = field(default_factory=list)
     """Where statements under conditions stand, as far as it has walked."""
 
-    def block(self, begin: int, end: int, depth: int) -> Iterator[Loop | Talk]:
+    def block(self, begin: int, end: int, depth: int, nested: int = 0) -> Iterator[Item]:
         """The loops in a part of it, and what is outside of them but uses a channel. Raises UncountableError."""
         at = begin
         hints: dict[str, str] = {}
@@ -347,28 +332,60 @@ class _Scan:
                 hint = HINT.match(found[0])
                 hints |= {hint["name"]: hint["value"].strip()} if hint else {}
             elif word == "for" or (word == "while" and self._is_endless(at)):
-                loop, at = self._loop(at, end, hints, depth)
+                loop, at = self._loop(at, end, hints, depth, nested)
                 yield loop
                 hints = {}
-            elif word in UNCOUNTABLE or word in self.looping or (depth and word in ("break", "return")):
+            elif word in UNCOUNTABLE or (depth and word in ("break", "return")):
                 raise UncountableError(word)
+            elif word in self.looping or word in self.talking:
+                yield from self._call(word, at)
             elif word == "opencl_unroll_hint":
                 closed = self.closed.get(self.plain.find("(", at), at)
                 hints["unroll"] = self.plain[at:closed].strip("( ")
-            elif word in self.talking:
-                yield Talk("", writing=False, untold=f"function {word}() uses channels")
             elif TALKING.match(self.plain, found.start()):
                 yield self._talk(found.start(), at)
-            elif word in ("if", "else"):
-                at = self._behind_condition(at, word)
-                self.conditions.append((found.end(), at))
-                if self._talks(found.end(), at):
-                    yield Talk("", writing=False, untold="a channel is used under a condition")
-                leaves = depth and LEAVING.search(self.plain, found.end(), at)
-                if leaves or LOOPING.search(self.plain, found.end(), at):
-                    raise UncountableError(word)
+            elif word == "if":
+                choice, until = self._choice(found.start(), end, depth, nested)
+                self.conditions.append((at, until))
+                at = until
+                yield from choice
 
-    def _loop(self, at: int, end: int, hints: Mapping[str, str], depth: int) -> tuple[Loop, int]:
+    def _choice(self, at: int, end: int, depth: int, nested: int) -> tuple[list[Choice], int]:
+        """What an `if` at `at` and all that is `else` to it choose between, and where the last of it ends."""
+        branches: list[tuple[str, tuple[Item, ...]]] = []
+        matters, hangs, begin = False, False, at
+        head = IF.match(self.plain, at, end)
+        while head is not None:
+            body, condition = head.end(), ""
+            if head["if"]:
+                closed = self.closed.get(head.end() - 1, end)
+                body, condition = closed + 1, self.plain[head.end() : closed]
+            at = end_of_statement(self.plain, body, self.closed)
+            items = self._branch(body, min(at, end), depth, nested)
+            if items and hangs:  # an `else` to an `if` without braces in this one
+                raise UncountableError("else")
+            hangs = hangs or NESTED.match(self.plain, body) is not None
+            matters = matters or bool(items)
+            branches.append((condition.strip() if head["if"] else "1", items))
+            head = ELSE.match(self.plain, at, end) if head["if"] else None
+        at = max(at, begin + len("if"))
+        return ([Choice(tuple(branches))] if matters else []), at
+
+    def _branch(self, begin: int, end: int, depth: int, nested: int) -> tuple[Item, ...]:
+        """What is under a condition; nothing, where that has no loops and no channels."""
+        if depth and (LEAVING.search(self.plain, begin, end) or self._skips(begin, end)):
+            raise UncountableError("a loop, or a channel, is left early")
+        if not self._matters(begin, end):
+            return ()
+        if nested == DEEPEST:
+            raise UncountableError("if")
+        return tuple(self.block(begin, end, depth, nested + 1))
+
+    def _skips(self, begin: int, end: int) -> bool:
+        """Whether an iteration may end before it comes to a channel."""
+        return self.uses_channels and SKIPPING.search(self.plain, begin, end) is not None
+
+    def _loop(self, at: int, end: int, hints: Mapping[str, str], depth: int, nested: int) -> tuple[Loop, int]:
         """The loop whose `for` ends at `at`, and where it ends."""
         opened = self.plain.find("(", at)
         closed = self.closed.get(opened)
@@ -379,7 +396,7 @@ class _Scan:
         parts = None if FOREVER.fullmatch(head) else HEAD.fullmatch(head)
         if parts is not None and changes(self.plain[closed + 1 : until], parts["name"]):
             raise UncountableError(f"for ({head})")
-        within = tuple(self.block(closed + 1, until, depth + 1))
+        within = tuple(self.block(closed + 1, until, depth + 1, nested))
         return Loop(head, _unrolling(hints), hints.get("ii", ""), within, at, until), until
 
     def _is_endless(self, at: int) -> bool:
@@ -388,10 +405,23 @@ class _Scan:
         closed = self.closed.get(opened, -1)
         return closed > 0 and bool(FOREVER.fullmatch(self.plain, opened + 1, closed))
 
-    def _talks(self, begin: int, end: int) -> bool:
-        if TALKING.search(self.plain, begin, end):
+    def _call(self, function: str, at: int) -> Iterator[Item]:
+        """A call of a function with loops or channels, whose name ends at `at`. Raises UncountableError."""
+        if function in self.talking:
+            yield Talk("", writing=False, untold=f"function {function}() uses channels")
+        if function in self.looping:
+            called, opened = self.looping[function], self.plain.find("(", at)
+            closed = self.closed.get(opened)
+            if called is None or closed is None:
+                raise UncountableError(function)
+            yield Call(called, tuple(split(self.plain[opened + 1 : closed])))
+
+    def _matters(self, begin: int, end: int) -> bool:
+        """Whether a part of it has loops or channels, or calls functions that do."""
+        if LOOPING.search(self.plain, begin, end) or TALKING.search(self.plain, begin, end):
             return True
-        return bool(self.talking) and any(word[0] in self.talking for word in WORD.finditer(self.plain, begin, end))
+        calls = self.looping.keys() | self.talking
+        return bool(calls) and any(word[0] in calls for word in WORD.finditer(self.plain, begin, end))
 
     def _talk(self, begin: int, at: int) -> Talk:
         """The use of a channel whose call stands from `begin`; its name ends at `at`."""
@@ -405,12 +435,6 @@ class _Scan:
         if PERHAPS.search(self.plain, self.places[before - 1] if before else 0, begin):
             return Talk("", writing=False, untold="a channel is used under a condition")
         return Talk(split(self.plain[call.end() : closed])[0].strip(), call["way"] == "write")
-
-    def _behind_condition(self, at: int, word: str) -> int:
-        """Where the statement under an `if` or `else` ends."""
-        if word == "if":
-            at = self.closed.get(self.plain.find("(", at), len(self.plain)) + 1
-        return end_of_statement(self.plain, at, self.closed)
 
 
 def _unrolling(hints: Mapping[str, str]) -> str:

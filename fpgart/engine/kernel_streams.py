@@ -13,26 +13,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from fpgart._native import lib
-from fpgart.engine.kernel_loops import (
+from fpgart.engine.kernel_loops import TALKING, Function, KernelLoops, functions_in, loops_of, plain_text
+from fpgart.engine.loop_tree import (
     FOREVER,
-    TALKING,
-    Function,
-    KernelLoops,
+    Call,
+    Choice,
+    Item,
     Loop,
     Talk,
     UncountableError,
-    functions_in,
+    Variable,
+    cycles_of,
     iterations,
-    loops_of,
-    plain_text,
+    talks,
+    variable,
 )
-from fpgart.engine.lowering import DIRECTIVE, NAME_AND_SIZES, blank, split, without_attributes
+from fpgart.engine.lowering import DIRECTIVE, NAME_AND_SIZES, blank, closing, split, without_attributes
 from fpgart.engine.preprocessing.expressions import constant
-from fpgart.engine.unrolling import HEAD, STEP
 
 UNIT = 1024
 """Of a cycle: what processes count in."""
@@ -44,14 +45,16 @@ MOST_UNITS = 256
 """Compute units of kernels that run by themselves, in all; and iterations of a loop that is written out."""
 DEEPEST_CHANNEL = 1 << 20
 """Packets; more room makes no difference that anybody would wait for."""
+MOST_PARENTHESES = 8
 STATEMENT = re.compile(r"[;{}]")
 CHANNEL = re.compile(r"\bchannel\b")
-DEPTH = re.compile(r"\b(?:__)?depth(?:__)?\s*\((?P<depth>[^()]*)\)")
+DEPTH = re.compile(r"\b(?:__)?depth(?:__)?\s*\(")
 OUTSIDE = re.compile(r"\b(?:io\s*\(|intel_host_accessible\b)")
 AUTORUN = re.compile(r"\bautorun\b")
-UNITS = re.compile(r"\bnum_compute_units\s*\((?P<units>[^()]*)\)")
+UNITS = re.compile(r"\bnum_compute_units\s*\(")
 COMPUTE_ID = re.compile(r"\bget_compute_id\s*\(\s*(?P<dimension>[0-2])\s*\)")
 NAMED = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<indices>(?:\[[^\]]*\]\s*)*)")
+COMPARED = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<compare>[<>]=?|[=!]=)(?P<bound>(?:[^<>=!]|<<|>>)+)")
 BRACKETED = re.compile(r"\[([^\]]*)\]")
 
 
@@ -150,9 +153,15 @@ def _channels(text: str) -> Iterator[tuple[str, Channel]]:
             parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
             if parsed is not None:
                 said = f"{attributes} {declarator}"
-                depth = DEPTH.search(said)
-                packets = constant(depth["depth"], {}) if depth else None
+                depth = _in_parentheses(DEPTH, said)
+                packets = constant(depth, {}) if depth else None
                 yield parsed["name"], Channel(packets, OUTSIDE.search(said) is not None)
+
+
+def _in_parentheses(opening: re.Pattern[str], text: str) -> str:
+    """What stands behind what matches, until that is closed; "" if nothing matches."""
+    found = opening.search(text)
+    return text[found.end() : closing(text, found.end() - 1)] if found else ""
 
 
 def _channels_of(
@@ -165,15 +174,6 @@ def _channels_of(
     if any(talk.untold for talk in talks(loops.body or ())):  # through functions, too
         named |= {name for function in talking.values() for name in re.findall(r"[A-Za-z_]\w*", function.body)}
     return frozenset(named & channels.keys())
-
-
-def talks(body: tuple[Loop | Talk, ...]) -> Iterator[Talk]:
-    """All uses of channels in it, those in loops too."""
-    for each in body:
-        if isinstance(each, Talk):
-            yield each
-        else:
-            yield from talks(each.body)
 
 
 def _groups(used: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, frozenset[str]]]:
@@ -215,8 +215,7 @@ def _shared(kernels: Mapping[str, KernelLoops], groups: Mapping[str, frozenset[s
 
 
 def _units(head: str) -> tuple[int, ...]:
-    found = UNITS.search(head)
-    numbers = [constant(each, {}) for each in split(found["units"])] if found else []
+    numbers = [constant(each, {}) for each in split(_in_parentheses(UNITS, head))]
     return tuple(max(1, number or 1) for number in numbers) or (1,)
 
 
@@ -240,6 +239,8 @@ class _Process:
         self._place = place
         self._steps: list[Step] = []
         self._blocks = 0
+        self._running: dict[str, int] = {}
+        """The variables of the loops that are being written, in the first of the iterations that are alike."""
 
     @staticmethod
     def _units(cycles: int, scale: Fraction) -> int:
@@ -265,19 +266,43 @@ class _Process:
             raise UncountableError(f"more than {MOST_STEPS} steps")
         self._steps.append(step)
 
-    def _block(self, body: tuple[Loop | Talk, ...], names: Mapping[str, str]) -> None:
+    def _block(self, body: tuple[Item, ...], names: Mapping[str, str]) -> None:
         self._blocks += 1
         if self._blocks > MOST_STEPS:
             raise UncountableError(f"more than {MOST_STEPS} iterations that are written out")
         for each in body:
             if isinstance(each, Talk):
                 self._talk(each, names)
-            elif each.talks:
-                self._loop(each, names)
-            else:
+            elif isinstance(each, Call) or next(talks((each,)), None) is None:
                 cycles = each.cycles(names)
                 if cycles:
                     self._add(Step(lib.STREAM_PASS, self._units(cycles, self._scale), 0))
+            elif isinstance(each, Choice):
+                self._block(self._chosen(each, names), names)
+            else:
+                self._loop(each, names)
+
+    def _chosen(self, choice: Choice, names: Mapping[str, str]) -> tuple[Item, ...]:
+        """The branch that is taken in all the iterations that are being written."""
+        for condition, items in choice.branches:
+            value = constant(condition, names)
+            if value is None:
+                value = self._compared(condition, names)
+            if value is None:
+                raise UncountableError(f"a channel is used under a condition, if ({condition})")
+            if value:
+                return items
+        return ()
+
+    def _compared(self, condition: str, names: Mapping[str, str]) -> int | None:
+        """A comparison of the variable of a loop that runs with something that it does not change."""
+        found = COMPARED.fullmatch(_bare(condition))
+        if found is None or found["name"] not in self._running:
+            return None
+        bound = constant(found["bound"], names)
+        if bound is None:
+            return None
+        return constant(f"({self._running[found['name']]}) {found['compare']} ({bound})", {})
 
     def _talk(self, talk: Talk, names: Mapping[str, str]) -> None:
         kind = lib.STREAM_WRITE if talk.writing else lib.STREAM_READ
@@ -306,39 +331,65 @@ class _Process:
             self._repeat(loop, names, ENDLESS, 1)
             return
         count = iterations(loop.head, names)
-        if loop.unroll == "all":
-            for value in _values(loop.head, names, count):
-                self._block(loop.body, {**names, **value})
-        elif count > LONGEST:
+        its = variable(loop.head, names)
+        factor = loop.factor(count, names)
+        if factor > 1 and cycles_of(loop.body, {**names, its.name: "0"}):
+            raise UncountableError(f"unrolled for ({loop.head})")
+        if count > LONGEST or (factor > 1 and min(count, factor) > MOST_UNITS):
             raise UncountableError(f"for ({loop.head})")
-        elif count:
-            factor = loop.factor(count, names)
-            self._repeat(loop, names, -(-count // factor), factor)
+        if loop.unroll and factor >= count:
+            for number in range(count):
+                self._block(loop.body, {**names, its.name: f"({its.at(number)})"})
+            return
+        for begin, end in pairwise(sorted({0, count, *_cuts(loop.body, its, names, count)})):
+            if begin % factor:
+                raise UncountableError(f"unrolled for ({loop.head})")
+            before = self._running
+            self._running = {**before, its.name: its.at(begin)}
+            self._repeat(loop, names, -(-(end - begin) // factor), factor)
+            self._running = before
 
     def _repeat(self, loop: Loop, names: Mapping[str, str], count: int, factor: int) -> None:
         """`factor` iterations at once; a channel carries one packet per cycle."""
-        if factor > MOST_UNITS:
-            raise UncountableError(f"unrolled for ({loop.head})")
-        own = Counter(each.channel for each in loop.body if isinstance(each, Talk))
-        least = max(loop.least(names), factor * max(own.values(), default=1))
         at = len(self._steps)
-        self._add(Step(lib.STREAM_LOOP, count, self._units(least, self._scale)))
+        self._add(Step(lib.STREAM_LOOP, count, 0))
+        opened, depth, own = at + 1, 0, Counter[str]()
         for _ in range(factor):
             self._block(loop.body, names)
+        for step in self._steps[opened:]:
+            depth += {lib.STREAM_LOOP: 1, lib.STREAM_NEXT: -1}.get(step.kind, 0)
+            if step.channel and not depth:
+                own[step.channel] += 1
+        least = max(loop.least(names), max(own.values(), default=1))
+        self._steps[at] = Step(lib.STREAM_LOOP, count, self._units(least, self._scale))
         self._add(Step(lib.STREAM_NEXT, at, 0))
 
 
-def _values(head: str, names: Mapping[str, str], count: int) -> Iterator[dict[str, str]]:
-    """What the variable of a loop is in each iteration, for one that is written out."""
-    parts = HEAD.fullmatch(head)
-    step = STEP.fullmatch(parts["step"].strip()) if parts else None
-    first = constant(parts["first"], names) if parts else None
-    if parts is None or step is None or first is None or count > MOST_UNITS:
-        raise UncountableError(f"unrolled for ({head})")
-    by = (constant(step["by"], names) if step["by"] else 1) or 1
-    by = by if "<" in parts["compare"] else -by
-    for number in range(count):
-        yield {parts["name"]: f"({first + number * by})"}
+def _bare(condition: str) -> str:
+    """Without parentheses around all of it."""
+    text = condition.strip()
+    for _ in range(MOST_PARENTHESES):
+        if not text.startswith("(") or closing(text, 0) != len(text) - 1:
+            break
+        text = text[1:-1].strip()
+    return text
+
+
+def _cuts(body: tuple[Item, ...], its: Variable, names: Mapping[str, str], count: int) -> Iterator[int]:
+    """The iterations of a loop from which on a comparison with its variable may come out otherwise."""
+    for each in body:
+        if isinstance(each, Loop):
+            yield from _cuts(each.body, its, names, count)
+        elif isinstance(each, Choice):
+            for condition, items in each.branches:
+                yield from _cuts(items, its, names, count)
+                found = COMPARED.fullmatch(_bare(condition))
+                bound = constant(found["bound"], names) if found and found["name"] == its.name else None
+                if bound is not None:
+                    turn, rest = divmod(bound - its.first, its.by)
+                    turns = {"<": [turn + (rest != 0)], ">=": [turn + (rest != 0)], "<=": [turn + 1], ">": [turn + 1]}
+                    here = turns.get(found["compare"]) if found and its.by > 0 else None
+                    yield from (cut for cut in here or (turn, turn + 1) if 0 < cut < count)
 
 
 def unstalled(steps: tuple[Step, ...]) -> int:

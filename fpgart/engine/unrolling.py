@@ -23,7 +23,8 @@ FOR = re.compile(r"\bfor\s*\(")
 BLANKS = re.compile(r"\s*")
 LINE_END = re.compile(r"[^\n]*")
 HEAD = re.compile(
-    r"[^;=]*=(?P<first>[^;,]*);\s*(?P<name>[A-Za-z_]\w*)\s*(?P<compare><=?|>=?)(?P<last>[^;&|<>]*);(?P<step>[^;]*)",
+    r"[^;=]*=(?P<first>[^;,]*);\s*(?P<name>[A-Za-z_]\w*)\s*(?P<compare><=?|>=?)"
+    r"(?P<last>(?:[^;&|<>]|<<|>>)*);(?P<step>[^;]*)",
     re.DOTALL,
 )
 STEP = re.compile(r"\+\+\s*\w+|\w+\s*\+\+|--\s*\w+|\w+\s*--|\w+\s*[-+]=\s*(?P<by>.+)", re.DOTALL)

@@ -10,7 +10,7 @@ from typing import Any
 
 from fpgart import config
 from fpgart.board.timing import Bank, Pace
-from fpgart.engine.kernel_loops import UncountableError
+from fpgart.engine.loop_tree import UncountableError
 from fpgart.runtime.memory.block_copy import CHUNK
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.model.planning import Movement, Programming, Run, Spot, Step, jump_of
@@ -98,12 +98,16 @@ class BoardClock:
         pace = self.pace
         pipelined = max(1, pace.pipeline_time(step.work_items, step.width, step.cycles or 1))
         slowest = max(pace.bank_time(step.accesses).values(), default=0)
+        scale = max(Fraction(1), Fraction(slowest, pipelined))
+        group = self._group_of(step.kernel, step.talking)
+        given_up: list[OpenLaunch] = []
         try:
-            group = self._group_of(step.kernel, step.talking)
-            scale = max(Fraction(1), Fraction(slowest, pipelined))
             steps = steps_of(step.talking, step.kernel, step.work_items, step.depth, scale)
         except UncountableError as error:
-            return [(key, self._placed(replace(step, talking=None, untold=str(error)), begin, None))]
+            given_up = group.give_up(f"{step.kernel}: {error}")
+        if group.untold:
+            alone = self._placed(replace(step, talking=None, untold=group.untold), begin, None)
+            return [*self._ended(given_up), (key, alone)]
         latency = pace.memory_latency(step.accesses)
         return self._ended(group.begin(OpenLaunch(step.kernel, key, step, latency, begin + latency, steps)))
 
@@ -112,7 +116,6 @@ class BoardClock:
         return [each for group in self._groups.values() if group.open for each in self._ended(group.release())]
 
     def _group_of(self, kernel: str, talking: Talking) -> Group:
-        """Raises UncountableError."""
         kernels = talking.streams.groups[kernel]
         if kernels not in self._groups:
             depths = {name: talking.streams.kernels[name].depth for name in kernels}

@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from fpgart.engine.kernel_loops import UncountableError
 from fpgart.engine.kernel_streams import DEEPEST_CHANNEL, ENDLESS, UNIT, Step, Streams
+from fpgart.engine.loop_tree import UncountableError
 from fpgart.engine.stream_clock import Process, StreamClock, Wait
 
 MOST_STEPS = 4_000_000
@@ -24,6 +24,7 @@ MOST_TRIED = 300_000
 """Steps of each trial with other depths."""
 MOST_TOGETHER = 32
 """Of so many launches together, other depths are tried."""
+NO_PARTNER = "a kernel at its channels was not launched before the host asked for its end"
 WORTH = Fraction(1, 50)
 """Of the time, that a depth has to save."""
 MOST_NAMED = 8
@@ -85,17 +86,21 @@ class Group:
     """Kernels of a loaded program that are connected through channels, those that run by themselves among them."""
 
     def __init__(self, streams: Streams, kernels: frozenset[str], latencies: Mapping[str, int], clock_mhz: int) -> None:
-        """`latencies`: of kernels, in cycles. Raises UncountableError for kernels that run by themselves."""
+        """`latencies`: of kernels, in cycles."""
         self._streams = streams
         self._mhz = clock_mhz
-        self._autorun = {
-            name: tuple(streams.running(name, latencies.get(name, 0)))
-            for name in sorted(kernels & streams.autorun.keys())
-        }
         self._running: dict[str, OpenLaunch] = {}
         self._waiting: dict[str, deque[OpenLaunch]] = {}
+        self.untold = ""
+        """Why nobody knows what one of its kernels does: then none waits for others."""
         self._together: list[OpenLaunch] = []
         """What has begun since nothing ran."""
+        self._autorun: dict[str, tuple[tuple[Step, ...], ...]] = {}
+        for name in sorted(kernels & streams.autorun.keys()):
+            try:
+                self._autorun[name] = tuple(streams.running(name, latencies.get(name, 0)))
+            except UncountableError as error:
+                self.untold = f"{name}: {error}"
         self._new_clock()
 
     def _new_clock(self) -> None:
@@ -119,12 +124,22 @@ class Group:
         self._waiting.setdefault(launch.kernel, deque()).append(launch)
         return self._run()
 
+    def give_up(self, why: str) -> list[OpenLaunch]:
+        """Nobody waits for others from now on; those that did take what their loops take."""
+        self.untold = why
+        found = [*self._running.values(), *(launch for waiting in self._waiting.values() for launch in waiting)]
+        for launch in found:
+            launch.note, launch.channels = why, []
+        self._running.clear()
+        self._waiting.clear()
+        return found
+
     def release(self) -> list[OpenLaunch]:
         """Those that wait for kernels that were not launched go on without them."""
         found = list(self._running.values())
         for launch in found:
             self._extend(launch, Fraction(1))
-            launch.note = "a kernel at its channels was not launched before the host asked for its end"
+            launch.note = NO_PARTNER
         self._running.clear()
         self._together.clear()
         self._new_clock()

@@ -76,6 +76,8 @@ class Program:
         self.interleaving: tuple[bool, ...] | None = None
         """By memory, whether the binary interleaves its banks; None for programs that say nothing of that."""
         self._container = b""
+        self._made_with = ""
+        """A container's options."""
         self._image = b""
         self._number = next(NUMBERS)
         self._others: dict[Device, Program] = {}
@@ -154,6 +156,7 @@ class Program:
         if container.text(BOARD) == EMULATOR_BOARD:
             program._memories = frozenset(memory.name for memory in systems[0].memories)
         program._container = data
+        program._made_with = binary.options
         program._image = image
         program._identity = container.text(RANDOM_HASH)
         program.claim(devices)
@@ -407,8 +410,8 @@ class Program:
 
     @property
     def options(self) -> str:
-        """Those of the last build, on any device."""
-        return next((build.options for build in self.builds.values() if build.options), "")
+        """Those of the last build, on any device; a container's own, which building it again does not change."""
+        return self._made_with or next((build.options for build in self.builds.values() if build.options), "")
 
     def engine_kernel(self, name: str) -> EngineKernel:
         """Raises InvalidKernelName for a name that the program does not have."""
