@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -149,7 +148,7 @@ def test_a_group_is_as_large_as_the_engine_or_the_board_takes(limited: Callable[
 
 def test_a_kernel_of_one_size_keeps_it(limited: Callable[..., tuple[Kernel, Device]]) -> None:
     kernel, device = limited(64)
-    kernel.interface = replace(kernel.interface, required_work_group_size=(0, 0, 128))
+    kernel.interface = kernel.interface._replace(required_work_group_size=(0, 0, 128))
     words = "engine 'limited' accepts no more, and the kernel has reqd_work_group_size"
     assert largest_group(kernel, device) == (64, words)
 
