@@ -43,6 +43,7 @@ class Ints:
         self.ints = (ctypes.c_int * count)(*numbers)
         self.address = ctypes.addressof(self.ints)
         self.reach = Reach(self.address, 4 * count, resident=resident)
+        engine.mirrors.forget(self.reach.address, self.reach.end)  # as a board does with memory that is reserved anew
 
     @property
     def here(self) -> list[int]:

