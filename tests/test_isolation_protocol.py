@@ -210,7 +210,7 @@ def test_a_lane_that_gets_no_queue_is_refused(monkeypatch: pytest.MonkeyPatch) -
         pytest.skip("queues are those of another driver")
     ours, theirs = socket.socketpair()
     session, memory = Session(theirs), Stretch()
-    session._begin, session._size, session._engine = memory.begin, memory.size, engine
+    session._begin, session._size, session._served = memory.begin, memory.size, Served(engine)
 
     def no_queue() -> int:
         raise OutOfHostMemory("there is no queue")

@@ -173,7 +173,7 @@ def test_kernels_end_with_an_error_when_their_board_is_reset_by_force(hosts: Hos
     host = hosts()
     assert [host.do(each) for each in "or"] == [0, 0]
     words = command("reset").stderr
-    assert f"board 'usm_s10' is open in process {host.process.pid} (sharing), for " in words
+    assert f"process {host.process.pid} (sharing) has held board 'usm_s10' for " in words
     assert board().identity
     assert command("reset", "--force").returncode == 0
     assert not board().identity
@@ -256,13 +256,13 @@ def test_the_commands_tell_and_set_what_a_board_is_programmed_with(
 def test_hosts_are_told_of_boards_that_a_service_lacks(serving: object) -> None:
     for options, words in (
         (("--served", "nowhere"), "there is no service 'nowhere' (No such file or directory)"),
-        (("--served", "no name"), "'no name' is no name of a service"),
+        (("--served", "no name"), "'no name' is not a name of a service"),
     ):
         done = subprocess.run([FPGART, "run", *options, "true"], capture_output=True, text=True, timeout=60)
         assert (done.returncode, words in done.stderr) == (2, True), done.stderr
     host = [FPGART, "run", "--served", "lab", "--board", "a10_ref,a10_ref", sys.executable, "-c", PLATFORM]
     done = subprocess.run(host, capture_output=True, text=True, timeout=60)
-    assert "service 'lab' has no board 'a10_ref' left for this host; it has usm_s10, a10_ref" in done.stderr
+    assert "service 'lab' has no other board 'a10_ref' for this host; its boards are usm_s10, a10_ref" in done.stderr
 
 
 PLATFORM = "import pyopencl; print(pyopencl.get_platforms()[0].get_devices()[0].name)"
@@ -290,7 +290,7 @@ def test_other_users_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
     with ours, theirs:
         assert places.peer_of(ours) == os.getpid()
         monkeypatch.setattr(os, "geteuid", lambda: 12345)
-        with pytest.raises(ServiceError, match="is at the other end, not one of user 12345"):
+        with pytest.raises(ServiceError, match=f"belongs to user {os.getuid()}, not to user 12345"):
             places.peer_of(ours)
 
 
@@ -362,6 +362,17 @@ def test_a_board_is_open_in_one_client_whatever_they_ask(service: Service, asked
             assert opened[request.board] == who
     for client in clients:
         client.close()
+    await_that(lambda: has_nothing_left(service))
+
+
+@pytest.mark.parametrize("name", ["", "a\x1b[2J", "a b", "a" * 257, "\udcff"])
+def test_names_that_a_terminal_should_not_show_are_refused(service: Service, name: str) -> None:
+    client = Connection(service.path)
+    client.ask(m.OpenBoard(0), m.Boards)
+    for program in (m.SetProgram(0, name, (), ()), m.SetProgram(0, "good", ("good", name), ())):
+        with pytest.raises(ServiceError, match="a program has an identity, kernels with names"):
+            client.ask(program, m.Done)
+    client.close()
     await_that(lambda: has_nothing_left(service))
 
 

@@ -13,8 +13,9 @@ from fpgart._native import ffi, lib
 from fpgart.engine.interface import BuildFailed, BuiltProgram, Engine, EngineKernel
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.network import Fifo, Network
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
-from fpgart.errors import CLError, InvalidValue, OutOfHostMemory
+from fpgart.errors import CLError, InvalidValue
 
 T = TypeVar("T")
 SIZES_BYTES = 72
@@ -74,6 +75,15 @@ class Served:
             m.ReadVariable: self._read_variable,
             m.WriteVariable: self._write_variable,
         }
+
+    def acquire_queue(self) -> int:
+        """A queue of the engine's for one lane; 0 where there is none. Raises CLError."""
+        return self._engine.queues.acquire() if isinstance(self._engine, OpenCLEngine) else 0
+
+    def release_queue(self, queue: int) -> None:
+        """The lane is closed, and nothing runs there."""
+        if isinstance(self._engine, OpenCLEngine):
+            self._engine.queues.release(queue)
 
     def answer(self, request: object) -> object:
         """What the host is told; raises ProtocolError for what is no request."""
@@ -254,8 +264,3 @@ def _found(table: dict[int, T], number: int, what: str) -> T:
         return table[number]
     except KeyError:
         raise InvalidValue(f"{number} is the number of no {what}") from None
-
-
-def out_of_memory(request: object) -> m.Failed:
-    """The answer where a request needs more memory than there is."""
-    return m.Failed(OutOfHostMemory.status, f"the board process has no memory for a {type(request).__name__}")

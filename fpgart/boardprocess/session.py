@@ -7,18 +7,20 @@ import os
 import socket
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 from fpgart import config, log
 from fpgart._native import ffi, lib
-from fpgart.boardprocess.served import Served, out_of_memory
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.layout import CHANNELS_WATCHED, CRASH, HOST_WAITS, LANE_ALIGNMENT
-from fpgart.engine.opencl_engine.engine import OpenCLEngine
-from fpgart.errors import CLError, InvalidValue, OutOfResources
+from fpgart.errors import CLError, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.version import __version__
+
+if TYPE_CHECKING:
+    from fpgart.boardprocess.served import Served
 
 PAGE = 4096
 TOP = 1 << 47
@@ -50,8 +52,7 @@ class Session:
         self._connection = connection
         self._begin = self._size = 0
         self._engine: Engine = NoEngine("nobody has said hello")
-        self._served = Served(self._engine)
-        self._has_chosen = False
+        self._served: Served | None = None
         self._scratch = ffi.new("char[]", lib.LANE_BYTES)
 
     def run(self) -> None:
@@ -95,11 +96,13 @@ class Session:
 
     def _choose_engine(self, modules: tuple[str, ...]) -> Engine:
         """The session's engine, chosen the first time; `modules`: where else packages are."""
-        if not self._has_chosen:
+        if self._served is None:
             sys.path += [folder for folder in modules if folder not in sys.path]
+            ahead = threading.Thread(target=new_served, args=(self._engine,))
+            ahead.start()  # what it imports takes as long as the engine's libraries, and reads no variable
             self._engine = choose_engine()
-            self._served = Served(self._engine)
-            self._has_chosen = True
+            ahead.join()
+            self._served = new_served(self._engine)
         return self._engine
 
     def _map(self, begin: int, size: int, descriptor: int) -> None:
@@ -120,37 +123,44 @@ class Session:
             raise InvalidValue(f"a lane at {ask.address:#x} is behind the end of the host's memory")
         if descriptor < 0:
             raise InvalidValue("a lane comes with a socket")
-        queues = self._engine.queues if isinstance(self._engine, OpenCLEngine) else None
-        queue = queues.acquire() if queues is not None else 0
+        served = self._served
+        if served is None:
+            raise InvalidValue("a lane is opened after the greeting")
+        queue = served.acquire_queue()
         connection = socket.socket(fileno=descriptor)
-        lane = threading.Thread(target=self._serve_lane, args=(ask.address, connection, queue), daemon=True)
+        lane = threading.Thread(target=serve_lane, args=(served, ask.address, connection, queue), daemon=True)
         try:
             lane.start()
         except RuntimeError:
-            if queues is not None:
-                queues.release(queue)
+            served.release_queue(queue)
             connection.detach()
             raise OutOfResources("the system cannot create a thread for another lane") from None
         return m.Done()
 
-    def _serve_lane(self, address: int, connection: socket.socket, queue: int) -> None:
-        """Until the host closes it, or says what is no message."""
-        served = self._served
-        try:
-            while True:
-                lib.lane_serve(address, queue)
-                request = m.receive(connection)
-                if request is None:
-                    return
-                m.send_framed(connection, framed_answer(served, request))
-        except ProtocolError as error:
-            log.warning(f"a lane of the host is closed: {error}")
-        except OSError as error:
-            log.note(f"a lane of the host is closed: {error}")
-        finally:
-            connection.close()
-            if isinstance(self._engine, OpenCLEngine):
-                self._engine.queues.release(queue)
+
+def new_served(engine: Engine) -> Served:
+    """What serves an engine; it needs most of the engine's Python."""
+    from fpgart.boardprocess.served import Served
+
+    return Served(engine)
+
+
+def serve_lane(served: Served, address: int, connection: socket.socket, queue: int) -> None:
+    """Serve a lane until the host closes it, or says what is no message."""
+    try:
+        while True:
+            lib.lane_serve(address, queue)
+            request = m.receive(connection)
+            if request is None:
+                return
+            m.send_framed(connection, framed_answer(served, request))
+    except ProtocolError as error:
+        log.warning(f"a lane of the host is closed: {error}")
+    except OSError as error:
+        log.note(f"a lane of the host is closed: {error}")
+    finally:
+        connection.close()
+        served.release_queue(queue)
 
 
 def framed_answer(served: Served, request: object) -> bytes:
@@ -175,3 +185,8 @@ def _answered(served: Served, request: object) -> object:
     finally:
         sys.stdout.flush()
         lib.flush_output()
+
+
+def out_of_memory(request: object) -> m.Failed:
+    """The answer where a request needs more memory than there is."""
+    return m.Failed(OutOfHostMemory.status, f"the board process has no memory for a {type(request).__name__}")

@@ -24,7 +24,7 @@ SHOWN = 10
 
 @click.group()
 def board() -> None:
-    """Boards that your programs share, one at a time, as they do those in a machine (docs/serving.md).
+    """Boards that your programs share, one program at a time, like the boards in a machine (docs/serving.md).
 
     fpgart board serve --board usm_s10,a10_ref &
     fpgart run --served boards -- ./my_host
@@ -60,9 +60,9 @@ def numbered(function: click.decorators.FC) -> click.decorators.FC:
 @click.option("--board", "boards", metavar="NAME,...", help="Boards (see `fpgart info`); FPGART_BOARD without it.")
 @served
 def serve(boards: str | None, name: str) -> None:
-    """Serve boards to programs of this user, until `fpgart board stop`, Ctrl-C or SIGTERM.
+    """Serve boards to the programs of this user, until `fpgart board stop`, Ctrl-C or SIGTERM.
 
-    Engine and options of kernels are those of this command, not of the programs.
+    Options for the engine are those of this command, not of the programs.
     """
     from fpgart.serving.service import Service
 
@@ -79,7 +79,7 @@ def serve(boards: str | None, name: str) -> None:
 
 @board.command("list")
 def list_services() -> None:
-    """List the services that run and have names, with their boards."""
+    """List the services of this user by name, with their boards."""
     for name in places.names():
         try:
             found = Connection(name).boards
@@ -93,7 +93,7 @@ def list_services() -> None:
 @served
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def status(name: str, as_json: bool) -> None:
-    """Show who has opened which board, and what each is programmed with."""
+    """Show which process holds each board, and with what the board is programmed."""
     found = Connection(name).boards
     if as_json:
         click.echo(json.dumps([each._asdict() for each in found]))
@@ -104,7 +104,7 @@ def status(name: str, as_json: bool) -> None:
 
 def in_words(found: m.ServedBoard) -> str:
     """What is known of a board."""
-    holder = f"open in process {found.holder} ({found.holder_name}) for {found.held_s} s" if found.holder else "free"
+    holder = f"held by process {found.holder} ({found.holder_name}) for {found.held_s} s" if found.holder else "free"
     if not found.identity:
         return f"{holder}, not programmed"
     times = "once" if found.programmed == 1 else f"{found.programmed} times"
@@ -114,9 +114,9 @@ def in_words(found: m.ServedBoard) -> str:
 @board.command()
 @served
 @numbered
-@click.option("--force", is_flag=True, help="Also while a program has it: its kernels end with an error.")
+@click.option("--force", is_flag=True, help="Also while a program holds it, whose kernels fail.")
 def reset(name: str, number: int, force: bool) -> None:
-    """Have a board forget its program."""
+    """Remove the program from a board."""
     Connection(name).ask(m.ResetBoard(number, force), m.Done)
 
 
@@ -125,17 +125,14 @@ def reset(name: str, number: int, force: bool) -> None:
 @numbered
 @click.argument("file", metavar="FILE.aocx", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def program(name: str, number: int, file: Path) -> None:
-    """Program a board, so that programs find it there that use the same .aocx.
-
-    A board that is open cannot be programmed.
-    """
+    """Program a board that no program holds; programs that use the same .aocx do not program it again."""
     from fpgart.aocx import container as sections
     from fpgart.aocx.checks import check
     from fpgart.aocx.container import Container
 
     service = Connection(name)
     if number >= len(service.boards):
-        raise ServiceError(f"service '{name}' has {len(service.boards)} boards, and no number {number}")
+        raise ServiceError(f"service '{name}' has {len(service.boards)} boards, numbered from 0, and no board {number}")
     container = Container.decode(file.read_bytes())
     system = check(container, describe(service.boards[number].name))
     interleaving = tuple(memory.banks > 1 and memory.interleaved for memory in system.memories)
@@ -148,5 +145,5 @@ def program(name: str, number: int, file: Path) -> None:
 @board.command()
 @served
 def stop(name: str) -> None:
-    """End a service; kernels that run there end with an error."""
+    """End a service; kernels that run there fail."""
     Connection(name).ask(m.StopService(), m.Done)

@@ -46,7 +46,7 @@ class Connection:
                 self._answered(answer, m.Done)
                 if len(files) != FILES:
                     raise ServiceError(
-                        f"service '{self.name}' gives {len(files)} files for a board process, not {FILES}"
+                        f"service '{self.name}' passes {len(files)} files for a board process, not {FILES}"
                     )
             except ServiceError:
                 m.close_all(files)

@@ -26,7 +26,7 @@ def path_of(name: str) -> str:
     if "/" in name:
         return name
     if NAME.fullmatch(name) is None:
-        raise ServiceError(f"'{name}' is no name of a service: 1 to 60 letters, digits, and . _ -")
+        raise ServiceError(f"'{name}' is not a name of a service, which has 1 to 60 letters, digits, and . _ -")
     try:
         return os.path.join(runtime_folder(), name + ENDING)
     except OSError as error:
@@ -48,5 +48,7 @@ def peer_of(connection: socket.socket) -> int:
     """
     process, user, _ = PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size))
     if user != os.geteuid():
-        raise ServiceError(f"process {process} of user {user} is at the other end, not one of user {os.geteuid()}")
+        raise ServiceError(
+            f"the process at the other end, {process}, belongs to user {user}, not to user {os.geteuid()}"
+        )
     return int(process)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service: which boards there are, who has opened which, and what they are programmed with.
+"""A service: it knows which process holds each board, and what each board is programmed with.
 
-It believes nothing that comes through its socket, and runs no kernel: each host gets a board process of its own, which
-ends with it. So what one host does cannot reach another one, nor the service.
+It checks everything that comes through its socket, and runs no kernels: each host gets a board process of its own,
+which ends with the host. So a host cannot affect another host, or the service.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ MESSAGE_S = 10.0
 """How long a message that has begun may take, and one that nobody reads."""
 MOST_CLIENTS = 100
 MOST_WAITING = 16
-IDENTITY = re.compile(r"[!-~]{1,128}")
+NAME = re.compile(r"[!-~]{1,256}")
+"""Of a program or kernel: terminals show them."""
 MOST_MEMORIES = 64
 SHORTEST_PAUSE_S = 0.1
 
@@ -126,7 +127,7 @@ class Service:
                 connection, _ = self._listener.accept()
             except OSError as error:
                 if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS):
-                    log.warning(f"a client cannot be heard now: {error.strerror}")
+                    log.warning(f"no client can connect now: {error.strerror}")
                     self._stopping.wait(SHORTEST_PAUSE_S)
                 continue
             self._welcome(connection)
@@ -157,14 +158,14 @@ class Service:
             client = Client(connection)
             with self._changing:
                 if len(self._clients) >= MOST_CLIENTS:
-                    raise ServiceError(f"{MOST_CLIENTS} clients are all that a service has")
+                    raise ServiceError(f"{MOST_CLIENTS} clients are connected already, the most that a service accepts")
                 self._clients.add(client)
             threading.Thread(target=self._attend, args=(client,), daemon=True).start()
         except ServiceError as error:
-            log.warning(f"a client is turned away: {error}")
+            log.warning(f"a client is refused: {error}")
             connection.close()
         except RuntimeError:
-            log.warning("a client is turned away: the system has no thread for it")
+            log.warning("a client is refused: the system has no thread for it")
             self._leave(client)
 
     def _attend(self, client: Client) -> None:
@@ -179,7 +180,7 @@ class Service:
                 if isinstance(message, m.StopService) and client.has_entered:
                     self.stop()
         except (OSError, ProtocolError) as error:
-            log.note(f"process {client.process} is heard no more: {error}")
+            log.note(f"the connection of process {client.process} is closed: {error}")
         finally:
             self._leave(client)
 
@@ -199,7 +200,7 @@ class Service:
             if isinstance(message, m.Enter):
                 answer: object = self._enter(client, message)
             elif not client.has_entered or type(message) not in {*self._answers, m.GetProcess}:
-                raise InvalidValue(f"a {type(message).__name__} is nothing for a service now")
+                raise InvalidValue(f"the service does not accept a {type(message).__name__} now")
             elif isinstance(message, m.GetProcess):
                 self._give_process(client)
                 return
@@ -242,7 +243,7 @@ class Service:
 
     def _board(self, number: int) -> Board:
         if not 0 <= number < len(self._boards):
-            raise InvalidValue(f"{number} is the number of no board; there are {len(self._boards)}")
+            raise InvalidValue(f"there is no board {number}; the service has {len(self._boards)}")
         return self._boards[number]
 
     def _open(self, client: Client, ask: m.OpenBoard) -> m.Boards:
@@ -260,8 +261,8 @@ class Service:
         return m.Done()
 
     def _program(self, client: Client, ask: m.SetProgram) -> m.Done:
-        if IDENTITY.fullmatch(ask.identity) is None or len(ask.interleaving) > MOST_MEMORIES:
-            raise InvalidValue("that is no binary of a board")
+        if len(ask.interleaving) > MOST_MEMORIES or not all(map(NAME.fullmatch, (ask.identity, *ask.kernels))):
+            raise InvalidValue("a program has an identity, kernels with names, and memories of a board")
         with self._changing:
             board = self._held(client, ask.board)
             board.program = ask
@@ -289,14 +290,14 @@ class Service:
 def told_held(board: Board) -> str:
     """Why a board cannot be had."""
     found = board.described()
-    return f"board '{found.name}' is open in process {found.holder} ({found.holder_name}), for {found.held_s} s now"
+    return f"process {found.holder} ({found.holder_name}) has held board '{found.name}' for {found.held_s} s"
 
 
 def name_of(process: int) -> str:
     """What the system calls a process."""
     try:
         with open(f"/proc/{process}/comm", errors="replace") as file:
-            return file.read(64).strip()
+            return "".join(letter if letter.isprintable() else "?" for letter in file.read(64).strip())
     except OSError:
         return "?"
 

@@ -66,7 +66,9 @@ def numbers_of(names: Sequence[str], service: Connection) -> list[int]:
         number = next((number for number, each in free.items() if each == name), None)
         if number is None:
             there = ", ".join(board.name for board in service.boards)
-            raise ServiceError(f"service '{service.name}' has no board '{name}' left for this host; it has {there}")
+            raise ServiceError(
+                f"service '{service.name}' has no other board '{name}' for this host; its boards are {there}"
+            )
         del free[number]
         found.append(number)
     return found
