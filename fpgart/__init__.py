@@ -16,7 +16,7 @@ __all__ = ["__version__", "activate", "kernel", "load_ipython_extension", "repor
 
 
 def kernel(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Have the decorated Python function run wherever a kernel of that name is launched (fpgart.engine.models)."""
+    """Run the decorated Python function wherever a kernel of that name is launched (fpgart.engine.models)."""
     from fpgart.engine.models import kernel as register
 
     return register(name)
@@ -30,13 +30,13 @@ def activate(
     trace: bool | str | os.PathLike[str] = False,
     only: bool = True,
 ) -> Activation:
-    """Make this driver the OpenCL platform of this process, a script or a notebook, and of programs that it starts.
+    """Make this driver the OpenCL platform of this process (a script or a notebook) and of programs that it starts.
 
-    Call it before pyopencl lists platforms; before it is imported is best. `board`, `platform` and `engine` are what
-    FPGART_BOARD, FPGART_PLATFORM and FPGART_ENGINE say (docs/options.md). `trace`: the file for a trace, or True
-    for a temporary one, which report() shows. `only` False: pyopencl lists other platforms behind this one.
+    Call it before pyopencl lists platforms, and best before importing pyopencl. `board`, `platform` and `engine` take
+    the values of FPGART_BOARD, FPGART_PLATFORM and FPGART_ENGINE (docs/options.md). `trace` is the file for a trace,
+    or True for a temporary one, which report() shows. With `only` False, pyopencl lists other platforms after this one.
 
-    What is returned can be used in a `with` statement, whose end takes everything back that can be taken back.
+    The result is a context manager. The end of its `with` statement restores everything that can be restored.
     Raises ActivationError.
     """
     from fpgart.activation import activate as begin
@@ -45,9 +45,9 @@ def activate(
 
 
 def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:
-    """What a trace shows: the text of `fpgart report` when it is printed, tables and a memory map in a notebook.
+    """The report of a trace: printed, it is the text of `fpgart report`; in a notebook, tables and a memory map.
 
-    Without a file: that of the activation with a trace, up to now. Raises ActivationError, TraceError, OSError.
+    Without a file, it covers the trace of the current activation so far. Raises ActivationError, TraceError, OSError.
     """
     from fpgart.activation import report as read
 
@@ -55,7 +55,7 @@ def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext fpgart` in a notebook: `%fpgart hetero` activates boards, `%%fpgart` shows what a cell did."""
+    """`%load_ext fpgart` in a notebook: `%fpgart hetero` activates boards, `%%fpgart` reports on a cell."""
     from fpgart.activation import add_magics
 
     add_magics(shell)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This driver as the platform of a script or a notebook, and what its traces show there."""
+"""This driver as the platform of a script or a notebook, with reports of its traces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENCE_S = 30.0
 
 
 class ActivationError(Exception):
-    """The driver cannot be the platform of this process; the sentence says why."""
+    """The driver cannot be the platform of this process; the message says why."""
 
 
 class ShownReport:
@@ -64,7 +64,7 @@ class Activation:
             until_whole.pop_all()
 
     def report(self) -> ShownReport:
-        """What has happened since the beginning. Raises ActivationError where nothing is traced."""
+        """The report of the activation so far. Raises ActivationError if nothing is traced."""
         if self.trace is None:
             raise ActivationError("nothing is traced: call fpgart.activate(trace=True)")
         driver.settle(PATIENCE_S)
@@ -73,7 +73,7 @@ class Activation:
         return shown
 
     def end(self) -> None:
-        """End the trace, empty the boards, and give the environment and pyopencl back what they had."""
+        """End the trace, empty the boards, and restore the environment and pyopencl."""
         global _current
         self._undo.close()
         if _current is self:
@@ -158,7 +158,7 @@ def _start(options: dict[str, str]) -> None:
     if control.is_running():
         if options and options != _started_with:
             raise ActivationError(
-                f"the driver of this process runs with {_in_words(_started_with or {})}, and keeps its boards: "
+                f"the driver of this process already runs with {_in_words(_started_with or {})} and keeps its boards: "
                 "start a new process (in a notebook: restart the kernel)"
             )
         return
@@ -182,7 +182,7 @@ def _come_first(only: bool, undo: ExitStack) -> None:
     handle = driver.platform_handle()
     if all(platform.int_ptr != handle for platform in list_all()):
         raise ActivationError(
-            "pyopencl has looked for platforms before fpgart.activate() was called, and does so once: call it first "
+            "pyopencl listed the platforms before fpgart.activate() was called, which it does only once: call it first "
             "(in a notebook: restart the kernel)"
         )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults on request for hosts in Python and their tests: what FPGART_FAULTS does, while the process runs.
+"""Faults on request for hosts in Python and their tests: like FPGART_FAULTS, but while the process runs.
 
     import fpgart.faults
 
@@ -7,7 +7,7 @@
         ...  # pyopencl: the second aocl_mmd_read from here on fails
     assert faults[0].injected == 1
 
-docs/faults.md describes the language. Faults that are added before the driver is loaded wait for it.
+docs/faults.md describes the language. Faults that are added before the driver is loaded take effect when it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Fault", "FaultSyntaxError", "active", "add", "clear", "injected", "i
 
 
 class Fault:
-    """A rule in force. `seen`: the calls that it is about, so far; `injected`: those of them that it changed."""
+    """A rule in force. `seen` counts the calls that match it so far, `injected` those of them that it changed."""
 
     def __init__(
         self, rule: Rule, *, here: board_faults.Fault | None = None, number: int | None = None, seed: int = 0
@@ -56,11 +56,11 @@ class Fault:
 
 _here: dict[board_faults.Fault, Fault] = {}
 _in_driver: dict[int, Fault] = {}
-"""Each fault is one object here, whoever asks for it."""
+"""Each fault has one object."""
 
 
 def add(text: str) -> tuple[Fault, ...]:
-    """Put faults in force besides those that are; one for each clause. Raises FaultSyntaxError."""
+    """Add faults to those in force, one for each clause. Raises FaultSyntaxError."""
     if control.is_running():
         rules = parse(text).rules
         numbers = control.ask("add_faults", text)
@@ -70,7 +70,7 @@ def add(text: str) -> tuple[Fault, ...]:
 
 
 def remove(*faults: Fault) -> None:
-    """Put some out of force. Delays and hangs under way end at once."""
+    """Remove some faults. Delays and hangs in progress end at once."""
     numbers = [fault.number for fault in faults if fault.number is not None]
     if numbers:
         control.ask("remove_faults", numbers)
@@ -78,14 +78,14 @@ def remove(*faults: Fault) -> None:
 
 
 def clear() -> None:
-    """Put all out of force, FPGART_FAULTS' as well, and count anew."""
+    """Remove all faults, also those of FPGART_FAULTS, and reset the counts."""
     if control.is_running():
         control.ask("clear_faults")
     FAULTS.clear()
 
 
 def active() -> tuple[Fault, ...]:
-    """Those in force."""
+    """The faults in force."""
     here = tuple(map(_waiting, FAULTS.active))
     if not control.is_running():
         return here
@@ -93,13 +93,13 @@ def active() -> tuple[Fault, ...]:
 
 
 def injected() -> int:
-    """How many faults there were since the last clear()."""
+    """The number of faults since the last clear()."""
     return FAULTS.injected + (int(control.ask("injected")) if control.is_running() else 0)
 
 
 @contextmanager
 def injecting(text: str) -> Iterator[tuple[Fault, ...]]:
-    """Faults that are in force within a `with` block. Raises FaultSyntaxError."""
+    """A context manager: the faults are in force within the `with` block. Raises FaultSyntaxError."""
     faults = add(text)
     try:
         yield faults

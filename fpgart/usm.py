@@ -8,9 +8,9 @@
     queue.finish()
     print(data)
 
-Host and shared arrays are numpy arrays whose memory is an allocation; it is freed with the last view of it.
-Device arrays have a shape and a type, but the host cannot look into them: memcpy() brings their contents.
-This module knows nothing of fpgart's driver; it finds the extension's functions through pyopencl's loader.
+Host and shared arrays are numpy arrays whose memory is an allocation, which is freed with its last view.
+Device arrays have a shape and a type, but the host cannot access their contents; memcpy() copies them.
+This module knows nothing of fpgart's driver. It finds the functions of the extension through pyopencl's loader.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Shape = int | tuple[int, ...]
 
 
 class UsmError(Exception):
-    """A call of the extension failed, or the platform does not have it; the sentence says which."""
+    """A call of the extension failed, or the platform lacks the extension; the message says which."""
 
 
 class _Loader:
@@ -116,7 +116,7 @@ class _Memory:
 
 
 class DeviceArray:
-    """An array in a device's own memory. The host cannot look into it; memcpy() can."""
+    """An array in the memory of a device. The host cannot access it; memcpy() copies it."""
 
     def __init__(self, memory: _Memory, shape: tuple[int, ...], dtype: Any) -> None:
         self.memory = memory
@@ -136,11 +136,11 @@ class DeviceArray:
         return self.size * int(self.dtype.itemsize)
 
     def free(self) -> None:
-        """Give the memory back now, after the commands that may use it."""
+        """Free the memory now, after the commands that may use it."""
         self.memory.free()
 
     def get(self, queue: cl.CommandQueue) -> np.ndarray[Any, Any]:
-        """A copy of the contents in the host's memory."""
+        """A copy of the contents in host memory."""
         host = np.empty(self.shape, self.dtype)
         memcpy(queue, host, self)
         return host
@@ -165,27 +165,27 @@ def _bytes_of(shape: Shape, dtype: Any) -> int:
 
 
 def host_empty(context: cl.Context, shape: Shape, dtype: Any) -> np.ndarray[Any, Any]:
-    """An array in host memory that every device of the context reaches. Raises UsmError."""
+    """An array in host memory that every device of the context can access. Raises UsmError."""
     return _Memory("clHostMemAllocINTEL", context, None, _bytes_of(shape, dtype)).array(shape, dtype)
 
 
 def shared_empty(
     context: cl.Context, shape: Shape, dtype: Any, device: cl.Device | None = None
 ) -> np.ndarray[Any, Any]:
-    """An array that the host shares with a device (None: the context's first one). Raises UsmError."""
+    """An array that the host shares with a device (None: the first one of the context). Raises UsmError."""
     owner = device or context.devices[0]
     return _Memory("clSharedMemAllocINTEL", context, owner, _bytes_of(shape, dtype)).array(shape, dtype)
 
 
 def device_empty(context: cl.Context, shape: Shape, dtype: Any, device: cl.Device | None = None) -> DeviceArray:
-    """An array in a device's own memory (None: that of the context's first one). Raises UsmError."""
+    """An array in the memory of a device (None: the first one of the context). Raises UsmError."""
     owner = device or context.devices[0]
     memory = _Memory("clDeviceMemAllocINTEL", context, owner, _bytes_of(shape, dtype))
     return DeviceArray(memory, (shape,) if isinstance(shape, int) else tuple(shape), dtype)
 
 
 def pointer_of(array: np.ndarray[Any, Any] | DeviceArray) -> int:
-    """Where an array begins; raises ValueError for one that is not contiguous."""
+    """The address of an array. Raises ValueError if it is not contiguous."""
     if isinstance(array, DeviceArray):
         return array.pointer
     if not array.flags.c_contiguous:
@@ -206,9 +206,9 @@ def memcpy(
     wait_for: Iterable[cl.Event] | None = None,
     blocking: bool = True,
 ) -> cl.Event:
-    """Copy all of an array to another of the same bytes, of any kinds; plain numpy arrays will do.
+    """Copy a whole array to another of the same size in bytes; either may be a plain numpy array.
 
-    Raises ValueError for other sizes, UsmError. Not blocking, both have to live until the event has come.
+    Raises ValueError for other sizes, and UsmError. If not `blocking`, both have to exist until the event is complete.
     """
     if target.nbytes != source.nbytes:
         raise ValueError(f"the source has {source.nbytes} bytes, but the target {target.nbytes}")
@@ -244,7 +244,7 @@ def fill(
 
 
 def set_arg(kernel: cl.Kernel, index: int, array: np.ndarray[Any, Any] | DeviceArray | None) -> None:
-    """Give a kernel a pointer to an array's memory, or NULL. The array has to outlive the kernel's runs."""
+    """Set an argument to a pointer to the memory of an array, or NULL. The array has to outlive the kernel's runs."""
     name = "clSetKernelArgMemPointerINTEL"
     platform = _platform(kernel.context)
     function = _LOADER.function(platform, name, _INT, _POINTER, _UINT, _POINTER)

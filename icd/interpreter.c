@@ -304,7 +304,7 @@ static int move_in(void)
     PyErr_Restore(type, value, traceback);
     PyGILState_Release(gil);
     if (!done)
-        fpgart_complain("Python " PYTHON_SERIES " gave the driver no interpreter of its own");
+        fpgart_complain("Python " PYTHON_SERIES " could not create an interpreter for the driver");
     return done;
 }
 
@@ -430,10 +430,9 @@ int fpgart_has_stack(void)
     if (here >= stack_enough || here < stack_begin)
         return 1;
     if (!atomic_exchange(&told, 1))
-        fpgart_complain(
-            "a thread has %zu bytes of stack left, %d are the least that calls need: give "
-            "it a larger stack (ulimit -s, pthread_attr_setstacksize)",
-            (size_t)(here - stack_begin), LEAST_STACK);
+        fpgart_complain("a thread has %zu bytes of stack left, but calls need at least %d: give "
+                        "it a larger stack (ulimit -s, pthread_attr_setstacksize)",
+                        (size_t)(here - stack_begin), LEAST_STACK);
     return 0;
 }
 

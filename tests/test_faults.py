@@ -810,7 +810,7 @@ print(status(lambda: host.cl.check("clWaitForEvents", 1, slots[0])))
 """
     result = host("kernel:hang:limit=50ms:nth=1;write:fail:nth=1", body, "--log")
     assert result.stdout.split() == ["-5", "-5", "-14", "0", "-14"]
-    assert "kernel 'k' hung on device 0 and was given up after 0.05 s" in result.stderr
+    assert "kernel 'k' hung on device 0 and was stopped after 0.05 s" in result.stderr
 
 
 def test_a_host_hears_of_ecc_errors_through_its_callback() -> None:

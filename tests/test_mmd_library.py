@@ -65,9 +65,9 @@ def test_the_command_fcd_names_a_folder_whose_file_names_the_library() -> None:
 
 def test_refused_calls_are_told_in_words(built: Path) -> None:
     told = run(built, "addresses_that_no_memory_has_are_refused").stderr
-    assert "aocl_mmd_write: 16384 bytes at 0xffffffffffffffbf are in no memory of board 'usm_s10'" in told
+    assert "aocl_mmd_write: 16384 bytes at 0xffffffffffffffbf are not in a memory of board 'usm_s10'" in told
     assert "aocl_mmd_write: board 'usm_s10' has no interface 7 for transfers" in told
-    assert "aocl_mmd_read: 1 is the handle of no open board (open: 0)" in told
+    assert "aocl_mmd_read: 1 is not the handle of an open board (open: 0)" in told
 
 
 def test_a_kernel_that_cannot_run_is_told_with_the_argument(built: Path) -> None:

@@ -230,7 +230,7 @@ def test_holes_are_what_lies_free_below_the_last_block_of_a_bank() -> None:
 
 LEAST_TIMES = [
     ("interleaved banks work together", [(0x0, 1000)], 10),
-    ("a separate bank has its share", [(0x1000, 1000)], 100),
+    ("each separate bank has its share", [(0x1000, 1000)], 100),
     ("separate banks work at the same time", [(0x1000, 1000), (0x1400, 1000)], 100),
     ("one bank takes one after the other", [(0x1000, 500), (0x1200, 500)], 100),
     ("the slowest memory bounds", [(0x0, 1000), (0x1000, 10)], 10),

@@ -126,7 +126,7 @@ def test_a_full_pipe_takes_no_packet(host: Host) -> None:
 def test_a_packet_of_the_host_is_somewhere(host: Host, flags: int, call: str) -> None:
     pipe = host.bound(flags)
     pipe.open()
-    with pytest.raises(InvalidValue, match=r"nothing to write|nowhere to read to"):
+    with pytest.raises(InvalidValue, match="pointer is NULL"):
         getattr(pipe, call)(0)
 
 

@@ -126,7 +126,7 @@ def test_without_any_libpython_one_line_says_what_to_install(host: Path, tmp_pat
     library = libraries(tmp_path / f"lib/python{UNKNOWN}/site-packages/fpgart", UNKNOWN)
     said, (told,) = run(host, library)
     assert said == REFUSED
-    assert told.startswith(f"fpgart: no platform: there is no libpython{UNKNOWN}.so for a program")
+    assert told.startswith(f"fpgart: no platform: no libpython{UNKNOWN}.so was found, which programs")
     assert f"({tmp_path}/bin)" in told
     assert f"apt install libpython{UNKNOWN}" in told
 
@@ -141,7 +141,7 @@ def test_a_series_that_the_package_does_not_serve_is_told(host: Path, tmp_path: 
 def test_a_shim_that_is_alone_says_what_belongs_beside_it(host: Path, tmp_path: Path) -> None:
     said, (told,) = run(host, Path(shutil.copy2(PACKAGE / "libfpgart.so", tmp_path)))
     assert said == REFUSED
-    assert "libfpgart.3.*.so, of which the package has one for each Python that it serves, are not beside" in told
+    assert "libfpgart.3.*.so, the libraries for each Python version, are missing beside" in told
 
 
 def test_nothing_is_linked_with_a_libpython() -> None:

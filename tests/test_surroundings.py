@@ -50,7 +50,7 @@ def test_a_host_that_closes_all_files_after_a_build_runs(tmp_path: Path, engine:
 def test_a_thread_with_too_small_a_stack_is_told_so(tmp_path: Path) -> None:
     status, said = run(tmp_path, "stack", "first", "64")
     assert status == REFUSED
-    assert "bytes of stack left, 131072 are the least that calls need" in said
+    assert "bytes of stack left, but calls need at least 131072" in said
 
 
 def test_a_system_that_gives_no_memory_file_is_told(tmp_path: Path) -> None:

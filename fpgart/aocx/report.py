@@ -224,7 +224,7 @@ def as_page(source: str, options: str, system: Autodiscovery, name: str) -> str:
         f"<h1>{escape(name)}</h1>",
         f"<p>For board <code>{escape(system.board)}</code>"
         + (f", compiled with <code>{escape(options)}</code>" if options else "")
-        + ". All of it stands in the source; area and clock rates are known to the makers of hardware only.</p>",
+        + ". All facts come from the source; area and clock rates need a compilation for hardware.</p>",
         "<h2>Kernels and their interfaces</h2>",
         *(_kernel(kernel) for kernel in system.kernels),
         _section("Channels", ("place", "declaration", "depth"), ((c.place, c.declaration, c.depth or "1 at least")

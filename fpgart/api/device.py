@@ -493,14 +493,14 @@ def create_sub_devices(
 @entry("clGetDeviceAndHostTimer")
 def get_device_and_host_timer(device: Device, device_timestamp: Any, host_timestamp: Any) -> None:
     if not device_timestamp or not host_timestamp:
-        raise InvalidValue("a timestamp has nowhere to go")
+        raise InvalidValue("a timestamp pointer is NULL")
     device_timestamp[0] = host_timestamp[0] = device.scheduler.host_time()
 
 
 @entry("clGetHostTimer")
 def get_host_timer(device: Device, host_timestamp: Any) -> None:
     if not host_timestamp:
-        raise InvalidValue("the timestamp has nowhere to go")
+        raise InvalidValue("the timestamp pointer is NULL")
     host_timestamp[0] = device.scheduler.host_time()
 
 

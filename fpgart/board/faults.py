@@ -207,7 +207,7 @@ class Faults:
             listener(device.id, call.value, rule.text, begin)
         if rule.action is Action.HANG:
             raise BoardError(
-                f"{in_words(call, name)} hung on device {device.id} and was given up after {rule.limit:g} s, "
+                f"{in_words(call, name)} hung on device {device.id} and was stopped after {rule.limit:g} s, "
                 f"as the fault '{rule.text}' asks for"
             )
         if rule.action is Action.FAIL:

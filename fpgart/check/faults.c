@@ -244,8 +244,9 @@ static int is_replaced(void)
 int faults_begin(const char *words)
 {
     if (is_replaced() && fault_unprotect())
-        fault_say("fpgart: the program has a SIGSEGV handler of its own: accesses to memory are no "
-                  "longer checked\n");
+        fault_say(
+            "fpgart: the program installed its own SIGSEGV handler: accesses to memory are no "
+            "longer checked\n");
     fault_operation_began();
     for (int i = 0; i < OPERATIONS; i++) {
         int none = 0;

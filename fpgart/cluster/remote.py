@@ -206,7 +206,7 @@ class Pump:
         except self._remote.zmq.ZMQError as error:
             log.warning(f"{self._link.cable}: {error}")
         except (KeyError, ValueError) as error:
-            log.warning(f"{self._link.cable}: what its other end has left says no address: {error}")
+            log.warning(f"{self._link.cable}: the file from its other end contains no address: {error}")
         finally:
             self._socket.disable_monitor()
             self._watch.close()
@@ -258,7 +258,7 @@ class Pump:
         """Write a message's packets into the ring; False if nobody reads them any more, or it is none."""
         (packet,) = HEADER.unpack_from(message.ljust(HEADER.size, b"\0"))
         if not 0 < packet <= lib.link_largest_packet() or len(message) > HEADER.size + CHUNK:
-            log.warning(f"{self._link.cable}: a message of {len(message)} bytes for packets of {packet} is none")
+            log.warning(f"{self._link.cable}: a message of {len(message)} bytes is invalid for packets of {packet}")
             return False
         data = ffi.from_buffer(message)
         done = HEADER.size

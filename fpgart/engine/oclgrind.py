@@ -209,7 +209,7 @@ class Oclgrind(OwnBuffersEngine):
         found = messages(b"".join(parts).decode(errors="replace"))
         if not self._full and any(SUPPRESSED.match(message.words) for message in found):
             self._full = True
-            log.warning(f"Oclgrind has told {MOST_MESSAGES} times what kernels did wrong; it tells no more")
+            log.warning(f"Oclgrind has reported {MOST_MESSAGES} errors of kernels and reports no more")
         return [message for message in found if not SUPPRESSED.match(message.words)]
 
     @contextmanager

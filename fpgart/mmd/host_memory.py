@@ -71,6 +71,6 @@ def _check_properties(board: Mmd, properties: Sequence[int]) -> None:
     for name, value in zip(properties[::2], properties[1::2], strict=True):
         if name != BUFFER_LOCATION or not 0 <= value < len(board.description.memories):
             raise MmdError(
-                f"property {name} with value {value} is none that host memory of board '{board.description.name}' has",
+                f"host memory of board '{board.description.name}' has no property {name} with value {value}",
                 Status.UNSUPPORTED_PROPERTY,
             )

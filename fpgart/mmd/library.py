@@ -59,7 +59,7 @@ class Library:
         found = self._open.get(handle)
         if found is None:
             known = ", ".join(map(str, self._open)) or "none"
-            raise MmdError(f"{handle} is the handle of no open board (open: {known})", Status.INVALID_HANDLE)
+            raise MmdError(f"{handle} is not the handle of an open board (open: {known})", Status.INVALID_HANDLE)
         return found
 
     def mmds(self, handles: Sequence[int]) -> list[Mmd]:

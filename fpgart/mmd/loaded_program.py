@@ -55,7 +55,7 @@ class LoadedProgram:
                 "has nothing that could run here"
             )
         if engine.works_on_own_buffers:
-            raise MmdError(f"engine '{engine.name}' has to know how large buffers are, which boards are not told")
+            raise MmdError(f"engine '{engine.name}' has to know the sizes of buffers, which boards do not know")
         try:
             binary = ProgramBinary.decode(image)
             if binary.engine != SOURCE_ENGINE:

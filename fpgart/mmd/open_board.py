@@ -81,7 +81,7 @@ class OpenBoard:
             raise MmdError(f"board '{name}' has no interface {interface} for transfers")
         if self._memory_of(offset, size) is None:
             known = ", ".join(f"{m.name} {m.begin:#x}..{m.begin + m.room:#x}" for m in self._memories)
-            raise MmdError(f"{size} bytes at {offset:#x} are in no memory of board '{name}', which has {known}")
+            raise MmdError(f"{size} bytes at {offset:#x} are not in a memory of board '{name}', which has {known}")
 
     @property
     def _memories(self) -> tuple[GlobalMemory, ...]:

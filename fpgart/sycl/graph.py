@@ -306,7 +306,7 @@ class Graph:
 
 
 def compare(program: Callable[[Graph], object], linkings: Iterable[str | Criterion] = ("unified", "never")) -> str:
-    """A table of the bytes that the same program copies under each way of linking."""
+    """A table of the bytes that the same program copies with each way of linking."""
     results: dict[str, dict[str, tuple[int, int]]] = {}
     for linking in linkings:
         graph = Graph(linking)

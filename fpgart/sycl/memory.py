@@ -75,14 +75,14 @@ class Buffer:
         return self.record.size
 
     def set_final_data(self, array: Array | None) -> None:
-        """Where the contents go when the buffer is closed; None: nowhere."""
+        """The destination of the contents when the buffer is closed; None: none."""
         if array is not None and array.shape != self.shape:
             raise SyclError(f"the array has shape {array.shape}, the buffer {self.shape}")
         self.final = array
 
     @contextmanager
     def host(self, mode: Mode | str = Mode.READ_WRITE) -> Iterator[Array]:
-        """A host accessor: the contents as an array, while in the `with`. Raises SyclError."""
+        """A host accessor: the contents as an array, within the `with` statement. Raises SyclError."""
         mode = Mode.of(mode)
         with self.graph.lock:
             self.check(mode, HOST)
@@ -107,7 +107,7 @@ class Buffer:
             raise SyclError(f"a host accessor of buffer {self.number} is open: this access would wait for its end")
 
     def close(self) -> None:
-        """Leave the contents where they belong, and give the memory back. Raises SyclError."""
+        """Write the contents to their destination, and free the memory. Raises SyclError."""
         with self.graph.lock:
             if self._closed:
                 return

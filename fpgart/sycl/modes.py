@@ -7,11 +7,11 @@ import enum
 
 
 class SyclError(Exception):
-    """A program that SYCL does not allow, or an OpenCL call that failed; the sentence says which."""
+    """SYCL does not allow the program, or an OpenCL call failed; the message says which."""
 
 
 class Mode(str, enum.Enum):
-    """An access mode. Those that discard need not bring the contents along."""
+    """An access mode. Modes that discard do not need the contents."""
 
     READ = "read"
     WRITE = "write"
@@ -29,7 +29,7 @@ class Mode(str, enum.Enum):
 
     @classmethod
     def of(cls, mode: Mode | str) -> Mode:
-        """The mode of that name; raises SyclError for none."""
+        """The mode of that name. Raises SyclError for other names."""
         try:
             return cls(mode)
         except ValueError:

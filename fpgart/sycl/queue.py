@@ -65,7 +65,7 @@ class Accessor:
 
 
 class Handler:
-    """What a command group asks for: accesses, and one kernel or host task."""
+    """The contents of a command group: accesses, and one kernel or host task."""
 
     def __init__(self) -> None:
         self.accessors: list[Accessor] = []
@@ -110,13 +110,13 @@ class Handler:
 
 
 class Event:
-    """What a submitted command group has become."""
+    """A submitted command group."""
 
     def __init__(self, command: Command) -> None:
         self.command = command
 
     def wait(self) -> None:
-        """Until it has ended. Raises SyclError if it failed."""
+        """Wait until it has ended. Raises SyclError if it failed."""
         try:
             self.command.wait()
         except cl.Error as error:
@@ -124,7 +124,7 @@ class Event:
 
 
 class Queue:
-    """Where command groups are submitted to: a pyopencl.Device, or None for the host.
+    """A queue for command groups, of a pyopencl.Device, or of the host with None.
 
     Queues of one device share a context, and so its allocations, unless they are given others.
     Command groups run when what they depend on has ended, kernels of a context beside the program. What
@@ -146,7 +146,7 @@ class Queue:
             close_at_exit()
 
     def submit(self, group: Callable[[Handler], object]) -> Event:
-        """Make a command group, bring its buffers here, start it. Raises SyclError."""
+        """Create a command group, bring its buffers here, and start it. Raises SyclError."""
         handler = Handler()
         group(handler)
         if handler.kernel is None and handler.task is None:
@@ -157,7 +157,7 @@ class Queue:
             return Event(self._start(handler))
 
     def wait(self) -> None:
-        """Until everything has ended that was submitted here."""
+        """Wait until everything that was submitted here has ended."""
         if self.native is not None:
             self.native.finish()
 

@@ -94,7 +94,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.fixture
 def fpga(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """Simulated boards, as new for each test: fpga.run([...]) for programs, fpga.device for pyopencl."""
+    """Simulated boards, reset for each test: fpga.run([...]) for programs, fpga.device for pyopencl."""
     boards = request.config.stash.get(BOARDS, ())
     if not boards:
         pytest.fail(NO_BOARD, pytrace=False)
@@ -110,13 +110,13 @@ def fpga(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 def fpga_trace(fpga: Bench) -> Traced:
-    """What the test has done on boards so far, in this process and in programs that it ran."""
+    """The trace of the test so far, in this process and in the programs that it ran."""
     return fpga.traced
 
 
 @pytest.fixture
 def fpga_faults(fpga: Bench) -> BenchFaults:
-    """Boards that fail on request: fpga_faults.add("write:fail:nth=3"), in this process and in programs."""
+    """Faults on request: fpga_faults.add("write:fail:nth=3"), in this process and in programs."""
     return fpga.faults
 
 

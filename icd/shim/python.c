@@ -223,7 +223,7 @@ static int open_named(const char *wanted, char series[FPGART_SERIES_SIZE])
         return 1;
     const char *reason = dlerror();
     fpgart_complain(OPTION "=%s: %s%s%s", path,
-                    reason != NULL ? reason : "this is no libpython that the driver can use",
+                    reason != NULL ? reason : "this is not a libpython that the driver can use",
                     wanted[0] != '\0' ? "; it needs Python " : "", wanted);
     return 0;
 }
@@ -265,8 +265,8 @@ static void tell_what_is_missing(const struct installation *of)
 {
     const char *wanted = of->series[0] != '\0' ? of->series : "3";
     fpgart_complain(
-        "there is no libpython%s.so for a program that is not written in Python: the "
-        "Python that the package is installed for (%s) has none, nor has the system. "
+        "no libpython%s.so was found, which programs that are not written in Python need: neither "
+        "the Python that the package is installed for (%s) nor the system has one. "
         "Install one (Debian, Ubuntu: apt install libpython%s; uv python install %s; "
         "pyenv: PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install %s), or name one: " OPTION
         "=/path/libpython%s.so",
@@ -283,13 +283,12 @@ static int is_served(const char *whose, const char *version, char series[FPGART_
                                                   fpgart_file_behind(series, path, sizeof path))))
         return 1; /* which one it is installed for need not be known */
     if (all[0] == '\0')
-        fpgart_complain("%s.3.*.so, of which the package has one for each Python that it serves, "
-                        "are not beside %s.so in %s",
+        fpgart_complain("%s.3.*.so, the libraries for each Python version, are missing beside "
+                        "%s.so in %s",
                         fpgart_behind, fpgart_behind, fpgart_library_directory());
     else
         fpgart_complain("built for Python %s, but %s Python %.*s; use one that it was built for, "
-                        "or "
-                        "build fpgart with that Python",
+                        "or build fpgart with that Python",
                         all, whose, (int)strcspn(version, " "), version);
     return 0;
 }

@@ -152,7 +152,7 @@ class Residency:
             return
         log.note(
             f"buffer {self.number} asks for bank {bank} of device {block.device.id} ('{block.device.board.name}'), "
-            f"which has no room for it: it begins in bank {first} and ends in bank {last}"
+            f"which lacks the room: it begins in bank {first} and ends in bank {last}"
         )
         for listener in NOTICES.bank_full:
             listener(self, block)

@@ -104,7 +104,7 @@ class Pipe:
         """One packet to the host's memory. Raises PipeEmpty."""
         self._check_host_end(cl.CL_MEM_HOST_READ_ONLY, "read")
         if not address:
-            raise InvalidValue("there is nowhere to read to")
+            raise InvalidValue("the destination pointer is NULL")
         with self._using:
             if not self._opened or self._maps or not self.fifo.read(address):
                 raise PipeEmpty("no packet is in the pipe")
@@ -113,7 +113,7 @@ class Pipe:
         """One packet from the host's memory, also before the kernel runs. Raises PipeFull."""
         self._check_host_end(cl.CL_MEM_HOST_WRITE_ONLY, "write")
         if not address:
-            raise InvalidValue("there is nothing to write")
+            raise InvalidValue("the source pointer is NULL")
         with self._using:
             if self._maps or not self.fifo.write(address):
                 raise PipeFull("the pipe has no room for a packet")

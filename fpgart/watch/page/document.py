@@ -23,11 +23,11 @@ from fpgart.watch.report.trace_events import Args
 KEYS = (
     "Drag, or Shift and the wheel, to move; Ctrl and the wheel, or two fingers, to zoom. Keys: arrows left and right "
     "(a, d) move, + and - (w, s) zoom, Home shows all, arrows up and down choose a lane, comma and full stop go "
-    "through what is in it, Enter zooms there."
+    "from span to span, Enter zooms to a span."
 )
 TIMELINES = {
-    "real": ("Real time", "measured on this machine, from the first command on"),
-    "simulated": ("Simulated time", "modelled for the board that is described (docs/time.md)"),
+    "real": ("Real time", "measured on this computer, from the first command on"),
+    "simulated": ("Simulated time", "modelled for the described board (docs/time.md)"),
 }
 
 

@@ -104,9 +104,9 @@ def bandwidth_of(events: list[Args]) -> str:
         rows.append([escape(use.what), str(use.times), in_words(use.bytes), took, here, at_most, least])
     heads = ["what", "times", "bytes", "time here", "rate here", "board's memory at most", "least time there"]
     note = (
-        "<p class='note'>Times here are those of the simulation on this machine, not a board's. The board's are limits "
-        "from the memory bandwidths in its description (a separate bank has its share; the way to the host is "
-        "not counted); kernels are taken to touch each of their buffers' bytes once."
+        "<p class='note'>Times here are those of the simulation on this computer, not of a board. The last columns are "
+        "limits from the memory bandwidths in the description of the board (each separate bank has its share; the link "
+        "to the host is not counted). Kernels are assumed to access each byte of their buffers once."
         "</p>"
     )
     return note + _table("bandwidth", heads, rows, {1, 2, 3, 4, 5, 6})

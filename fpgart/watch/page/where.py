@@ -15,20 +15,20 @@ MOST_PARTS = 40
 
 def where_the_time_went(real: TimeUse, simulated: TimeUse | None, report: Report, colours: Colours) -> str:
     """Bars and table of both timelines."""
-    bars = [_bar("real, measured on this machine", real, colours)]
+    bars = [_bar("real, measured on this computer", real, colours)]
     if simulated is not None:
         bars.append(_bar("simulated, modelled for the board", simulated, colours))
         rest = simulated.without("program")
         if 0 < rest.total < simulated.total:
             bars.append(_bar("simulated, without programming", rest, colours))
     note = (
-        "Each moment between the first command and the last end belongs to one row (time): kernels first, which "
-        "share it when they run together, then programming, copies, the link, the host. Busy counts a row also while "
-        "another has the time. "
-        "Real times are those of the simulation on this machine, not a board's."
+        "Each moment between the first command and the last end counts for one row (time): first for kernels, which "
+        "share it when they run together, then for programming, copies, the link, and the host. Busy counts a row also "
+        "while the time counts for another. "
+        "Real times are those of the simulation on this computer, not of a board."
     )
     if simulated is None:
-        note += " For the board's: <code>fpgart run --time model</code>."
+        note += " For those of the board: <code>fpgart run --time model</code>."
     table = _table(real, simulated, report, colours)
     return f'{"".join(bars)}<div class="rows where">{table}</div><p class="note screen">{note}</p>'
 

@@ -71,7 +71,7 @@ def _begin(trace: list[Args]) -> Args:
     for event in trace:
         if _is_frame(event) and event["name"] == "begin" and "clock" in event["args"]:
             return dict(event["args"])
-    raise TraceError("traces can be merged only with the lines that they begin with")
+    raise TraceError("traces can be merged only if their first lines are complete")
 
 
 def _begins(facts: list[Args]) -> list[int]:
