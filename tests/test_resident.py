@@ -43,7 +43,7 @@ class Ints:
         self.ints = (ctypes.c_int * count)(*numbers)
         self.address = ctypes.addressof(self.ints)
         self.reach = Reach(self.address, 4 * count, resident=resident)
-        engine.mirrors.forget(self.reach.address, self.reach.end)  # as a board does with memory that is reserved anew
+        engine.mirrors.overwrite(self.reach.address, self.reach.end)  # there may have been others here
 
     @property
     def here(self) -> list[int]:
