@@ -42,7 +42,9 @@ def _depth(text: str) -> int:
 
 
 def typed(value: Any, kind: type[T], place: str = "the value") -> T:
-    """A value of JSON as a number, a text, an enumeration's member, a dataclass, or a list, tuple or dict of these.
+    """A value of JSON as a number, a text, an enumeration's member, an object, or a list, tuple or dict of these.
+
+    Objects are dataclasses and named tuples.
 
     Raises ValueError, with the place, for a value of another type, and for fields that are missing or not known.
     """
@@ -50,8 +52,19 @@ def typed(value: Any, kind: type[T], place: str = "the value") -> T:
     return found
 
 
+def untyped(value: Any) -> Any:
+    """What json.dumps() makes a text of that typed() makes the value of again."""
+    if is_dataclass(value):
+        return {each.name: untyped(getattr(value, each.name)) for each in fields(value)}
+    if hasattr(value, "_asdict"):
+        return {name: untyped(each) for name, each in value._asdict().items()}
+    if isinstance(value, dict):
+        return {key: untyped(each) for key, each in value.items()}
+    return [untyped(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
 def _typed(value: Any, kind: Any, place: str) -> Any:
-    if is_dataclass(kind):
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
         return _object(value, kind, place)
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
@@ -103,10 +116,18 @@ def _object(value: Any, kind: Any, place: str) -> Any:
     for name in names:
         if name not in types:
             raise ValueError(f"{place}: there is no field {name!r:.60}")
-    for each in fields(kind):
-        if each.name not in names and each.default is MISSING and each.default_factory is MISSING:
-            raise ValueError(f"{place}: field '{each.name}' is missing")
+    for name in _needed(kind):
+        if name not in names:
+            raise ValueError(f"{place}: field '{name}' is missing")
     return kind(**{name: _typed(value[name], types[name], f"{place}, {name}") for name in names})
+
+
+@cache
+def _needed(kind: Any) -> list[str]:
+    """The fields without a default."""
+    if not is_dataclass(kind):
+        return [name for name in kind._fields if name not in kind._field_defaults]
+    return [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
 
 
 @cache

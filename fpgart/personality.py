@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from fpgart.version import __version__
 
@@ -32,8 +31,7 @@ ICD_SUFFIX: Final = "FPGART"
 """The same for all platforms: loaders ask for these before the driver has started (icd/lobby.c)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Personality:
+class Personality(NamedTuple):
     """The strings by which hosts find a platform and its devices, and the extensions that they expect.
 
     In `device_name`, {board} and {number} stand for the board's name and the device's number. `device_vendor` and
@@ -116,9 +114,9 @@ PERSONALITIES: Final[dict[str, Personality]] = {
 ALIASES: Final = {"intel-fpga-sdk": "intel", "intel-fpga-emulator": "emulator"}
 """Names that were used earlier."""
 
-EMULATED: Final = replace(PERSONALITIES[ANY], device_name="EmulatorDevice : Emulated Device")
+EMULATED: Final = PERSONALITIES[ANY]._replace(device_name="EmulatorDevice : Emulated Device")
 """With CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA: the older emulator had the platform's name of the boards' runtime."""
-SIMULATED: Final = replace(
-    PERSONALITIES["intel"], device_name="SimulatorDevice : Multi-process Simulator (aclmsim{number})"
+SIMULATED: Final = PERSONALITIES["intel"]._replace(
+    device_name="SimulatorDevice : Multi-process Simulator (aclmsim{number})"
 )
 """With CL_CONTEXT_MPSIM_DEVICE_INTELFPGA."""

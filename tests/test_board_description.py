@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import pytest
 
@@ -36,7 +35,7 @@ def test_banks_are_counted_from_1_and_beyond_the_last_from_the_first_again() -> 
 def test_a_memory_is_interleaved_when_addresses_are_spread_over_several_banks(
     banks: int, spread: int, interleaved: bool
 ) -> None:
-    assert replace(DDR, banks=banks, interleaved_bytes=spread).interleaved is interleaved
+    assert DDR._replace(banks=banks, interleaved_bytes=spread).interleaved is interleaved
 
 
 def test_a_memory_that_begins_at_0_is_used_from_its_second_kibibyte() -> None:
@@ -69,14 +68,14 @@ def test_a_memory_that_begins_at_0_is_used_from_there_when_0_may_be_an_address(m
 def test_a_memory_is_the_boards_own_unless_it_is_for_host_and_shared_allocations_alone(
     kinds: AllocationType, private: bool
 ) -> None:
-    assert replace(DDR, allocation_types=kinds).is_device_private is private
+    assert DDR._replace(allocation_types=kinds).is_device_private is private
 
 
 def test_of_the_hosts_memory_a_board_has_as_much_as_this_machine() -> None:
     assert host_memory() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert HOST.room == host_memory()
-    assert replace(HOST, end=MIB).room == MIB
-    assert replace(HOST, allocation_types=AllocationType.NONE).room == 1 << 60
+    assert HOST._replace(end=MIB).room == MIB
+    assert HOST._replace(allocation_types=AllocationType.NONE).room == 1 << 60
 
 
 def test_the_numbers_of_allocation_types_are_those_of_containers() -> None:
@@ -85,7 +84,7 @@ def test_the_numbers_of_allocation_types_are_those_of_containers() -> None:
 
 
 def test_the_memory_of_a_board_is_what_buffers_go_to_by_themselves() -> None:
-    described = board(DDR, replace(DDR, name="chip", begin=0, end=MIB, banks=1, on_chip=True), HOST)
+    described = board(DDR, DDR._replace(name="chip", begin=0, end=MIB, banks=1, on_chip=True), HOST)
     assert [memory.name for memory in described.device_private] == ["DDR", "chip"]
     assert described.global_size == 3 * MIB
 
@@ -120,8 +119,8 @@ def test_what_is_not_said_of_a_board_is_the_simplest_one() -> None:
 
 
 def test_boards_are_the_same_whatever_file_they_were_read_from() -> None:
-    assert replace(board(DDR), text="<board/>") == board(DDR)
-    assert "<board/>" not in repr(replace(board(DDR), text="<board/>"))
+    assert board(DDR)._replace(text="<board/>") == board(DDR)
+    assert "<board/>" not in repr(board(DDR)._replace(text="<board/>"))
 
 
 def test_a_board_that_tells_no_times_is_a_gen3_x8_card_with_kernels_at_300_mhz() -> None:

@@ -15,7 +15,8 @@ from machine import Machine
 
 from fpgart import opencl as cl
 from fpgart.board.catalogue import describe
-from fpgart.board.keystone.partition import KeystoneBoard, parse
+from fpgart.board.description import BoardDescription
+from fpgart.board.keystone.partition import parse
 from fpgart.board.memory_system import Showing
 from fpgart.errors import InvalidOperation, MemObjectAllocationFailure, OutOfResources
 from fpgart.notices import NOTICES
@@ -49,7 +50,7 @@ def increment(*addresses: int) -> None:
         ctypes.c_ubyte.from_address(address).value += 1
 
 
-def small_board() -> KeystoneBoard:
+def small_board() -> BoardDescription:
     """48 MiB fixed, 64 MiB mapped, one destination of 4 MiB."""
     return parse(SMALL_BOARD.encode(), "small.xml").description()
 
@@ -400,7 +401,7 @@ def test_the_largest_buffer_is_that_of_the_largest_heap(boards: Boards) -> None:
 
 
 def traced(
-    boards: Boards, tmp_path: Path, board: KeystoneBoard | str, work: Callable[[Machine], None]
+    boards: Boards, tmp_path: Path, board: BoardDescription | str, work: Callable[[Machine], None]
 ) -> report.Report:
     machine = boards(board)
     trace = Trace(str(tmp_path / "trace.json"))

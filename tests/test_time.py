@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -170,7 +170,7 @@ def test_a_memory_gives_the_lesser_of_interface_and_bandwidth(
 
 
 def test_a_memory_that_tells_no_bandwidth_is_as_fast_as_its_interface() -> None:
-    memory = replace(describe("a10_small").memories[0], max_bandwidth=0)
+    memory = describe("a10_small").memories[0]._replace(max_bandwidth=0)
     assert memory_rate(memory, False, 100) == Fraction(64 * 100_000_000 * 16, 17)
 
 

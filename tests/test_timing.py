@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -16,7 +15,7 @@ KIB = 1024
 WIDE = Interface("wide", 0, 64 * KIB, width=64, latency=70, maxburst=3)
 """8 bytes per cycle, 3 of 4 cycles: 6 bytes per cycle."""
 ONE = GlobalMemory("one", 0, 64 * KIB, interfaces=(WIDE,))
-FOUR = GlobalMemory("four", 64 * KIB, 128 * KIB, banks=4, interfaces=(replace(WIDE, latency=90), WIDE, WIDE, WIDE))
+FOUR = GlobalMemory("four", 64 * KIB, 128 * KIB, banks=4, interfaces=(WIDE._replace(latency=90), WIDE, WIDE, WIDE))
 SIMPLE = Timing(pcie_generation=1, pcie_lanes=8, pcie_payload=128, mmd_latency=100, dma_latency=7, kernel_clock=100)
 
 
@@ -49,7 +48,7 @@ def test_a_lane_carries_transfers_less_coding(generation: int, megabytes: Fracti
     """8 of 10 bits up to the second generation, then 128 of 130; packets of 128 bytes have 24 more around them."""
     timing = Timing(pcie_generation=generation, pcie_lanes=1, pcie_payload=128)
     assert pcie_rate(timing) == megabytes * MEGA * Fraction(128, 152)
-    assert pcie_rate(replace(timing, pcie_lanes=16)) == 16 * pcie_rate(timing)
+    assert pcie_rate(timing._replace(pcie_lanes=16)) == 16 * pcie_rate(timing)
 
 
 def test_a_memory_carries_words_at_the_kernels_clock_less_a_cycle_per_burst() -> None:
@@ -63,10 +62,10 @@ def test_interleaved_banks_carry_together_and_separate_ones_each_for_itself() ->
 
 
 def test_the_bandwidth_of_a_memory_is_that_of_all_of_its_banks() -> None:
-    slow = replace(FOUR, max_bandwidth=1600)
+    slow = FOUR._replace(max_bandwidth=1600)
     assert memory_rate(slow, True, 100) == 1200 * MEGA
     assert memory_rate(slow, False, 100) == 300 * MEGA
-    assert memory_rate(replace(FOUR, max_bandwidth=10**6), True, 100) == 2400 * MEGA
+    assert memory_rate(FOUR._replace(max_bandwidth=10**6), True, 100) == 2400 * MEGA
 
 
 def test_a_memory_that_tells_of_no_port_has_one_of_512_bits() -> None:
@@ -77,7 +76,7 @@ def test_a_memory_that_tells_of_no_port_has_one_of_512_bits() -> None:
     ("width", "size", "moved"), [(64, 1, 8), (64, 8, 8), (64, 9, 16), (64, 0, 0), (60, 1, 8), (65, 1, 9)]
 )
 def test_an_access_moves_whole_words(width: int, size: int, moved: int) -> None:
-    assert in_words(replace(ONE, interfaces=(replace(WIDE, width=width),)), size) == moved
+    assert in_words(ONE._replace(interfaces=(WIDE._replace(width=width),)), size) == moved
 
 
 def test_accesses_of_a_bank_follow_each_other() -> None:
@@ -126,7 +125,7 @@ def test_each_piece_of_an_access_takes_whole_words() -> None:
 
 def test_what_is_the_hosts_is_behind_the_link() -> None:
     """1684 MB/s of the link are less than 2400 of the memory, and more than 600."""
-    host = replace(FOUR, allocation_types=AllocationType.HOST)
+    host = FOUR._replace(allocation_types=AllocationType.HOST)
     assert pace(host, FOUR, interleaved=(True, True)).rate(Bank(0)) == pcie_rate(SIMPLE)
     assert pace(host, FOUR, interleaved=(True, True)).rate(Bank(1)) == 2400 * MEGA
     assert pace(host).rate(Bank(0)) == 600 * MEGA
@@ -153,7 +152,7 @@ def test_a_pipeline_takes_its_width_each_cycle(items: int, width: int, took: int
 
 
 def test_cycles_are_rounded_up_together() -> None:
-    board = BoardDescription("b", "v", (ONE,), timing=replace(SIMPLE, kernel_clock=300))
+    board = BoardDescription("b", "v", (ONE,), timing=SIMPLE._replace(kernel_clock=300))
     assert [Pace(board, [False]).pipeline_time(items, 1) for items in (1, 2, 3)] == [4, 7, 10]
 
 
@@ -175,6 +174,6 @@ def test_each_memory_is_told_whether_it_is_interleaved() -> None:
 
 
 def test_a_single_byte_in_the_next_bank_is_moved_by_that_bank() -> None:
-    bytes_wide = replace(FOUR, interfaces=(replace(WIDE, width=8),))
+    bytes_wide = FOUR._replace(interfaces=(WIDE._replace(width=8),))
     found = pace(bytes_wide).bank_time([Access(0, 64 * KIB + 16 * KIB - 1, 2)])
     assert [*found] == [Bank(0, 1), Bank(0, 2)]

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from struct import Struct
 
 from fpgart.engine.interface import KernelInterface
 from fpgart.errors import InvalidBinary
-from fpgart.json_input import parse_json, typed
+from fpgart.json_input import parse_json, typed, untyped
 
 SIGNATURE = b"FPGART\x01\n"
 LENGTH = Struct("<Q")
@@ -52,7 +52,7 @@ class ProgramBinary:
     def encode(self) -> bytes:
         kernels = [*self.kernels.values()]
         told = Header(self.engine, self.kind, self.options, kernels, self.listing, self.locations, self.hardware)
-        header = json.dumps(asdict(told), sort_keys=True).encode()
+        header = json.dumps(untyped(told), sort_keys=True).encode()
         body = LENGTH.pack(len(header)) + header + self.payload
         return SIGNATURE + hashlib.sha256(body).digest() + body
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Sequence
-from dataclasses import fields
 
 from fpgart.board.description import BoardDescription, IoChannel, Timing
 from fpgart.board.device_address import BOARD_MASK
@@ -120,14 +119,14 @@ def read(path: str) -> BoardDescription:
 def _timing(element: Element) -> Timing:
     """Latencies may be 0, all else has to be more; what is left out has Timing's value."""
     given: dict[str, int] = {}
-    for field in fields(Timing):
-        if field.name not in element.attributes:
+    for name in Timing._fields:
+        if name not in element.attributes:
             continue
-        read = element.positive if field.name in ("dma_block", "kernel_clock", "cable_rate") else element.number
-        value = given[field.name] = read(field.name, 0)
-        choices = PCIE.get(field.name)
+        read = element.positive if name in ("dma_block", "kernel_clock", "cable_rate") else element.number
+        value = given[name] = read(name, 0)
+        choices = PCIE.get(name)
         if choices and value not in choices:
-            raise element.error(field.name, f"{value} is not one of {', '.join(map(str, choices))}")
+            raise element.error(name, f"{value} is not one of {', '.join(map(str, choices))}")
     return Timing(**given)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from fpgart import config
 from fpgart.board import board_spec
@@ -53,10 +52,10 @@ def with_separate_banks(board: BoardDescription, names: Collection[str]) -> Boar
     if not names:
         return board
     memories = tuple(
-        replace(memory, interleaved_bytes=0) if "all" in names or memory.name in names else memory
+        memory._replace(interleaved_bytes=0) if "all" in names or memory.name in names else memory
         for memory in board.memories
     )
-    return replace(board, memories=memories)
+    return board._replace(memories=memories)
 
 
 def chosen_names() -> tuple[str, ...]:

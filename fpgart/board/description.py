@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from fpgart.board.global_memory import AllocationType, GlobalMemory
 from fpgart.board.memory_system import GlobalMemories, MemorySystem
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(NamedTuple):
     """What the model of time (docs/time.md) knows of a board besides its memories.
 
     `pcie_payload` in bytes per packet; `mmd_latency` nanoseconds per MMD call, `dma_latency` per begun `dma_block`
@@ -31,8 +30,7 @@ class Timing:
     cable_latency: int = 520
 
 
-@dataclass(frozen=True, slots=True)
-class IoChannel:
+class IoChannel(NamedTuple):
     """An I/O channel: kernels name it in __attribute__((io("..."))), and write to it (`output`) or read from it."""
 
     name: str
@@ -41,8 +39,14 @@ class IoChannel:
     """Bits of a word."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoardDescription:
+class OwnMemories(Protocol):
+    """The memory map of a board that is no FPGA board: it says how its memories are managed."""
+
+    def memory_system(self) -> MemorySystem:
+        """The memories of one such board, all free."""
+
+
+class BoardDescription(NamedTuple):
     """A board's name, vendor and memories; the first memory is the compiler's default.
 
     `full_duplex`: reads and writes may be under way at once. `text` is the file it was read from. `cores`: how many
@@ -64,19 +68,36 @@ class BoardDescription:
     told_allocation: int = 0
     local_memory: int = 0
     clock_mhz: int = 0
-    text: str = field(default="", repr=False, compare=False)
+    text: str = ""
     timing: Timing = Timing()
     channels: tuple[IoChannel, ...] = ()
+    own: OwnMemories | None = None
+
+    def _told(self) -> tuple[object, ...]:
+        """What it says, in whatever file it was written."""
+        return tuple(self._replace(text=""))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoardDescription) and self._told() == other._told()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self._told()!r}"
 
     @property
     def has_svm(self) -> bool:
         """Whether kernels reach memory of the host by its own addresses."""
-        return True
+        return self.own is None
 
     @property
     def macros(self) -> tuple[str, ...]:
         """What compilers for such boards define, as NAME or NAME=VALUE."""
-        return ("INTELFPGA_CL", "ALTERA_CL")
+        return ("INTELFPGA_CL", "ALTERA_CL") if self.own is None else ()
 
     def build_options(self, options: str) -> str:
         """A program's options with the board's macros."""
@@ -98,7 +119,7 @@ class BoardDescription:
 
     def memory_system(self) -> MemorySystem:
         """The memories of one board of this kind, all free."""
-        return GlobalMemories(self)
+        return GlobalMemories(self) if self.own is None else self.own.memory_system()
 
     def can_hold(self, kind: AllocationType) -> bool:
         """Whether some memory of the board takes unified shared memory of this kind."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fpgart import config
 
@@ -27,8 +27,7 @@ class AllocationType(enum.IntFlag):
     DEVICE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(NamedTuple):
     """A port of a memory: one bank. `width` in bits, `latency` in nanoseconds."""
 
     name: str
@@ -48,8 +47,7 @@ class Interface:
         return max(1, self.width * self.maxburst // 8)
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalMemory:
+class GlobalMemory(NamedTuple):
     """One global memory: `begin` to `end` (exclusive) in the board's map, cut into equal banks.
 
     `interleaved_bytes` is how much of consecutive addresses lies in a bank before the next one's turn;

@@ -5,24 +5,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from fpgart.board.first_fit import FirstFit
 from fpgart.board.global_memory import GlobalMemory
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRange:
+class MemoryRange(NamedTuple):
     """A claimed range: index of its memory, board address, and bytes as asked for."""
 
     memory: int
     address: int
     size: int
+    claimed: tuple[int, int] | None = None
+    """Address and bytes of all that was claimed for it, where that is more."""
 
     def whole(self) -> tuple[int, int]:
         """Address and bytes of all that was claimed for it."""
-        return self.address, self.size
+        return self.claimed or (self.address, self.size)
 
 
 class Window(NamedTuple):
@@ -33,8 +33,7 @@ class Window(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRegion:
+class ShownRegion(NamedTuple):
     """`size` bytes from board address `physical` that the kernel finds from its own address `kernel`."""
 
     physical: int
@@ -42,8 +41,7 @@ class ShownRegion:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
+class Showing(NamedTuple):
     """What a board sets up for one launch: where the kernel sees each window, and by which regions."""
 
     addresses: tuple[int, ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from fpgart.board.description import BoardDescription
@@ -75,12 +74,13 @@ class Elsewhere(Protocol):
         """They have no contents any more."""
 
 
-@dataclass(slots=True)
 class Traffic:
     """Calls made and bytes moved through one kind of MMD call."""
 
-    calls: int = 0
-    bytes: int = 0
+    __slots__ = ("bytes", "calls")
+
+    def __init__(self) -> None:
+        self.calls = self.bytes = 0
 
     def add(self, size: int) -> None:
         self.calls += 1

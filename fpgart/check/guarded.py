@@ -29,16 +29,6 @@ SITES: dict[int, Site | None] = {}
 """By the number of a region of fpgart/check/faults.h, where what is there was made."""
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedRange(MemoryRange):
-    """A region whose pages no other has a part of; `claimed` is what was taken for it."""
-
-    claimed: MemoryRange
-
-    def whole(self) -> tuple[int, int]:
-        return self.claimed.address, self.claimed.size
-
-
 class GuardedMemories(GlobalMemories):
     """The memories of an FPGA board."""
 
@@ -48,10 +38,10 @@ class GuardedMemories(GlobalMemories):
         if claimed is None:
             return super().allocate(size, memory, bank)
         begin = (claimed.address // PAGE + 1) * PAGE + own - round_up(size)
-        return GuardedRange(claimed.memory, begin, size, claimed)
+        return MemoryRange(claimed.memory, begin, size, claimed.whole())
 
     def free(self, region: MemoryRange) -> None:
-        super().free(region.claimed if isinstance(region, GuardedRange) else region)
+        super().free(MemoryRange(region.memory, *region.whole()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class Protection:
     # The table
 
     def block_reserved(self, block: Block) -> None:
-        if not isinstance(block.range, guarded.GuardedRange):
+        if block.range.claimed is None:
             first = block.pointer // guarded.PAGE * guarded.PAGE
             last = round_up(block.pointer + block.range.size, guarded.PAGE)
             lib.faults_open(first, last)

@@ -8,7 +8,6 @@ import os
 import platform
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +74,8 @@ def collect() -> dict[str, Any]:
         "library_built": LIBRARY.exists(),
         "boards": [_board(board) for board in boards.values()],
         "chosen_boards": [board.name for board in chosen],
-        "platforms": [{"key": key, **asdict(personality)} for key, personality in PERSONALITIES.items()],
-        "chosen_platform": asdict(chosen_personality(chosen)),
+        "platforms": [{"key": key, **personality._asdict()} for key, personality in PERSONALITIES.items()],
+        "chosen_platform": chosen_personality(chosen)._asdict(),
         "board_faults": faults,
         "engines": [
             {"name": name, "path": str(path), "passed_over": unable.get(path, "")}

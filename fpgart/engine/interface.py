@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -25,8 +24,7 @@ def no_plugs() -> Links:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class PipeArgument:
+class PipeArgument(NamedTuple):
     """What the declaration of a pipe argument says; `depth` in packets, 0 if it says nothing of that."""
 
     type_name: str
@@ -36,8 +34,7 @@ class PipeArgument:
     depth: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentInterface:
+class ArgumentInterface(NamedTuple):
     """A kernel argument as the compiler sees it; the qualifiers are the CL_KERNEL_ARG_* values.
 
     `buffer_location` names the memory that it has to be in, "" for the default one. `pipe` is for pipes.
@@ -52,8 +49,7 @@ class ArgumentInterface:
     pipe: PipeArgument | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KernelInterface:
+class KernelInterface(NamedTuple):
     name: str
     arguments: tuple[ArgumentInterface, ...]
     attributes: str = ""
@@ -71,8 +67,8 @@ def with_places(
         interface = interfaces.get(name)
         if interface is not None and len(places) == len(interface.arguments):
             pairs = zip(interface.arguments, places, strict=True)
-            arguments = tuple(replace(argument, buffer_location=place) for argument, place in pairs)
-            found[name] = replace(interface, arguments=arguments)
+            arguments = tuple(argument._replace(buffer_location=place) for argument, place in pairs)
+            found[name] = interface._replace(arguments=arguments)
     return found
 
 
@@ -148,8 +144,7 @@ class Fault(enum.Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """Who did it, and where in the program's source; an empty `item` or 0 where the engine does not say."""
 
     item: tuple[int, ...] = ()
@@ -157,8 +152,7 @@ class Access:
     column: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Misuse:
+class Misuse(NamedTuple):
     """Something that a kernel did wrong in one launch, as the engine saw it.
 
     `arguments`: the indices of those that it may concern, none for private and local memory. `offset`: bytes
@@ -220,8 +214,7 @@ class Variable(Protocol):
         """Copy from the host's memory to a range of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(NamedTuple):
     """A kernel waited for a channel, in nanoseconds of the monotonic clock."""
 
     kernel: str
@@ -230,8 +223,7 @@ class Stall:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(NamedTuple):
     """What is remembered of a channel while it is watched; the more happens, the coarser."""
 
     name: str

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from fpgart.engine.interface import PipeArgument
-from fpgart.json_input import typed
+from fpgart.json_input import typed, untyped
 
 TABLE = 0x2F50_4741_0000
 """Where kernels look for the address of operation(), unless that place is taken."""
@@ -119,7 +119,7 @@ class Lowered:
 
     def notes(self) -> dict[str, Any]:
         """All but the source, for JSON."""
-        kept = asdict(self)
+        kept: dict[str, Any] = untyped(self)
         del kept["source"]
         return kept
 

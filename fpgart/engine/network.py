@@ -7,10 +7,9 @@ A `Network` belongs to one program on one board, from when the board is programm
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from time import monotonic_ns
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fpgart import log
 from fpgart._native import ffi, lib
@@ -127,8 +126,7 @@ class Fifo:
         return int(lib.fifo_end(self.handle, blocking))
 
 
-@dataclass(frozen=True, slots=True)
-class OwnVariable:
+class OwnVariable(NamedTuple):
     """A program-scope variable, `size` bytes at `address` in this process; keeps its network alive."""
 
     network: Network

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from struct import Struct
 
@@ -151,7 +151,7 @@ def summed_up(misuses: list[Misuse]) -> list[Misuse]:
             found[key] = misuse
             continue
         first = min(known, misuse, key=lambda m: [access.item[::-1] for access in m.accesses])
-        found[key] = replace(first, times=known.times + 1)
+        found[key] = first._replace(times=known.times + 1)
     return list(found.values())
 
 
@@ -353,14 +353,14 @@ class CheckedKernel(OwnBuffersKernel):
             regions = sources.get(line, [])
             concerned = tuple(sorted(index for region in regions for index in region.arguments))
             if len(regions) != 1:
-                return replace(made, arguments=concerned)
+                return made._replace(arguments=concerned)
             shift = regions[0].address - launch.reaches[concerned[0]].address
             missing = tuple((begin + shift, end + shift) for begin, end in regions[0].unwritten)
-            return replace(made, arguments=concerned, unwritten=missing)
+            return made._replace(arguments=concerned, unwritten=missing)
         if message.fault is Fault.FORBIDDEN:
             wanted = cl.CL_MEM_READ_ONLY if "read-only" in message.words else cl.CL_MEM_WRITE_ONLY
             concerned = tuple(i for r in launch.regions if r.flags & wanted for i in sorted(r.arguments))
-            return replace(made, arguments=concerned)
+            return made._replace(arguments=concerned)
         if message.address is None or message.space not in ("global", "constant"):
             return made
         return self._placed(launch, outcome, message.address, made)
@@ -373,8 +373,8 @@ class CheckedKernel(OwnBuffersKernel):
             for base, region in zip(outcome.bases, launch.regions, strict=True)
         )
         if not nearest or nearest[0][0] >= 1 << 47 or address < 1 << 47:
-            return replace(made, offset=address)
+            return made._replace(offset=address)
         _, _, base, region = nearest[0]
         first = region.arguments[0]
         offset = address - base + region.address - launch.reaches[first].address
-        return replace(made, arguments=(first,), offset=offset)
+        return made._replace(arguments=(first,), offset=offset)

@@ -108,14 +108,14 @@ class Partition:
         """The memories of its description, in their order."""
         return [memory.name for memory in self.description().memories]
 
-    def description(self) -> KeystoneBoard:
+    def description(self) -> BoardDescription:
         """The board as the runtime sees boards: one memory per heap, the fixed ones first, on-chip memory last."""
         fixed = [GlobalMemory(name, e.begin, e.end) for name, e in _named("fixed", self.fixed_heaps)]
         region = largest_region(self.destinations)
         mapped = [
             GlobalMemory(name, e.begin, e.end, largest_region=region) for name, e in _named("mapped", self.mapped_heaps)
         ]
-        return KeystoneBoard(
+        return BoardDescription(
             self.name,
             self.vendor,
             (*fixed, *mapped, GlobalMemory("msmc", MSMC.begin, MSMC.end, on_chip=True)),
@@ -125,29 +125,14 @@ class Partition:
             local_memory=LOCAL_BYTES,
             clock_mhz=CLOCK_MHZ,
             text=self.text,
-            partition=self,
+            own=self,
         )
 
-
-@dataclass(frozen=True, slots=True)
-class KeystoneBoard(BoardDescription):
-    """A 66AK2x: `partition` says whose its DDR3 is."""
-
-    partition: Partition = field(default=Partition("", "", (), (), ()), repr=False)
-
-    @property
-    def has_svm(self) -> bool:
-        """The DSP's addresses have 32 bits, and show the board's DDR3 alone."""
-        return False
-
-    @property
-    def macros(self) -> tuple[str, ...]:
-        return ()
-
     def memory_system(self) -> MemorySystem:
+        """Its DDR3 and its shared memory, all free."""
         from fpgart.board.keystone.heaps import KeystoneHeaps  # only who has such a board needs it
 
-        return KeystoneHeaps(self.partition)
+        return KeystoneHeaps(self)
 
 
 def shipped() -> list[str]:

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import Device
@@ -16,8 +15,7 @@ LARGEST_ALIGNMENT = 1024
 """The only one but 0 that runtimes of Intel's boards take, so their hosts ask for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SvmAllocation:
+class SvmAllocation(NamedTuple):
     """`size` bytes at `pointer`."""
 
     pointer: int

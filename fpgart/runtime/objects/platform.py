@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from fpgart.engine.isolated.spawning import Isolation
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(NamedTuple):
     """What a device is made of; a simulator knows its memories only once a binary is loaded."""
 
     mmd: Mmd
