@@ -256,7 +256,8 @@ int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensi
         someone_looks = list(recorder);
     if (done && recorder->filling->count == MANY && recorder->is_fresh) {
         recorder->is_fresh = 0;
-        are_many = 1;
+        are_many =
+            atomic_load(&waiting) == 1; /* else threads enqueue at once, and something runs */
     }
     pthread_mutex_unlock(&recorder->lock);
     struct fpgart_visit visit;
@@ -328,7 +329,7 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial,
         pthread_mutex_lock(&recorder->lock);
         taken = recorder->filling;
         recorder->filling = NULL;
-        recorder->is_fresh = !by_keeper;
+        recorder->is_fresh = !by_keeper && taken != NULL && taken->count < FPGART_LAUNCHES;
         if (!by_keeper)
             recorder->in_rows = taken != NULL && taken->count > 1;
         if (!by_keeper && !recorder->in_rows)
