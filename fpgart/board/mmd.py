@@ -79,8 +79,9 @@ class Traffic:
 
     __slots__ = ("bytes", "calls")
 
-    def __init__(self) -> None:
-        self.calls = self.bytes = 0
+    def __init__(self, calls: int = 0, bytes: int = 0) -> None:
+        self.calls = calls
+        self.bytes = bytes
 
     def add(self, size: int) -> None:
         self.calls += 1
