@@ -23,6 +23,8 @@ from fpgart.watch import report
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 WIDTH = 1200
+RANKS = 4
+TIMELINE = "document.getElementById('timeline').scrollIntoView()"
 SMALL_66AK2X = """<keystone name="k2h_small">
   <cmem from="8:2500:0000" to="8:27FF:FFFF"/>
   <cmem from="8:8000:0000" to="8:9FFF:FFFF"/>
@@ -61,14 +63,14 @@ def traced(folder: Path, board: str, *program: object) -> Path:
     return trace
 
 
-def page(trace: Path, name: str, height: int, width: int = WIDTH, theme: str = "light") -> None:
-    """A picture of the top of the report's page."""
+def page(*traces: Path, name: str, height: int, width: int = WIDTH, theme: str = "light", script: str = "") -> None:
+    """A picture of the report's page, from its top on or from where `script` has scrolled to."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     if browser is None or driver is None:
         sys.exit("the pictures of pages need Chromium with chromedriver")
-    html = trace.with_suffix(".html")
-    run(sys.executable, "-m", "fpgart.cli", "report", trace, "--html", html)
+    html = traces[0].with_suffix(".html")
+    run(sys.executable, "-m", "fpgart.cli", "report", *traces, "--html", html)
     options = ChromeOptions()
     options.binary_location = browser
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
@@ -79,6 +81,7 @@ def page(trace: Path, name: str, height: int, width: int = WIDTH, theme: str = "
         scheme = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
         session.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
         session.get(html.as_uri())
+        session.execute_script(script)
         drawn = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
         session.execute_async_script(drawn)
         session.save_screenshot(str(PICTURES / name))
@@ -91,6 +94,23 @@ def intel_host(folder: Path) -> Path:
     sdk = [sys.executable, "-m", "fpgart.cli", "run", "--board", "a10_ref", "--"]
     run(*sdk, "make", "-C", project, "all", "kernels")
     return project / "bin" / "host"
+
+
+def cluster(folder: Path) -> list[Path]:
+    """Traces of four processes with a board each, whose cables make a ring."""
+    example = ROOT / "examples" / "cluster"
+    host = compiled(folder, example / "allreduce.c")
+    traces = [folder / f"rank{rank}.json" for rank in range(RANKS)]
+    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", "s10_520n", "--topology", "ring", "--trace"]
+    program = ["--", host, example / "allreduce.cl", "65536"]
+    started = []
+    for rank, trace in enumerate(traces):
+        place = {"FPGART_RANK": f"{rank}/{RANKS}", "FPGART_JOB": f"gallery-{os.getpid()}"}
+        words = list(map(str, [*command, trace, *program, rank, RANKS]))
+        started.append(subprocess.Popen(words, env={**os.environ, **place}, stdout=subprocess.DEVNULL))
+    if any(process.wait() for process in started):
+        sys.exit("the boards of a ring have not added up their vectors")
+    return traces
 
 
 def terminal(trace: Path, name: str) -> None:
@@ -107,17 +127,18 @@ def main() -> None:
         folder = Path(work)
         tutorial = compiled(folder, ROOT / "examples" / "tutorial" / "sums.c")
         trace = traced(folder, "a10_ref", tutorial)
-        page(trace, "report.png", 1500)
-        page(trace, "report-phone.png", 1500, width=390, theme="dark")
+        page(trace, name="report.png", height=1500)
+        page(trace, name="report-phone.png", height=1500, width=390, theme="dark")
         terminal(trace, "terminal.svg")
         os.environ["CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE"] = "strict"
         pipeline = compiled(folder, ROOT / "examples" / "pipeline" / "pipeline.c")
-        page(traced(folder, "a10_ref", pipeline), "report-pipeline.png", 1500)
-        page(traced(folder, "a10_ref", intel_host(folder)), "report-host.png", 1500, theme="dark")
+        page(traced(folder, "a10_ref", pipeline), name="report-pipeline.png", height=1500)
+        page(traced(folder, "a10_ref", intel_host(folder)), name="report-host.png", height=1500, theme="dark")
         board = folder / "k2h_small.xml"
         board.write_text(SMALL_66AK2X)
         vectors = compiled(folder, ROOT / "conformance" / "c" / "vecadd_mpax.c")
-        page(traced(folder, str(board), vectors, "sub_buffers", 32, 4), "mapping.png", 1640)
+        page(traced(folder, str(board), vectors, "sub_buffers", 32, 4), name="mapping.png", height=1640)
+        page(*cluster(folder), name="report-cluster.png", height=1110, script=TIMELINE)
         graph = PICTURES / "sycl.svg"
         run(
             sys.executable,

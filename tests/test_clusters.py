@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fpgart.engine.interface import Engine
+from fpgart.watch import lanes
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "cluster"
@@ -132,6 +133,38 @@ def test_a_merged_trace_has_an_arrow_from_each_writer_to_its_reader(
         (f"rank {rank}: device {rank}: s10_520n", f"rank {(rank + 1) % 4}: device {(rank + 1) % 4}: s10_520n")
         for rank in range(4)
     ]
+
+
+def test_the_page_has_a_lane_for_each_rank_and_arrows_from_writers_to_readers(
+    ranks: tuple[list[str], list[Path]], tmp_path: Path
+) -> None:
+    fpgart("report", *ranks[1], "--html", tmp_path / "page.html")
+    packed = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', (tmp_path / "page.html").read_text()
+    )
+    assert packed is not None
+    real = json.loads(packed[1])["real"]
+    groups = list(dict.fromkeys(lane["group"] for lane in real["lanes"]))
+    assert groups == [*(f"rank {rank}: host" for rank in range(4)), *(f"device {rank}" for rank in range(4))]
+    ends = [(real["lanes"][source], real["lanes"][target]) for source, _, target, _ in real["arrows"]]
+    assert {lane["name"] for pair in ends for lane in pair} == {"kernel allreduce"}
+    assert sorted((source["group"], target["group"]) for source, target in ends) == [
+        (f"device {rank}", f"device {(rank + 1) % 4}") for rank in range(4)
+    ]
+    assert all(begin <= end for _, begin, _, end in real["arrows"])
+
+
+def test_levels_of_a_channel_are_those_of_its_device_in_a_merged_trace() -> None:
+    named = {
+        "name": "process_name",
+        "ph": "M",
+        "pid": 100_002,
+        "tid": 0,
+        "args": {"name": "rank 1: device 3: s10_520n"},
+    }
+    level = {"name": "channel c", "cat": "channel", "ph": "C", "pid": 100_002, "tid": 0, "ts": 1.0}
+    (lane,) = lanes.real([named, {**level, "args": {"capacity": 4, "packets": 1}}])
+    assert lane.group == "device 3"
 
 
 def test_processes_on_several_machines_add_up_their_vectors(allreduce: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.words import in_words
@@ -22,6 +23,8 @@ DIRECTIONS = {
     "aocl_mmd_program": ("program", "programming"),
 }
 OPERATIONS = {"transfer": "transfer", "migration": "migration", "program": "program"}
+DEVICE = re.compile(r"device \d+")
+MOST_ARROWS = 2000
 STEPS = {"write": "write", "read": "read", "copy": "copy", "migration": "migration", "program": "program"}
 UNTOLD = frozenset(("image", "operation", "device", "skipped", "indirect", "allocations"))
 """Facts of an event that its words leave out: the page shows them otherwise, or only replaying needs them."""
@@ -68,6 +71,15 @@ class Lane:
         return max((span.row for span in self.spans), default=0) + 1
 
 
+class Arrow(NamedTuple):
+    """From a lane, by its number, at a time, to another one: packets that went from kernel to kernel."""
+
+    source: int
+    begin: int
+    target: int
+    end: int
+
+
 HOST, QUEUE, KERNEL, AUTORUN, CHANNEL, LINK, SHARED, BANK = range(8)
 
 
@@ -86,7 +98,8 @@ class _Lanes:
     def arranged(self) -> list[Lane]:
         """All, with rows for spans that overlap: the host first, then device by device."""
         lanes = sorted(
-            self._lanes.values(), key=lambda lane: (lane.group != "host", lane.group, lane.rank, in_numbers(lane.name))
+            self._lanes.values(),
+            key=lambda lane: (lane.rank != HOST, in_numbers(lane.group), lane.rank, in_numbers(lane.name)),
         )
         for lane in lanes:
             if lane.rank == CHANNEL:
@@ -117,24 +130,26 @@ def real(events: Iterable[Args]) -> list[Lane]:
     """Lanes of the host's threads, and of each device's queues, kernels, channels and directions."""
     found = list(events)
     tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in found if e.get("name") == "thread_name"}
+    processes = {e["pid"]: str(e["args"]["name"]) for e in found if e.get("name") == "process_name"}
     lanes = _Lanes()
     for event in found:
-        phase = event.get("ph")
+        phase, process = event.get("ph"), processes.get(event.get("pid", 0), "")
         if phase == "X":
-            _take(lanes, event, tracks.get((event["pid"], event["tid"]), ""))
+            _take(lanes, event, tracks.get((event["pid"], event["tid"]), ""), process)
         elif phase == "C" and event.get("cat") == "channel":
-            _take_level(lanes, event)
+            _take_level(lanes, event, process)
     return lanes.arranged()
 
 
-def _take(lanes: _Lanes, event: Args, track: str) -> None:
+def _take(lanes: _Lanes, event: Args, track: str, process: str) -> None:
+    """`process`: whose host it is, in traces of several."""
     category, name, args = event["cat"], str(event["name"]), event["args"]
     begin = nanoseconds(event["ts"])
     end = begin + nanoseconds(event["dur"])
     device = f"device {args.get('device')}"
     if category == "api":
         lane = track if track == "main thread" else f"{track} ({event['tid']})"
-        lanes.of("host", lane, HOST).spans.append(Span("call", begin, end, name, in_facts(args)))
+        lanes.of(process or "host", lane, HOST).spans.append(Span("call", begin, end, name, in_facts(args)))
     elif category == "mmd" and name in DIRECTIONS:
         kind, lane = DIRECTIONS[name]
         lanes.of(device, lane, LINK).spans.append(Span(kind, begin, end, lane, in_facts(args)))
@@ -149,6 +164,20 @@ def _take(lanes: _Lanes, event: Args, track: str) -> None:
     elif category == "autorun":
         span = Span("kernel", begin, end, name, in_facts(args))
         lanes.of(device, f"autorun {name}", AUTORUN).spans.append(span)
+
+
+def arrows(lanes: list[Lane], sent: Iterable[tuple[Args, Args]]) -> list[Arrow]:
+    """One from the kernel of each launch that wrote into a cable to that of each which read of it."""
+    places = {(lane.group, lane.name): number for number, lane in enumerate(lanes)}
+    found = []
+    for writer, reader in sent:
+        begin, end = nanoseconds(writer["ts"]), nanoseconds(max(float(writer["ts"]), float(reader["ts"])))
+        ends = [
+            places.get((f"device {e['args']['device']}", f"kernel {e['args']['kernel']}")) for e in (writer, reader)
+        ]
+        if ends[0] is not None and ends[1] is not None:
+            found.append(Arrow(ends[0], begin, ends[1], end))
+    return found[:MOST_ARROWS]
 
 
 def _take_operation(lanes: _Lanes, device: str, track: str, args: Args, span: Span) -> None:
@@ -173,9 +202,10 @@ def _take_stall(lanes: _Lanes, device: str, args: Args, begin: int, end: int) ->
     lanes.of(device, f"channel {args['channel']}", CHANNEL).spans.append(span)
 
 
-def _take_level(lanes: _Lanes, event: Args) -> None:
+def _take_level(lanes: _Lanes, event: Args, process: str) -> None:
     args = event["args"]
-    device = f"device {event['pid'] - 2}"
+    named = DEVICE.search(process)
+    device = named[0] if named else f"device {event['pid'] - 2}"
     name = str(event["name"])
     lane = lanes.of(device, name, CHANNEL)
     if lane.levels is None:

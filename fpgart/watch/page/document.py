@@ -15,6 +15,7 @@ from fpgart.watch.page.colours import Colours
 from fpgart.watch.page.mapping import last_mapping
 from fpgart.watch.page.tables import advice_of, bandwidth_of, buffers_of, copies_of, head_of, lanes_of
 from fpgart.watch.page.where import where_the_time_went
+from fpgart.watch.report.merge import packets
 from fpgart.watch.report.model import Report
 from fpgart.watch.report.text import as_text
 from fpgart.watch.report.trace_events import Args
@@ -51,7 +52,8 @@ def as_html(report: Report, events: list[Args], title: str) -> str:
     real, simulated = lanes.real(events), lanes.simulated(events)
     colours, words = Colours([*real, *simulated]), figures.Words()
     zero = lanes.first_command(events)
-    data: dict[str, Any] = {"real": figures.timeline(real, zero, end, colours, words)}
+    sent = lanes.arrows(real, packets(events))
+    data: dict[str, Any] = {"real": figures.timeline(real, zero, end, colours, words, arrows=sent)}
     modelled = time_use.of_simulated(events, simulated)
     if modelled is not None:
         begin = lanes.first_simulated(events)

@@ -6,7 +6,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const root = document.documentElement;
 const ROW = 20, TIGHT_ROW = 7, MANY_ROWS = 8, LEVEL = 40, GAP = 6, AXIS = 22, GROUP = 20, BANK = 64, FILLING = 56;
-const NARROW = 640, GUTTER = 190, LEAST_NS = 2;
+const NARROW = 640, GUTTER = 190, LEAST_NS = 2, HEAD = 8;
 const FONT = "11px system-ui, sans-serif", BOLD = "600 12px system-ui, sans-serif";
 const hidden = new Set();
 let theme = {};
@@ -107,9 +107,9 @@ function bisect(values, wanted, from, to) { // the first index at which the valu
 
 // A canvas with lanes above each other and a time axis.
 class Chart {
-  constructor(id, view, lanes) {
+  constructor(id, view, lanes, arrows = []) {
     this.canvas = document.getElementById(id);
-    this.view = view; this.lanes = lanes; this.pending = false; this.mark = null; this.chosen = 0; this.selected = null;
+    this.view = view; this.lanes = lanes; this.arrows = arrows; this.pending = false; this.mark = null; this.chosen = 0; this.selected = null;
     this.pointers = new Map();
     view.charts.push(this);
     this.listen();
@@ -148,6 +148,7 @@ class Chart {
     c.fillStyle = theme.back; c.fillRect(0, 0, this.width, this.height);
     this.axis(c);
     for (const lane of this.lanes) this.drawLane(c, lane);
+    this.drawArrows(c);
     if (this.mark !== null) this.line(c, this.mark, theme.mark);
     if (this.selected) this.outline(c, this.selected);
   }
@@ -188,6 +189,22 @@ class Chart {
     c.save();
     c.beginPath(); c.rect(this.gutter, lane.y - 1, this.width - this.gutter, lane.height + 2); c.clip();
     lane.draw(c, this);
+    c.restore();
+  }
+  drawArrows(c) { // of packets, from the lane and time of who wrote them to those of who read them
+    c.save();
+    c.beginPath(); c.rect(this.gutter, AXIS, this.width - this.gutter, this.height - AXIS); c.clip();
+    c.strokeStyle = c.fillStyle = theme.text; c.lineWidth = 1.2; c.globalAlpha = 0.75;
+    for (const [source, begin, target, end] of this.arrows) {
+      const from = this.lanes[source], to = this.lanes[target], down = to.y > from.y;
+      const x0 = this.x(this.view.of(begin)), x1 = this.x(this.view.of(end));
+      const y0 = down ? from.y + from.height : from.y, y1 = down ? to.y : to.y + to.height;
+      const turn = Math.atan2(y1 - y0, x1 - x0);
+      c.beginPath(); c.moveTo(x0, y0); c.lineTo(x1, y1); c.stroke();
+      c.beginPath(); c.moveTo(x1, y1);
+      for (const side of [0.4, -0.4]) c.lineTo(x1 - HEAD * Math.cos(turn + side), y1 - HEAD * Math.sin(turn + side));
+      c.fill();
+    }
     c.restore();
   }
   line(c, at, css) {
@@ -528,7 +545,7 @@ for (const name of ["real", "simulated"]) {
   const view = views[name] = new View(found);
   found.at = Float64Array.from(found.begin, at => view.of(at));
   found.wide = Float64Array.from(found.length, (length, i) => view.of(found.begin[i] + length) - found.at[i]);
-  charts.push(new Chart(name, views[name], found.lanes.map(lane => new SpanLane(lane, found))));
+  charts.push(new Chart(name, views[name], found.lanes.map(lane => new SpanLane(lane, found)), found.arrows));
 }
 if (data.memory) {
   const banks = data.memory.lanes.map((lane, number) => new BankLane(number, lane));

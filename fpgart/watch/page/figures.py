@@ -7,12 +7,13 @@ Times are nanoseconds since the first command, so that an axis begins with what 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from fpgart.watch import history
 from fpgart.watch.history import Box, Memory
-from fpgart.watch.lanes import Lane
+from fpgart.watch.lanes import Arrow, Lane
 from fpgart.watch.page.colours import BUFFER_COLOURS, Colours, buffer_css, key_of
 from fpgart.watch.words import in_words
 
@@ -35,7 +36,14 @@ class Words:
 
 
 def timeline(
-    lanes: list[Lane], zero: int, end: int, colours: Colours, words: Words, *, folds: bool = False
+    lanes: list[Lane],
+    zero: int,
+    end: int,
+    colours: Colours,
+    words: Words,
+    *,
+    folds: bool = False,
+    arrows: Sequence[Arrow] = (),
 ) -> dict[str, Any]:
     """One timeline; `zero` is its first command, in the nanoseconds that the spans have. `folds`: its axis may fold."""
     numbers = {key: number for number, key in enumerate(colours.keys)}
@@ -56,6 +64,7 @@ def timeline(
         "end": length,
         "folds": _folds(lanes, zero, length) if folds else [],
         "lanes": drawn,
+        "arrows": [(each.source, each.begin - zero, each.target, each.end - zero) for each in arrows],
         **columns,
     }
 

@@ -7,7 +7,7 @@ host can do better, text.py writes the report.
 
 from fpgart.watch.report.advice import Adviser, covers
 from fpgart.watch.report.collect import of, read
-from fpgart.watch.report.merge import as_trace, merged
+from fpgart.watch.report.merge import as_trace, merged, packets
 from fpgart.watch.report.model import (
     CERTAIN,
     Advice,
@@ -61,6 +61,7 @@ __all__ = [
     "of",
     "of_fpgart",
     "ordered",
+    "packets",
     "places_in_words",
     "read",
     "saved",

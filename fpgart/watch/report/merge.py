@@ -135,19 +135,22 @@ class _Process:
 
 def _arrows(events: list[Args]) -> Iterator[Args]:
     """A pair of events for each launch that wrote bytes and each launch that read some of them."""
+    for number, (writer, reader) in enumerate(packets(events), 1):
+        kind = {"name": "packets", "cat": "packets", "id": number}
+        at = max(float(writer["ts"]), float(reader["ts"]))
+        within = min(at, float(reader["ts"]) + float(reader["dur"]))
+        yield {**kind, "ph": "s", "pid": writer["pid"], "tid": writer["tid"], "ts": writer["ts"]}
+        yield {**kind, "ph": "f", "bp": "e", "pid": reader["pid"], "tid": reader["tid"], "ts": within}
+
+
+def packets(events: Iterable[Args]) -> Iterator[tuple[Args, Args]]:
+    """The events of each launch that wrote bytes into a cable and each launch that read some of them."""
     ends: dict[str, tuple[list[Args], list[Args]]] = defaultdict(lambda: ([], []))
     for event in events:
         if event.get("cat") == "cable":
             ends[event["args"]["cable"]][0 if event["args"]["writes"] else 1].append(event)
-    number = 0
     for writers, readers in ends.values():
-        for writer, reader in _overlaps(writers, readers):
-            number += 1
-            packets = {"name": "packets", "cat": "packets", "id": number}
-            at = max(float(writer["ts"]), float(reader["ts"]))
-            within = min(at, float(reader["ts"]) + float(reader["dur"]))
-            yield {**packets, "ph": "s", "pid": writer["pid"], "tid": writer["tid"], "ts": writer["ts"]}
-            yield {**packets, "ph": "f", "bp": "e", "pid": reader["pid"], "tid": reader["tid"], "ts": within}
+        yield from _overlaps(writers, readers)
 
 
 def _overlaps(writers: list[Args], readers: list[Args]) -> Iterator[tuple[Args, Args]]:
