@@ -16,6 +16,7 @@ import pytest
 from fpgart.engine.choice import engine_on
 from fpgart.engine.driver import open_driver
 from fpgart.engine.interface import BYTES, NULL, POINTER, BuildFailed, Engine, Reach, pack_arguments
+from fpgart.engine.opencl_engine.kernel import required_size
 from fpgart.engine.resident import ResidentEngine
 from fpgart.errors import DeviceNotAvailable
 
@@ -122,6 +123,20 @@ def launch_few(engine: ResidentEngine, memory: Ints, count: int) -> None:
     image = pack_arguments([(POINTER, 8, memory.address), (BYTES, 4, bytes([1, 0, 0, 0]))])
     sizes = SIZES.pack(0, 0, 0, count, 1, 1, 1, 1, 1)
     program.kernel("add").launch(image, 1, sizes, False, (memory.reach, Reach(0, 0)))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "size"),
+    [
+        ("__attribute__((reqd_work_group_size(4, 2, 1 )))", (4, 2, 1)),
+        ("work_group_size_hint(8,1,1) reqd_work_group_size(16,1,1)", (16, 1, 1)),
+        ("work_group_size_hint(8,1,1)", (0, 0, 0)),
+    ],
+)
+def test_the_required_group_size_is_read_in_the_attributes_where_a_driver_says_it_there_alone(
+    attributes: str, size: tuple[int, int, int]
+) -> None:
+    assert required_size(attributes) == size
 
 
 def test_programs_with_channels_are_refused_with_a_reason(resident: ResidentEngine) -> None:

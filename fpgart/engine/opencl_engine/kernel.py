@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -30,6 +31,7 @@ from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.errors import CLError
 
 U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
+REQUIRED_SIZE = re.compile(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 
 class KernelEngine(Protocol):
@@ -64,6 +66,12 @@ class KernelProgram(Protocol):
 
     def twin_kernel(self, name: str) -> DriverKernel | None:
         """The same kernel for the device that runs kernels on the calling thread; None without such a device."""
+
+
+def required_size(attributes: str) -> tuple[int, int, int]:
+    """The work-group size that a kernel's attributes demand, for drivers that have it there alone; zeros if none."""
+    found = REQUIRED_SIZE.search(attributes)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else (0, 0, 0)
 
 
 class DriverKernel:
@@ -108,11 +116,13 @@ class DriverKernel:
             driver.device,
             cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
         )
+        attributes = driver.text("clGetKernelInfo", self.handle, cl.CL_KERNEL_ATTRIBUTES)
+        sizes = SIZE3.unpack(required)
         return KernelInterface(
             self.name,
             tuple(self._argument(index) for index in range(self._count)),
-            driver.text("clGetKernelInfo", self.handle, cl.CL_KERNEL_ATTRIBUTES),
-            SIZE3.unpack(required),
+            attributes,
+            sizes if any(sizes) else required_size(attributes),
         )
 
     def _argument(self, index: int) -> ArgumentInterface:
