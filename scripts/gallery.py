@@ -112,7 +112,7 @@ def main() -> None:
         terminal(trace, "terminal.svg")
         os.environ["CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE"] = "strict"
         pipeline = compiled(folder, ROOT / "examples" / "pipeline" / "pipeline.c")
-        page(traced(folder, "a10_ref", pipeline), "report-pipeline.png", 1500)
+        page(traced(folder, "a10_ref", pipeline), "report-pipeline.png", 1760)
         page(traced(folder, "a10_ref", intel_host(folder)), "report-host.png", 1500, theme="dark")
         board = folder / "k2h_small.xml"
         board.write_text(SMALL_66AK2X)
