@@ -132,7 +132,7 @@ def main() -> None:
         terminal(trace, "terminal.svg")
         os.environ["CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE"] = "strict"
         pipeline = compiled(folder, ROOT / "examples" / "pipeline" / "pipeline.c")
-        page(traced(folder, "a10_ref", pipeline), name="report-pipeline.png", height=1500)
+        page(traced(folder, "a10_ref", pipeline), name="report-pipeline.png", height=1760)
         page(traced(folder, "a10_ref", intel_host(folder)), name="report-host.png", height=1500, theme="dark")
         board = folder / "k2h_small.xml"
         board.write_text(SMALL_66AK2X)

@@ -255,6 +255,14 @@ def test_a_task_takes_a_cycle_per_iteration_of_its_loops(boards: Boards) -> None
     assert duration(launch(machine.queue, looping(machine, LOOP, MIB), 1)) == 240 + 873_814
 
 
+def test_the_depth_of_a_pipeline_counts_once_however_many_iterations_there_are(boards: Boards) -> None:
+    """Four multiplications one after the other: 8 cycles behind 20, or 1000."""
+    machine = boards("a10_ref", modelled=True)
+    deep = "__kernel void k(__global int *x, int a1) { for (int i = 0; i < a1; i++) x[i] = i * i * i * i * i; }"
+    assert duration(launch(machine.queue, looping(machine, deep, 20), 1)) == 240 + 94
+    assert duration(launch(machine.queue, looping(machine, deep, 1000), 1)) == 240 + 3360
+
+
 def test_work_items_of_an_ndrange_enter_its_loops_one_after_the_other(boards: Boards) -> None:
     machine = boards("a10_ref", modelled=True)
     assert duration(launch(machine.queue, looping(machine, LOOP, 1000), 3000)) == 240 + 2_500_000
@@ -903,7 +911,7 @@ def test_a_host_gets_the_same_profile_in_every_run(profiled: list[tuple[str, Pat
 
 def test_the_profile_is_the_boards_time(profiled: list[tuple[str, Path]]) -> None:
     rows = [[int(number) for number in line.split()] for line in profiled[0][0].splitlines()]
-    assert [end - start for _, _, start, end in rows] == [644_400, *[240 + 3_495_254] * 3, 644_400]
+    assert [end - start for _, _, start, end in rows] == [644_400, *[240 + 3_495_260] * 3, 644_400]  # 2 cycles of depth
     assert rows[1][2] - rows[1][1] == 2_000 * MS + 10_000
 
 

@@ -175,9 +175,12 @@ class Pace:
         """Nanoseconds that `size` bytes are on the PCIe link; 0 where there is none."""
         return nanoseconds(size, self.link_rate) if self.link_rate else 0
 
-    def pipeline_time(self, work_items: int, width: int, cycles: int = 1) -> int:
-        """Nanoseconds until `work_items` have entered a pipeline, `width` of them at once, each for `cycles`."""
-        return -(-(-(-work_items // width) * cycles * 1000) // self.board.timing.kernel_clock)
+    def pipeline_time(self, work_items: int, width: int, cycles: int = 1, depth: int = 0) -> int:
+        """Nanoseconds until `work_items` are through a pipeline of so many stages.
+
+        `width` of them enter at once, each for `cycles`.
+        """
+        return -(-(-(-work_items // width) * cycles + depth) * 1000 // self.board.timing.kernel_clock)
 
     def cable_time(self, channel: str, packet: int, packets: int) -> int:
         """Nanoseconds that packets of `packet` bytes are on the cable in an I/O channel: whole words of the channel."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-TOKEN = re.compile(r"[A-Za-z_]\w*|[-+*/%&|^<>=!]=?|[(){};]")
+TOKEN = re.compile(r"[A-Za-z_]\w*|\+\+|--|->|[-+*/%&|^<>=!]=?|[(){};]")
 FLOATS = re.compile(r"\b(?:float|double|half)\d*\s+(?:\*\s*)?(?:const\s+|restrict\s+)*(?P<name>[A-Za-z_]\w*)")
 NAME = re.compile(r"[A-Za-z_]\w*")
 ASSIGNED = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="))

@@ -134,7 +134,7 @@ class BoardClock:
         """A kernel from `begin` on; `launch`: how long it took with its channels."""
         pace = self.pace
         latency, cause = pace.memory_latency(step.accesses), MEMORY_LATENCY
-        pipelined, line = pace.pipeline_time(step.work_items, step.width, step.cycles or 1), PIPELINE
+        pipelined, line = pace.pipeline_time(step.work_items, step.width, step.cycles or 1, step.depth), PIPELINE
         if launch is not None and launch.length > pipelined:
             waits = {_wait_in_words(each): each.waited for each in launch.channels if each.kernel == step.kernel}
             longest = max(waits, key=waits.__getitem__, default="")
