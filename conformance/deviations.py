@@ -28,7 +28,7 @@ POCL = {
 # Suite and test of OpenCL-CTS that fail here although the engine passes them: why.
 CTS: dict[str, str] = {
     "basic/bufferreadwriterect": (
-        "looks for overlaps with the pitches of the buffer, and copies with pitches of 0: with some of its random sizes it"
+        "looks for overlaps with the pitches of the buffer, then copies with pitches of 0: with some random sizes it"
         " asks for a copy that overlaps, which PoCL refuses with CL_MEM_COPY_OVERLAP, too"
     ),
 }
