@@ -131,3 +131,30 @@ def test_an_offline_device_replaces_the_boards_or_comes_besides(value: str, name
 def test_the_originals_variables_give_that_many_devices(variable: str) -> None:
     result = fpgart("run", "--", "env", f"{variable}=3", "clinfo", "--list")
     assert sum("Device" in line for line in result.stdout.splitlines()) == 3
+
+
+BINARIES_BY_DEVICE = """
+import struct, pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+
+def binary(device, number):
+    source = "kernel void k(global int *x) { *x = %d; }" % number
+    built = cl.Program(cl.Context([device]), source).build(cache_dir=False)
+    return built.get_info(cl.program_info.BINARIES)[0]
+
+binaries = [binary(device, number) for number, device in enumerate(context.devices, 1)]
+program = cl.Program(context, context.devices, binaries).build()
+kernel = cl.Kernel(program, "k")
+for device in context.devices:
+    queue, read = cl.CommandQueue(context, device), bytearray(4)
+    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4)
+    kernel(queue, (1,), None, buffer)
+    cl.enqueue_copy(queue, read, buffer)
+    print(device.name.split()[0], *struct.unpack("i", read))
+"""
+
+
+def test_each_device_runs_its_own_one_of_a_programs_binaries() -> None:
+    result = fpgart("run", "--board", "a10_ref,hetero", "--", sys.executable, "-W", "ignore", "-c", BINARIES_BY_DEVICE)
+    assert result.returncode == 0, result.stderr
+    assert [line.split()[-1] for line in result.stdout.splitlines()] == ["1", "2"]
