@@ -60,14 +60,28 @@ static void tell_end(struct loan *loan)
     fpgart_leave(&visit);
 }
 
+static _Thread_local int was_missed;
+
+int fpgart_copy_was_missed(void)
+{
+    return was_missed;
+}
+
+/* Whether C may carry out transfers of this thread's at all. */
+static int may_copy(void)
+{
+    return fpgart_running() && !fpgart_watched() && fpgart_has_stack() &&
+           !(fpgart_is_guest() && fpgart_holds_interpreter()); /* others shall have it meanwhile */
+}
+
 static int copies(const struct copy *copy)
 {
     fpgart_loan_slot *slot = fpgart_loan_of(copy->queue);
     struct loan *loan = slot != NULL ? atomic_load(slot) : NULL;
-    if (loan == NULL || copy->host == 0 || copy->size == 0 || fpgart_watched() ||
-        !fpgart_running() || !fpgart_has_stack())
+    if (copy->host == 0 || copy->size == 0 || !may_copy())
         return 0;
-    if (fpgart_is_guest() && fpgart_holds_interpreter()) /* which others shall have meanwhile */
+    was_missed = 1;
+    if (loan == NULL)
         return 0;
     if (fpgart_any_launches()) /* first: who takes them in calls the loan in before they are gone */
         return 0;
@@ -84,13 +98,21 @@ static int copies(const struct copy *copy)
     return done;
 }
 
+/* Whether nobody is to hear of it but the caller, who waits for nothing but the queue. */
+static int is_plain(cl_bool blocking, cl_uint waits, const cl_event *wait_list,
+                    const cl_event *event)
+{
+    was_missed = 0;
+    return blocking && waits == 0 && wait_list == NULL && event == NULL;
+}
+
 int fpgart_reads(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
                  size_t size, void *host, cl_uint waits, const cl_event *wait_list,
                  const cl_event *event)
 {
     const struct copy copy = {(uintptr_t)queue, (uintptr_t)buffer, (uintptr_t)host, offset, size,
                               FROM_BOARD};
-    return blocking && waits == 0 && wait_list == NULL && event == NULL && copies(&copy);
+    return is_plain(blocking, waits, wait_list, event) && copies(&copy);
 }
 
 int fpgart_writes(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
@@ -99,5 +121,5 @@ int fpgart_writes(const void *queue, const void *buffer, cl_bool blocking, size_
 {
     const struct copy copy = {(uintptr_t)queue, (uintptr_t)buffer, (uintptr_t)host, offset, size,
                               TO_BOARD};
-    return blocking && waits == 0 && wait_list == NULL && event == NULL && copies(&copy);
+    return is_plain(blocking, waits, wait_list, event) && copies(&copy);
 }

@@ -188,6 +188,7 @@ void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
 void fpgart_record_launches(int flag);
 void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
+int fpgart_copy_was_missed(void);
 int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);

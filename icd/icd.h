@@ -223,6 +223,7 @@ void fpgart_launches_taken(struct fpgart_launches *launches);
 typedef _Atomic(struct loan *) fpgart_loan_slot;
 fpgart_loan_slot *fpgart_loan_of(uintptr_t queue); /* NULL if it is no queue */
 void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
+int fpgart_copy_was_missed(void); /* the last transfer of this thread could have been C's */
 int fpgart_reads(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
                  size_t size, void *host, cl_uint waits, const cl_event *wait_list,
                  const cl_event *event);

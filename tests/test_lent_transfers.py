@@ -103,7 +103,7 @@ class LendingWorld(World):
             self.copied += 1
             return
         self.blocking(queue, self.watched(queue, way=way))
-        self.scheduler.lend(queue, queue.number, self.loan, lambda: self._enter(way, buffer))
+        self.scheduler.lend(queue, queue.number, self.loan, lambda: self.enter(way, buffer))
 
     def copies(self, queue: CommandQueue, way: Direction, buffer: int = 0) -> bool:
         if not lib.loan_borrow(self.native, int(way)):
@@ -122,7 +122,7 @@ class LendingWorld(World):
             self.scheduler.copy_ended(self.loan.address)
         return bool(place)
 
-    def _enter(self, way: Direction, buffer: int) -> bool:
+    def enter(self, way: Direction, buffer: int) -> bool:
         place = self.places[buffer], SIZE
         self.loan.enter(BUFFERS[buffer], 1, way, place, int(ffi.cast("uintptr_t", self.traffic)))
         return True
@@ -455,3 +455,28 @@ def test_nothing_is_lent_once_the_scheduler_is_closed() -> None:
     world.threads.host(host)
     world.explore()
     assert closed == [True]
+
+
+def test_what_was_lent_for_nothing_is_lent_less_often_until_it_is_of_use() -> None:
+    world = LendingWorld(Randomly(Random(1)))
+    queue = world.queue()
+    tried: list[int] = []
+
+    def lends() -> None:
+        """The transfers that it takes until they are lent."""
+        tried.append(next(count for count in range(1, 100) if world.loan.is_worth_while()))
+        world.scheduler.lend(queue, queue.number, world.loan, lambda: world.enter(IN, 0))
+
+    def host() -> None:
+        for _ in range(9):
+            lends()
+            world.scheduler.call_in()
+        lends()
+        assert world.copies(queue, IN)
+        world.copied += 1
+        world.scheduler.call_in()
+        lends()
+
+    world.threads.host(host)
+    world.explore()
+    assert tried == [1, 2, 4, 8, 16, 32, 64, 64, 64, 64, 1]

@@ -16,11 +16,14 @@ from fpgart.runtime.scheduling.occupancy import Direction
 
 def let_copies_pass(queue: CommandQueue, buffer: Buffer, way: Direction) -> None:
     """Blocking transfers of this buffer in this queue need no decision as long as nothing changes."""
+    if not lib.fpgart_copy_was_missed():
+        return
     device, scheduler = queue.device, queue.context.scheduler
     if not scheduler.lends or NOTICES.hear_of_commands or not device.mmd.own_traffic:
         return
-
     loan = device.loan or scheduler.loan_of(device)
+    if not loan.is_worth_while():
+        return
 
     def enter() -> bool:
         home = buffer.owner.home

@@ -24,6 +24,7 @@ struct entry {
 /* Who has the loan reads and writes the rest: Python while it is kept, C while it is borrowed. */
 struct loan {
     _Atomic uint32_t state;
+    atomic_int used;
     int way; /* of the copy */
     uintptr_t queue;
     uint64_t serial; /* of the queue */
@@ -47,12 +48,17 @@ static size_t place_of(uintptr_t buffer)
 }
 
 void loan_enter(struct loan *loan, uintptr_t buffer, uint64_t serial, int way, uintptr_t address,
-                uint64_t size, struct board_traffic *traffic)
+                uint64_t size, uintptr_t traffic)
 {
     struct entry *entry = &loan->entries[place_of(buffer)];
     if (entry->buffer != buffer || entry->serial != serial)
         entry->ways = 0;
-    *entry = (struct entry){buffer, serial, address, size, entry->ways | (uint32_t)way, traffic};
+    *entry = (struct entry){buffer,
+                            serial,
+                            address,
+                            size,
+                            entry->ways | (uint32_t)way,
+                            (struct board_traffic *)traffic};
 }
 
 void loan_forget(struct loan *loan)
@@ -64,15 +70,17 @@ void loan_lend(struct loan *loan, uintptr_t queue, uint64_t serial)
 {
     loan->queue = queue;
     loan->serial = serial;
+    atomic_store(&loan->used, 0);
     atomic_store(&loan->state, LENT);
 }
 
-int loan_call_in(struct loan *loan)
+int loan_call_in(struct loan *loan, int *used)
 {
     uint32_t state = atomic_load(&loan->state);
     while (!atomic_compare_exchange_weak(&loan->state, &state,
                                          state & ANY_WAY ? state | WANTED : KEPT))
         ;
+    *used = atomic_load(&loan->used);
     return (state & ANY_WAY) / WAY;
 }
 
@@ -113,6 +121,7 @@ void loan_count(struct loan *loan, uintptr_t buffer, uint64_t size)
 {
     struct board_traffic *traffic =
         &loan->entries[place_of(buffer)].traffic[loan->way == 1 ? 0 : 1];
+    atomic_store_explicit(&loan->used, 1, memory_order_relaxed);
     traffic->calls++;
     traffic->bytes += size;
 }

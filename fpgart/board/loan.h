@@ -21,14 +21,15 @@ void loan_free(struct loan *loan);
 
 /* For Python, under the scheduler's lock. `way`: 1 to the board, 2 from it (Direction). The first
  * two while it is not lent: C may copy to or from a buffer, which begins at `address`; none of
- * those that were entered is valid any more. `traffic`: where that is counted. */
+ * those that were entered is valid any more. `traffic`: the address of two struct board_traffic,
+ * where that is counted. */
 void loan_enter(struct loan *loan, uintptr_t buffer, uint64_t serial, int way, uintptr_t address,
-                uint64_t size, struct board_traffic *traffic);
+                uint64_t size, uintptr_t traffic);
 void loan_forget(struct loan *loan);
 void loan_lend(struct loan *loan, uintptr_t queue, uint64_t serial);
 /* C begins no other copy. Gives the way of one that is under way, whose end is told; 0 if there is
- * none. */
-int loan_call_in(struct loan *loan);
+ * none. `used`: whether C has copied anything since it was lent. */
+int loan_call_in(struct loan *loan, int *used);
 /* Whether a copy is under way. */
 int loan_is_out(const struct loan *loan);
 

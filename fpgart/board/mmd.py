@@ -216,8 +216,6 @@ class Mmd(Protocol):
 class Around:
     """The calls that an Mmd around another one leaves to it."""
 
-    own_traffic = 0
-
     def __init__(self, mmd: Mmd) -> None:
         self._mmd = mmd
         self.get_offline_info, self.get_info = mmd.get_offline_info, mmd.get_info
@@ -228,6 +226,10 @@ class Around:
         self.aperture = mmd.aperture
         self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
         self.keep_elsewhere = mmd.keep_elsewhere
+
+    @property
+    def own_traffic(self) -> int:
+        return 0
 
     @property
     def description(self) -> BoardDescription:

@@ -27,6 +27,10 @@ class SharedBoard(Around):
         self.host_alloc, self.shared_alloc, self.free = mmd.host_alloc, mmd.shared_alloc, mmd.free
 
     @property
+    def own_traffic(self) -> int:
+        return self._mmd.own_traffic
+
+    @property
     def is_shared(self) -> bool:
         return True
 

@@ -10,6 +10,7 @@ others wait for as for any other; C tells when it has ended. What decides betwee
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 from weakref import ref
 
@@ -17,6 +18,9 @@ from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.runtime.scheduling.event import Event, EventQueue, Launch, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction, Occupancy
+
+MOST_PATIENCE = 64
+"""How many transfers it takes at most until they are lent."""
 
 
 class LendingDevice(Protocol):
@@ -34,16 +38,33 @@ class LendingDevice(Protocol):
 class Loan:
     """What one board lends. `address` is where C finds it; `copy`, a copy under way that is a command by now."""
 
-    __slots__ = ("_has_moved", "_loan", "_queue", "address", "copy", "device", "occupancy")
+    __slots__ = (
+        "_call_in",
+        "_has_moved",
+        "_loan",
+        "_missed",
+        "_patience",
+        "_queue",
+        "_used",
+        "address",
+        "copy",
+        "device",
+        "occupancy",
+    )
 
-    def __init__(self, device: LendingDevice) -> None:
+    def __init__(self, device: LendingDevice, call_in: Callable[[Loan], None]) -> None:
+        """`call_in` is called before anything begins that excludes copies in C."""
         self._loan = lib.loan_new()
         if not self._loan:
             raise MemoryError("no memory for what C knows of a board's buffers")
         self.address = int(ffi.cast("uintptr_t", self._loan))
         self._queue: ref[EventQueue] | None = None
         self.copy: Event | None = None
+        self._call_in = partial(call_in, self)
         self._has_moved = False
+        self._used = ffi.new("int *")
+        self._missed = 0
+        self._patience = 1
         self.device = device
         self.occupancy = device.occupancy
 
@@ -57,6 +78,15 @@ class Loan:
         """Whether C copies now."""
         return bool(lib.loan_is_out(self._loan))
 
+    def is_worth_while(self) -> bool:
+        """Whether a transfer that C could have carried out is reason enough to lend.
+
+        That costs about as much as half a transfer. So the more often it was of no use, one after the other, the more
+        transfers it takes.
+        """
+        self._missed += 1
+        return self._missed >= self._patience
+
     def enter(self, buffer: int, serial: int, way: Direction, place: tuple[int, int], traffic: int) -> None:
         """Let C copy to or from a buffer, while nothing is lent.
 
@@ -66,16 +96,17 @@ class Loan:
         if self._has_moved:
             self._has_moved = False
             lib.loan_forget(self._loan)
-        lib.loan_enter(self._loan, buffer, serial, int(way), *place, ffi.cast("struct board_traffic *", traffic))
+        lib.loan_enter(self._loan, buffer, serial, int(way), *place, traffic)
 
     def forget(self) -> None:
         """Buffers are not where they were, or may not be copied any more: all have to be entered anew."""
         self._has_moved = True
 
-    def lend(self, queue: EventQueue, serial: int, call_in: Callable[[], None]) -> None:
-        """`serial`: what the handle of the queue stands for. `call_in` is called before anything else begins."""
+    def lend(self, queue: EventQueue, serial: int) -> None:
+        """`serial`: what the handle of the queue stands for."""
+        self._missed = 0
         self._queue = ref(queue)
-        self.occupancy.lent = queue.order.lent = call_in
+        self.occupancy.lent = queue.order.lent = self._call_in
         lib.loan_lend(self._loan, queue.handle, serial)
 
     def call_in(self) -> int:
@@ -85,7 +116,9 @@ class Loan:
             queue.order.lent = None
         self._queue = None
         self.occupancy.lent = None
-        return int(lib.loan_call_in(self._loan))
+        way = int(lib.loan_call_in(self._loan, self._used))
+        self._patience = 1 if self._used[0] else min(2 * self._patience, MOST_PATIENCE)
+        return way
 
     def become_command(self, queue: EventQueue, way: int) -> Event:
         """The copy that is under way, as a command that others can wait for."""

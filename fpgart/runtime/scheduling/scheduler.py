@@ -245,7 +245,7 @@ class Scheduler:
 
         with self._lock:
             if device.loan is None:
-                device.loan = Loan(device)
+                device.loan = Loan(device, self._call_in)
                 self._loans[device.loan.address] = device.loan
             return device.loan
 
@@ -260,16 +260,13 @@ class Scheduler:
                 self._call_in(loan)
             if self._closed or queue.order.open or not loan.occupancy.is_idle or not enter():
                 return False
-            loan.lend(queue, serial, partial(self._call_in, loan))
+            loan.lend(queue, serial)
             return True
 
     def call_in(self) -> None:
         """Take back all that is lent: watchers or faults come, or buffers go, whom C knows nothing of."""
         with self._lock:
-            for loan in self._loans.values():
-                if loan.occupancy.lent is not None:
-                    self._call_in(loan)
-                loan.forget()
+            self._call_in_all()
 
     def copy_ended(self, address: int) -> None:
         """C tells of the end of a copy that others may wait for."""
@@ -302,9 +299,9 @@ class Scheduler:
 
     def close(self, patience_s: float) -> bool:
         """Start nothing more, and wait for what runs; True when everything stands still."""
-        self.call_in()
         with self._lock:
             self._closed = True
+            self._call_in_all()
             self._workers.close()
         return self._wait_until_still(patience_s, lambda: not self._ready.running)
 
@@ -339,6 +336,12 @@ class Scheduler:
 
     def _entering(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
         """A command is about to enter its queue; for schedulers with a clock of their own."""
+
+    def _call_in_all(self) -> None:
+        for loan in self._loans.values():
+            if loan.occupancy.lent is not None:
+                self._call_in(loan)
+            loan.forget()
 
     def _call_in_copies(self) -> None:
         """Have the copies that C has begun be commands."""
