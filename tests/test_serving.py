@@ -365,6 +365,21 @@ def test_a_board_is_open_in_one_client_whatever_they_ask(service: Service, asked
     await_that(lambda: has_nothing_left(service))
 
 
+def test_more_clients_than_a_service_accepts_are_refused(
+    service: Service, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fpgart.serving.service.MOST_CLIENTS", 1)
+    first = Connection(service.path)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with pytest.raises(ServiceError):
+            Connection(service.path)
+    await_that(lambda: len(os.listdir("/proc/self/fd")) <= before)
+    assert "1 clients are connected already, the most that a service accepts" in capfd.readouterr().err
+    first.close()
+    await_that(lambda: has_nothing_left(service))
+
+
 @pytest.mark.parametrize("name", ["", "a\x1b[2J", "a b", "a" * 257, "\udcff"])
 def test_names_that_a_terminal_should_not_show_are_refused(service: Service, name: str) -> None:
     client = Connection(service.path)

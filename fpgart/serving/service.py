@@ -35,7 +35,8 @@ MOST_WAITING = 16
 NAME = re.compile(r"[!-~]{1,256}")
 """Of a program or kernel: terminals show them."""
 MOST_MEMORIES = 64
-SHORTEST_PAUSE_S = 0.1
+PAUSE_S = 0.1
+"""Between two attempts to accept a client where the system has no descriptor for one."""
 
 
 class Client:
@@ -46,6 +47,7 @@ class Client:
         self.connection = connection
         self.process = peer_of(connection)
         self.name = name_of(self.process)
+        self._ends = descriptor_of(self.process)
         self.has_entered = False
         self._life: socket.socket | None = None
         """Of its board process's keeper."""
@@ -55,15 +57,16 @@ class Client:
         """Whether there is something to read; False when the process has ended, though others have its socket still."""
         poll = select.poll()
         poll.register(self.connection, select.POLLIN)
-        process = descriptor_of(self.process)
-        try:
-            if process >= 0:
-                poll.register(process, select.POLLIN)
-            ready = dict(poll.poll())
-        finally:
-            if process >= 0:
-                os.close(process)
-        return process not in ready
+        if self._ends >= 0:
+            poll.register(self._ends, select.POLLIN)
+        return self._ends not in dict(poll.poll())
+
+    def close(self) -> None:
+        """End its board process, and hear of it no more."""
+        self.end_process()
+        self.connection.close()
+        if self._ends >= 0:
+            os.close(self._ends)
 
     def end_process(self) -> None:
         """End its board process, if it has one."""
@@ -108,7 +111,7 @@ class Service:
         self._clients: set[Client] = set()
         self._changing = threading.Lock()
         self._pool = Pool()
-        self._stopping = threading.Event()
+        self._stopping = False
         self._guard, self._listener = listen(path)
         self._answers: dict[type[Any], Callable[[Client, Any], object]] = {
             m.GetBoards: lambda client, ask: self._described(),
@@ -122,20 +125,20 @@ class Service:
     def run(self) -> None:
         """Until stop()."""
         self._pool.start()
-        while not self._stopping.is_set():
+        while not self._stopping:
             try:
                 connection, _ = self._listener.accept()
             except OSError as error:
                 if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS):
                     log.warning(f"no client can connect now: {error.strerror}")
-                    self._stopping.wait(SHORTEST_PAUSE_S)
+                    time.sleep(PAUSE_S)
                 continue
             self._welcome(connection)
         self._end()
 
     def stop(self) -> None:
         """End run(), from any thread or a signal handler."""
-        self._stopping.set()
+        self._stopping = True
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
 
@@ -156,16 +159,19 @@ class Service:
         connection.settimeout(MESSAGE_S)
         try:
             client = Client(connection)
-            with self._changing:
-                if len(self._clients) >= MOST_CLIENTS:
-                    raise ServiceError(f"{MOST_CLIENTS} clients are connected already, the most that a service accepts")
-                self._clients.add(client)
-            threading.Thread(target=self._attend, args=(client,), daemon=True).start()
         except ServiceError as error:
             log.warning(f"a client is refused: {error}")
             connection.close()
-        except RuntimeError:
-            log.warning("a client is refused: the system has no thread for it")
+            return
+        with self._changing:
+            is_full = len(self._clients) >= MOST_CLIENTS
+            self._clients.add(client)
+        try:
+            if is_full:
+                raise ServiceError(f"{MOST_CLIENTS} clients are connected already, the most that a service accepts")
+            threading.Thread(target=self._attend, args=(client,), daemon=True).start()
+        except (ServiceError, RuntimeError) as error:  # the system may have no thread for it
+            log.warning(f"a client is refused: {error}")
             self._leave(client)
 
     def _attend(self, client: Client) -> None:
@@ -186,13 +192,12 @@ class Service:
 
     def _leave(self, client: Client) -> None:
         """Whatever it had is free."""
-        client.end_process()
         with self._changing:
             self._clients.discard(client)
             for board in self._boards:
                 if board.holder is client:
                     board.holder = None
-        client.connection.close()
+        client.close()
 
     def _answer(self, client: Client, message: object) -> None:
         """Raises OSError."""
