@@ -18,7 +18,7 @@ from fpgart.engine.driver import open_driver
 from fpgart.engine.interface import BYTES, NULL, POINTER, BuildFailed, Engine, Reach, pack_arguments
 from fpgart.engine.opencl_engine.kernel import required_size
 from fpgart.engine.resident import ResidentEngine
-from fpgart.errors import DeviceNotAvailable
+from fpgart.errors import DeviceNotAvailable, OutOfResources
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = Struct("9Q")
@@ -165,6 +165,23 @@ def test_a_device_that_is_gone_is_told_with_words(resident: ResidentEngine, monk
         with pytest.raises(DeviceNotAvailable, match=r"does not answer any more, and what .* is lost .*ReadBuffer"):
             memory.read()
     assert memory.read() == [1] * COUNT
+
+
+def test_whatever_fails_once_the_device_is_gone_says_so(
+    resident: ResidentEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*arguments: object) -> None:
+        raise OutOfResources("the engine's clEnqueueReadBuffer failed")
+
+    memory = Ints(resident)
+    launch(resident, "add", memory, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(resident.driver, "call", refused)
+        with pytest.raises(OutOfResources, match="ReadBuffer failed"):
+            memory.read()
+        patched.setattr(type(resident), "_is_there", lambda engine: False)
+        with pytest.raises(DeviceNotAvailable, match=r"does not answer any more.*ReadBuffer failed"):
+            memory.read()
 
 
 HOST = """

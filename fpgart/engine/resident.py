@@ -18,7 +18,7 @@ from fpgart.engine.mirrors import Mirrors, Stretch
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
 from fpgart.engine.own_buffers import OwnBuffersEngine, OwnBuffersKernel, ReachedMemory
-from fpgart.errors import DeviceNotAvailable, error_of
+from fpgart.errors import CLError, DeviceNotAvailable, error_of
 
 
 class ResidentEngine(OwnBuffersEngine):
@@ -61,15 +61,23 @@ class ResidentEngine(OwnBuffersEngine):
 
         PoCL ends what is under way on a server that dies as if it had succeeded; so the device is asked afterwards.
         """
+        reason = "it was lost meanwhile"
         try:
             yield
-            if not self.driver.device_number(cl.CL_DEVICE_AVAILABLE):
-                raise DeviceNotAvailable("it was lost meanwhile")
-        except DeviceNotAvailable as error:
-            raise DeviceNotAvailable(
-                f"the engine's device '{self._device_name}' does not answer any more, and what kernels had written "
-                f"there is lost ({error})"
-            ) from None
+        except CLError as error:
+            if not isinstance(error, DeviceNotAvailable) and self._is_there():
+                raise
+            reason = str(error)
+        else:
+            if self._is_there():
+                return
+        raise DeviceNotAvailable(
+            f"the engine's device '{self._device_name}' does not answer any more, and what kernels had written "
+            f"there is lost ({reason})"
+        )
+
+    def _is_there(self) -> bool:
+        return self.driver.device_number(cl.CL_DEVICE_AVAILABLE) != 0
 
     def create_buffer(self, flags: int, size: int) -> int:
         with self.answering():
