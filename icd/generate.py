@@ -93,6 +93,7 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_reap(void);")
     lines.append("    void fpgart_take_in(void);")
     lines.append("    int fpgart_hurry_keeper(void);")
+    lines.append("    int fpgart_take_in_queue(uintptr_t queue);")
     lines.append("    void fpgart_copy_ended(uintptr_t loan);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
@@ -191,7 +192,7 @@ int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
-struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial, int by_keeper);
+struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, uint64_t *serial, int by_keeper);
 void fpgart_launches_taken(struct fpgart_launches *launches);
 uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers);
 uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, uint32_t to, uintptr_t parent,

@@ -208,11 +208,13 @@ void fpgart_count_call(void);
 void fpgart_uncount_call(void);
 int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
-void fpgart_take_in(void);     /* a call into Python */
-int fpgart_hurry_keeper(void); /* another; 0 if there is no keeper */
+void fpgart_take_in(void);                 /* a call into Python */
+int fpgart_hurry_keeper(void);             /* another; 0 if there is no keeper */
+int fpgart_take_in_queue(uintptr_t queue); /* the same; 0 if it could not */
 void fpgart_launches_tended(int flag);
 void fpgart_wake_reaper(void);
-struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial, int by_keeper);
+struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, uint64_t *serial,
+                                             int by_keeper);
 void fpgart_launches_taken(struct fpgart_launches *launches);
 
 /* Blocking transfers that C carries out (copies.c): between the host's memory and a buffer whose

@@ -236,6 +236,18 @@ static int hurry_keeper(void)
     return looks;
 }
 
+/* A record is full: it enters its queue, and the next launch finds an empty one. Other queues' may
+ * wait, for this is no call that could tell. 0 if it did not. */
+static int take_in_queue(uintptr_t queue)
+{
+    struct fpgart_visit visit;
+    if (!fpgart_slip_in(&visit))
+        return 0;
+    int taken = fpgart_take_in_queue(queue);
+    fpgart_leave(&visit);
+    return taken;
+}
+
 int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensions,
                           const size_t *offset, const size_t *global, const size_t *local,
                           cl_uint waits, const cl_event *wait_list, cl_event *event)
@@ -259,7 +271,12 @@ int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensi
         are_many =
             atomic_load(&waiting) == 1; /* else threads enqueue at once, and something runs */
     }
+    int is_full = !done && mine.is_known && recorder->filling != NULL &&
+                  recorder->filling->count == FPGART_LAUNCHES;
     pthread_mutex_unlock(&recorder->lock);
+    if (is_full && take_in_queue((uintptr_t)queue))
+        return fpgart_records_launch(queue, kernel, dimensions, offset, global, local, waits,
+                                     wait_list, event);
     struct fpgart_visit visit;
     if ((are_many || !someone_looks) && !hurry_keeper() && fpgart_enter(&visit))
         fpgart_leave(&visit); /* entering takes it in */
@@ -314,16 +331,35 @@ void fpgart_launches_tended(int flag)
     atomic_store(&tended, flag);
 }
 
-/* `by_keeper`: no call of the host has ended the row. */
-struct fpgart_launches *fpgart_take_launches(uintptr_t *queue, uint64_t *serial, int by_keeper)
+/* The oldest with something recorded, `only` that one if it is not NULL; it is in the list no more.
+ */
+static struct fpgart_recorder *unlist(const struct fpgart_recorder *only)
+{
+    pthread_mutex_lock(&listing);
+    struct fpgart_recorder **place = &first, *before = NULL;
+    while (*place != NULL && only != NULL && *place != only) {
+        before = *place;
+        place = &before->next;
+    }
+    struct fpgart_recorder *found = *place;
+    if (found != NULL) {
+        *place = found->next;
+        if (last == found)
+            last = before;
+    }
+    pthread_mutex_unlock(&listing);
+    return found;
+}
+
+/* `only`: of that queue, 0 for any. `by_keeper`: no call of the host has ended the row. */
+struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, uint64_t *serial,
+                                             int by_keeper)
 {
     struct fpgart_launches *taken = NULL;
-    while (taken == NULL) {
-        pthread_mutex_lock(&listing);
-        struct fpgart_recorder *recorder = first;
-        if (recorder != NULL)
-            first = recorder->next;
-        pthread_mutex_unlock(&listing);
+    fpgart_recorder_slot *slot = only != 0 ? fpgart_recorder_of(only) : NULL;
+    struct fpgart_recorder *wanted = slot != NULL ? atomic_load(slot) : NULL;
+    while (taken == NULL && (only == 0) == (wanted == NULL)) {
+        struct fpgart_recorder *recorder = unlist(wanted);
         if (recorder == NULL)
             return NULL;
         pthread_mutex_lock(&recorder->lock);

@@ -88,15 +88,15 @@ def _image_of(launch: LaunchKernel) -> bytes:
     return pack_arguments(packed)
 
 
-def enqueue_recorded(*, by_keeper: bool = False) -> None:
-    """Other threads that come here wait until all of it is in its queue.
+def enqueue_recorded(*, by_keeper: bool = False, only: int = 0) -> None:
+    """Other threads that come here wait until all of it is in its queue. `only`: the handle of a queue, 0 for all.
 
     The keeper takes the oldest record only, and has it begin: hosts fill the next one meanwhile, for which they need no
     interpreter.
     """
     with _TAKING:
         queue, serial = ffi.new("uintptr_t *"), ffi.new("uint64_t *")
-        while launches := lib.fpgart_take_launches(queue, serial, by_keeper):
+        while launches := lib.fpgart_take_launches(only, queue, serial, by_keeper):
             found: CommandQueue | None = None
             try:
                 found = _object(queue[0], serial[0], CommandQueue)

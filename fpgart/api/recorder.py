@@ -22,6 +22,14 @@ def take_in(*, by_keeper: bool = False) -> None:
         enqueue_recorded(by_keeper=by_keeper)
 
 
+def take_in_queue(queue: int) -> bool:
+    """Enqueue what was recorded of one queue, and have it begin, while its host goes on recording."""
+    from fpgart.api.launches import enqueue_recorded
+
+    enqueue_recorded(by_keeper=True, only=queue)
+    return True
+
+
 PATIENCE_NS = 200_000
 """How long launches wait for a call of the host before the keeper takes them in: hosts that wait for each few would
 otherwise meet it there."""

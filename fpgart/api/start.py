@@ -193,6 +193,7 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
     ffi.def_extern(name="fpgart_copy_ended")(scheduler.copy_ended)
     recorded = recorder.Recorder(scheduler)
     ffi.def_extern(name="fpgart_hurry_keeper", error=0)(recorded.hurry_keeper)
+    ffi.def_extern(name="fpgart_take_in_queue", error=0)(recorder.take_in_queue)
     scheduler.record_with(recorded)
     adopt(platform, lib.fpgart_platform())
     start_profile()

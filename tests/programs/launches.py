@@ -117,6 +117,21 @@ for _ in range(4):
     launch(add, 8)
 show()
 queue = host.cl.make("clCreateCommandQueueWithProperties", host.context, host.device, None)
+statuses, one = set(), handles(1)
+put(fours, 0, handles(buffers[1]), 8)
+put(fours, 1, number(1), 4)
+event = ctypes.c_size_t()
+turns = 1300
+for turn in range(turns):  # more than a record holds, in one queue and beside it in another
+    wanted = ctypes.byref(event) if turn % 512 == 500 else None
+    statuses.add(call("clEnqueueNDRangeKernel", host.queue, add, 1, None, one, None, 0, None, wanted))
+    waits = (1, handles(event.value)) if event.value else (0, None)
+    statuses.add(call("clEnqueueNDRangeKernel", queue, fours, 1, None, handles(4), None, *waits, None))
+    if event.value:
+        statuses.add(call("clReleaseEvent", event.value))
+        event = ctypes.c_size_t()
+print("rows", 2 * turns, statuses, call("clFinish", queue))
+show()
 for _ in range(4):
     launch(add, 8, queue=queue)
 print("queue", call("clFinish", queue), call("clReleaseCommandQueue", queue))
