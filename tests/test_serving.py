@@ -268,6 +268,30 @@ def test_hosts_are_told_of_boards_that_a_service_lacks(serving: object) -> None:
 PLATFORM = "import pyopencl; print(pyopencl.get_platforms()[0].get_devices()[0].name)"
 
 
+TWICE = """
+import numpy as np, pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queues = [cl.CommandQueue(context, device) for device in context.devices]
+program = cl.Program(context, "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }").build()
+twice = program.twice
+data = np.arange(8, dtype=np.int32)
+buffer = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=data)
+for queue in queues:
+    twice(queue, (8,), None, buffer)
+    queue.finish()
+cl.enqueue_copy(queues[-1], data, buffer)
+print(*data)
+"""
+
+
+@pytest.mark.slow
+def test_a_host_in_python_has_all_boards_of_a_service(serving: object, engine: None) -> None:
+    host = [FPGART, "run", "--served", "lab", sys.executable, "-c", TWICE]
+    done = subprocess.run(host, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("0 4 8 12 16 20 24 28\n", "")
+    assert [board(number).programmed for number in range(2)] == [1, 1]
+
+
 def test_a_name_is_for_one_service(serving: object, runtime: Path) -> None:
     with pytest.raises(ServiceError, match=r"there is a service at .*/lab\.service already"):
         listen(str(runtime / "lab.service"))
