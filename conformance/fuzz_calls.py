@@ -33,6 +33,8 @@ from prototypes import Prototype, read_api  # noqa: E402
 SCRATCH = 1 << 20
 """Bytes behind every pointer to data; sizes are much smaller."""
 NUMBERS = (0, 1, 2, 3, 4, 7, 8, 16, 64, 100, 1024, 4096)
+DRAWN = 16
+"""Elements of an array that are drawn; then they repeat."""
 WILD = (1 << 31, (1 << 32) - 1, 1 << 32, 1 << 62, (1 << 64) - 1)
 GARBAGE = (1, 0x1000, 0xDEADBEEF, (1 << 63) + 8)
 SOURCE = b"kernel void k(global int *a, int n, local int *t) { } kernel void none(void) { }"
@@ -116,6 +118,10 @@ class Calls:
 
     def words(self, *values: int) -> int:
         return self.pointer((ctypes.c_uint64 * max(len(values), 1))(*(value & (1 << 64) - 1 for value in values)))
+
+    def row(self, drawn: Callable[[], int]) -> int:
+        """As many as a number can be, some of them drawn."""
+        return self.words(*[drawn() for _ in range(DRAWN)] * (max(NUMBERS) // DRAWN))
 
     def data(self) -> int:
         return ctypes.addressof(self.scratch)
@@ -211,7 +217,7 @@ class Calls:
         """A list, or room for one, which is as long as any number that goes with it."""
         if self.chance.random() < NO_POINTERS[self.kind]:
             return 0
-        return self.words(*[self.handle(kind) for _ in range(max(NUMBERS))])
+        return self.row(lambda: self.handle(kind))
 
     def memory(self, function: Prototype, name: str) -> int:
         if self.chance.random() < NO_POINTERS[self.kind]:
@@ -227,7 +233,7 @@ class Calls:
         if "ptr" in name.lower() and self.pool["pointer"] and dice < 0.7:
             return self.chance.choice(self.pool["pointer"])
         if any(word in name for word in ("size", "origin", "region", "offset", "lengths")):
-            return self.words(*[self.chance.choice(NUMBERS[:8]) for _ in range(max(NUMBERS))])
+            return self.row(lambda: self.chance.choice(NUMBERS[:8]))
         if any(word in name for word in ("name", "options")):
             words = (b"", b"k", b"-DA=1", b"-cl-std=CL2.0", b"clFinish", b"\xff\xfe", b"x" * 300)
             return self.pointer(ctypes.create_string_buffer(self.chance.choice(words)))
