@@ -35,6 +35,7 @@ LOADER = "libOpenCL.so.1"
 RUNS, REFUSED, IMPOSSIBLE = 0, 3, 4
 FOLDERS = re.compile(r"(?:/[\w.+-]+)+/(?=[\w.+-])")
 """Of paths, which differ between machines."""
+ADVICE = "an engine can be had as"
 PATIENCE = 120
 """Seconds; ten times that under valgrind."""
 SYSTEM_LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/lib")
@@ -42,7 +43,10 @@ SYSTEM_LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A command, in which HOST stands for the C host and LIBRARY for the loader; "" of `missing`: it can be made."""
+    """A command, in which HOST stands for the C host and LIBRARY for the loader; "" of `missing`: it can be made.
+
+    In variables, FOLDER stands for a folder of its own.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -53,6 +57,16 @@ class Surroundings:
 
 def host(name: str, when: str = "first", word: str = "") -> tuple[str, ...]:
     return ("HOST", name, when, word)
+
+
+def as_nobody() -> tuple[str, ...]:
+    """A command in front of others where root runs this, for whom some limits are none: a user without any process,
+    who may read what root may."""
+    if os.geteuid():
+        return ()
+    read = "+dac_override,+dac_read_search"
+    user = ("--reuid=65534", "--regid=65534", "--clear-groups")
+    return ("setpriv", *user, f"--inh-caps={read}", f"--ambient-caps={read}")
 
 
 def mounted(script: str) -> tuple[str, ...]:
@@ -72,10 +86,11 @@ def surroundings(libraries: Path | None) -> Iterator[Surroundings]:
         yield Surroundings(f"at most {more} files more, after a launch", host("few-files", "ran", str(more)))
     for size in (64, 256, 1024, 8192):
         yield Surroundings(f"{size} MiB of addresses (RLIMIT_AS)", host("memory", "first", str(size)))
-    missing = "" if os.geteuid() else "root has no such limit"
-    for count in (1, 4):
-        limited = host("threads", "first", str(count))
-        yield Surroundings(f"{count} threads of the user (RLIMIT_NPROC)", limited, missing=missing)
+    for count in (1, 4, 64):
+        limited = (*as_nobody(), *host("threads", "first", str(count)))
+        missing = "" if shutil.which(limited[0]) or limited[0] == "HOST" else f"{limited[0]} is not here"
+        at_home = {"HOME": "FOLDER", "XDG_CACHE_HOME": "", "TMPDIR": "FOLDER"} if os.geteuid() == 0 else {}
+        yield Surroundings(f"{count} threads of the user (RLIMIT_NPROC)", limited, at_home, missing=missing)
     for when, words in {"first": "from the beginning", "built": "after a build"}.items():
         yield Surroundings(f"no thread can be made {words}", host("seccomp", when, "threads"))
     for size in (64, 160, 256):
@@ -186,7 +201,9 @@ def outcome(each: Surroundings, program: Path, environment: dict[str, str]) -> t
     command = [{"HOST": str(program), "LIBRARY": LOADER}.get(word, word) for word in each.command]
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         log = Path(folder) / "log"
-        variables = {**environment, "FPGART_LOG": str(log), **each.variables}
+        Path(folder).chmod(0o777)
+        here = {name: folder if value == "FOLDER" else value for name, value in each.variables.items()}
+        variables = {**environment, "FPGART_LOG": str(log), **here}
         try:
             result = subprocess.run(
                 command, env=variables, capture_output=True, text=True, errors="replace", timeout=each.patience
@@ -197,11 +214,19 @@ def outcome(each: Surroundings, program: Path, environment: dict[str, str]) -> t
     return in_words(result.returncode, told)
 
 
+def last_words(told: list[str]) -> str:
+    """What the driver said last that is a reason, not what announces one or advises; else the last line."""
+    reasons = [
+        line for line in told if line.startswith("fpgart") and not line.endswith("tried:") and ADVICE not in line
+    ]
+    return reasons[-1] if reasons else told[-1] if told else ""
+
+
 def in_words(status: int, told: list[str]) -> tuple[bool, str]:
     if status == RUNS:
         return True, "runs"
     if status == REFUSED:
-        said = next((line for line in reversed(told) if line.startswith("fpgart")), told[-1] if told else "")
+        said = last_words(told)
         call = next((line for line in told if re.fullmatch(r"cl\w+: -?\d+", line)), "")
         words = " ".join(dict.fromkeys(filter(None, (call, FOLDERS.sub("", said)))))
         return True, f"refused: {words}"

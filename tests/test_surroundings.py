@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,25 @@ def test_pocl_is_passed_over_where_no_thread_can_be_made(monkeypatch: pytest.Mon
     monkeypatch.setattr(room.threading.Thread, "start", refuse)
     with pytest.raises(DriverError, match="the system cannot create any"):
         room.check_room(Path("/lib/libpocl.so.2"))
+
+
+def test_pocl_is_passed_over_where_it_would_not_get_all_its_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, started = room.threading.Thread.start, 0
+
+    def start_two(thread: threading.Thread) -> None:
+        nonlocal started
+        started += 1
+        if started > 2:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setenv("POCL_MAX_PTHREAD_COUNT", "7")
+    monkeypatch.setattr(room.threading.Thread, "start", start_two)
+    before = threading.active_count()
+    with pytest.raises(DriverError, match=r"the system can create only 2 of 8 \(ulimit -u\)"):
+        room.check_room(Path("/lib/libpocl.so.2"))
+    assert threading.active_count() == before, "those of the trial have ended"
 
 
 def test_pocl_is_passed_over_where_few_files_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:

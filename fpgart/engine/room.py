@@ -10,6 +10,8 @@ from pathlib import Path
 from fpgart.engine.driver import DriverError
 
 PROCESSORS = "/sys/devices/system"
+SPARE = 1
+"""The linker, a process, which counts as a thread where the user's are counted."""
 FILES = 12
 """That PoCL has open at the same time while it builds a kernel, and a few more."""
 
@@ -18,22 +20,39 @@ def check_room(path: Path) -> None:
     """Raises DriverError, with what is wanting, for a PoCL that could not start or build here."""
     if not os.path.isdir(PROCESSORS):
         raise DriverError(f"{path}: PoCL reads the processors of the machine from {PROCESSORS}, which does not exist")
-    if not _has_threads():
-        raise DriverError(f"{path}: PoCL runs kernels on threads of its own, and the system cannot create any")
+    wanted = _threads_of_pocl() + SPARE
+    found = _threads_to_be_had(wanted)
+    if found < wanted:
+        creates = f"can create only {found} of {wanted} (ulimit -u)" if found else "cannot create any"
+        raise DriverError(f"{path}: PoCL runs kernels on threads of its own, and the system {creates}")
     if not _has_files():
         raise DriverError(
             f"{path}: fewer than {FILES} files can be opened, but PoCL needs that many for a build (ulimit -n)"
         )
 
 
-def _has_threads() -> bool:
-    thread = threading.Thread(target=int, name="fpgart probe")
+def _threads_of_pocl() -> int:
+    """One for each processor, unless the user wants fewer."""
+    processors, asked = os.cpu_count() or 1, os.environ.get("POCL_MAX_PTHREAD_COUNT", "")
+    return min(processors, int(asked)) if asked.isdecimal() and int(asked) else processors
+
+
+def _threads_to_be_had(most: int) -> int:
+    """How many threads there can be besides those that there are."""
+    enough = threading.Event()
+    started: list[threading.Thread] = []
     try:
-        thread.start()
+        for _ in range(most):
+            thread = threading.Thread(target=enough.wait, name="fpgart probe")
+            thread.start()
+            started.append(thread)
     except RuntimeError:
-        return False
-    thread.join()
-    return True
+        return len(started)
+    finally:
+        enough.set()
+        for thread in started:
+            thread.join()
+    return most
 
 
 def _has_files() -> bool:

@@ -77,8 +77,6 @@ class Reader:
     corpus: Callable[[], list[bytes]]
     refusals: tuple[type[BaseException], ...]
     words: tuple[bytes, ...] = ()
-    longest: float = 1.0
-    """Seconds of a processor that an input of up to LARGEST bytes may take; longer ones may take longer."""
 
 
 # Containers
@@ -377,7 +375,7 @@ READERS: dict[str, Reader] = {
     "il": Reader(spirv.interfaces, modules, (), NUMBERS),
     "aoc": Reader(read_words, command_lines, (UsageError,), (b"-", b"--", b"\0", b"=", b"-board", b"-march=", b"-l")),
     "trace": Reader(read_trace, traces, (report.TraceError,), JSON),
-    "page": Reader(read_page, traces, (report.TraceError,), JSON, longest=10.0),
+    "page": Reader(read_page, traces, (report.TraceError,), JSON),
     "capture": Reader(CapturedLaunch.decode, captures, (ValueError,), JSON),
     "json": Reader(parse_json, captures, (ValueError,), JSON),
     "executable": Reader(read_executable, executables, (Exception,), NUMBERS),

@@ -16,6 +16,8 @@ from fuzzing.readers import READERS
 
 MEMORY = 1 << 30
 """Bytes that reading may take besides what the process has when it begins."""
+LONGEST = 1.0
+"""Seconds of a processor that an input of up to LARGEST bytes may take; longer ones may take longer."""
 HANGS = 30
 """Seconds of a processor after which an input is given up."""
 LOOK = 10
@@ -123,5 +125,5 @@ def try_one(reader: str, data: bytes, told: Told) -> str:
     told.inputs += 1
     told.bytes += len(data)
     told.longest = max(told.longest, took)
-    most = READERS[reader].longest * max(1.0, len(data) / LARGEST)
+    most = LONGEST * max(1.0, len(data) / LARGEST)
     return words or (f"{len(data)} bytes took {took:.1f} s of a processor" if took > most else "")
