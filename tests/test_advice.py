@@ -43,11 +43,11 @@ def line(mistake: str) -> int:
     return next(number for number, text in lines if text.endswith(f"// mistake {mistake}"))
 
 
-def advice(folder: Path, mistake: str, *words: str) -> list[Advice]:
+def advice(folder: Path, mistake: str, *words: str, clock: str = "real") -> list[Advice]:
     trace = folder / "trace.json"
     board = MISTAKES[mistake][0] if mistake in MISTAKES else "a10_ref"
     chosen = {"FPGART_BOARD": board, "FPGART_TRACE": str(trace), "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "strict"}
-    variables = running.environment(chosen)
+    variables = running.environment(chosen | {"FPGART_TIME": clock})
     subprocess.run([str(compiled([SOURCE])), mistake, *words], check=True, timeout=120, cwd=folder, env=variables)
     return report.read(trace).advice
 
@@ -76,6 +76,14 @@ def test_a_channel_with_less_room_than_a_burst_is_told_with_who_waits(tmp_path: 
     assert re.search(r"'give' waited [\d.]+ ms while it was full, and .* 'take' waited [\d.]+ ms while", found.words)
     assert found.measured
     assert found.nanoseconds >= 20_000_000
+
+
+def test_the_model_says_which_depth_takes_a_burst_and_what_that_saves(tmp_path: Path) -> None:
+    """Both sides work 20 ms / 3 before each of 8 bursts; with room for one, they do so at the same time."""
+    (found,) = [each for each in advice(tmp_path, "shallow", clock="model") if "deeper" in each.words]
+    assert "channel 'bursts' 4 packets deep, which should be 64" in found.words
+    assert not found.measured
+    assert found.nanoseconds == pytest.approx(7 * 20_000_000 / 3, rel=0.01)
 
 
 def test_a_channel_with_room_for_all_is_deep_enough(tmp_path: Path) -> None:

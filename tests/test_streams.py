@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from fpgart.engine.kernel_streams import UNIT, Step, kernel_streams, unstalled
 from fpgart.engine.loop_tree import UncountableError
 from fpgart.engine.pipeline_depth import pipeline_depth
 from fpgart.engine.stream_clock import StreamClock
+from fpgart.errors import OutOfHostMemory
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.model import streaming
@@ -184,6 +186,13 @@ def test_a_channel_carries_a_packet_per_cycle() -> None:
 
 def test_depths_are_expressions() -> None:
     assert kernel_streams("#define N 3\n" + pair(depth="(1 << N) * 2")).capacity("c") == 16
+
+
+def test_arguments_are_read_before_their_function_runs() -> None:
+    work = "int work(int x) { for (int i = 0; i < 9; i++) x += i; return x; }\n"
+    found = kernel_streams(work + pair(take="int x = work(1 + read_channel_intel(c));"))
+    kinds = [step.kind for step in found.process("take", {"n": 1}, 1, 0, Fraction(1))]
+    assert kinds == [READ, PASS, PASS, END]
 
 
 def test_units_of_a_kernel_that_runs_by_itself_have_channels_of_their_own() -> None:
@@ -510,6 +519,47 @@ def test_the_rest_of_very_long_streams_goes_on_in_the_same_way(
     assert length(take) == pytest.approx(10_000_000, rel=0.01)
     assert length(give) == pytest.approx(10_000_000, rel=0.01)
     assert "20,000 steps" in told.of("take").untold
+
+
+def test_launches_behind_a_very_long_one_have_their_turn(
+    scene: Callable[[str], Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "MOST_STEPS", 2_000)
+    play = scene(pair())
+    gives = [play.launch("give", 100_000) for _ in range(3)]
+    takes = [play.launch("take", 100_000) for _ in range(3)]
+    assert [length(give) for give in gives] == [pytest.approx(333_334, rel=0.01)] * 3
+    assert all(times(first)[1] <= times(then)[0] for first, then in pairwise(takes))
+
+
+def test_kernels_that_run_by_themselves_for_ever_hold_nobody_up(
+    scene: Callable[[str], Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One gives the other packets without end, and that one takes those of a launch besides."""
+    monkeypatch.setattr(streaming, "MOST_STEPS", 20_000)
+    source = """
+    channel int c __attribute__((depth(4))); channel int free;
+    __attribute__((autorun)) kernel void spring(void) { while (1) write_channel_intel(free, 1); }
+    __attribute__((autorun)) kernel void sink(void) { while (1) { read_channel_intel(free); } }
+    __attribute__((autorun)) kernel void mill(void) { while (1) read_channel_intel(c); }
+    kernel void give(int n) { for (int i = 0; i < n; i++) write_channel_intel(c, i); }
+    """
+    joined = source.replace("read_channel_intel(c);", "{ read_channel_intel(c); for (int j = 0; j < 0; j++) "
+                            "read_channel_intel(free); }")  # fmt: skip
+    for each in (source, joined):
+        assert length(scene(each).launch("give", 3000)) == pytest.approx(10_000, rel=0.05)
+
+
+def test_a_clock_without_memory_lets_nobody_wait(
+    scene: Callable[[str], Scene], told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(clock: StreamClock, steps: tuple[Step, ...], begin: int) -> None:
+        raise OutOfHostMemory("no room for a process")
+
+    play = scene(pair())
+    monkeypatch.setattr(StreamClock, "start", fails)
+    assert length(play.launch("give", 3000)) == pytest.approx(10_000, abs=20)
+    assert told.of("give").untold == "no room for a process"
 
 
 BURSTS = """

@@ -338,7 +338,8 @@ class _Scan:
             elif word in UNCOUNTABLE or (depth and word in ("break", "return")):
                 raise UncountableError(word)
             elif word in self.looping or word in self.talking:
-                yield from self._call(word, at)
+                called, at = self._call(word, at, depth, nested)
+                yield from called
             elif word == "opencl_unroll_hint":
                 closed = self.closed.get(self.plain.find("(", at), at)
                 hints["unroll"] = self.plain[at:closed].strip("( ")
@@ -405,16 +406,23 @@ class _Scan:
         closed = self.closed.get(opened, -1)
         return closed > 0 and bool(FOREVER.fullmatch(self.plain, opened + 1, closed))
 
-    def _call(self, function: str, at: int) -> Iterator[Item]:
-        """A call of a function with loops or channels, whose name ends at `at`. Raises UncountableError."""
+    def _call(self, function: str, at: int, depth: int, nested: int) -> tuple[list[Item], int]:
+        """A call of a function with loops or channels, whose name ends at `at`, behind its arguments; where it ends.
+
+        Raises UncountableError.
+        """
+        found: list[Item] = []
         if function in self.talking:
-            yield Talk("", writing=False, untold=f"function {function}() uses channels")
-        if function in self.looping:
-            called, opened = self.looping[function], self.plain.find("(", at)
-            closed = self.closed.get(opened)
-            if called is None or closed is None:
-                raise UncountableError(function)
-            yield Call(called, tuple(split(self.plain[opened + 1 : closed])))
+            found.append(Talk("", writing=False, untold=f"function {function}() uses channels"))
+        if function not in self.looping:
+            return found, at
+        called, opened = self.looping[function], self.plain.find("(", at)
+        closed = self.closed.get(opened)
+        if called is None or closed is None or nested == DEEPEST:
+            raise UncountableError(function)
+        arguments = self.block(opened + 1, closed, depth, nested + 1)
+        call = Call(called, tuple(split(self.plain[opened + 1 : closed])))
+        return [*found, *arguments, call], closed
 
     def _matters(self, begin: int, end: int) -> bool:
         """Whether a part of it has loops or channels, or calls functions that do."""

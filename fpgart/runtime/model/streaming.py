@@ -14,9 +14,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from fpgart.engine.kernel_streams import DEEPEST_CHANNEL, ENDLESS, UNIT, Step, Streams
+from fpgart.engine.kernel_streams import ENDLESS, UNIT, Step, Streams
 from fpgart.engine.loop_tree import UncountableError
 from fpgart.engine.stream_clock import Process, StreamClock, Wait
+from fpgart.errors import OutOfHostMemory
 
 MOST_STEPS = 4_000_000
 """What is run through of launches that have all begun; what is left then goes on as it did. A step takes about 3 ns."""
@@ -27,6 +28,10 @@ MOST_TOGETHER = 32
 NO_PARTNER = "a kernel at its channels was not launched before the host asked for its end"
 WORTH = Fraction(1, 50)
 """Of the time, that a depth has to save."""
+MOST_FULL = 64
+"""Channels that were full; where there are more, no other depths are tried."""
+DEEPEST_TRIED = 1 << 18
+"""Packets: as many as fit into the steps of a trial."""
 MOST_NAMED = 8
 """Channels whose depths are tried one by one."""
 
@@ -122,7 +127,10 @@ class Group:
     def begin(self, launch: OpenLaunch) -> list[OpenLaunch]:
         """Add a launch; returns those that have an end now."""
         self._waiting.setdefault(launch.kernel, deque()).append(launch)
-        return self._run()
+        try:
+            return self._run()
+        except OutOfHostMemory as error:
+            return self.give_up(str(error))
 
     def give_up(self, why: str) -> list[OpenLaunch]:
         """Nobody waits for others from now on; those that did take what their loops take."""
@@ -149,19 +157,23 @@ class Group:
         found: list[OpenLaunch] = []
         while True:
             self._begin_waiting()
-            if not self._clock.run(MOST_STEPS // 2):
-                return found + self._run_on()
-            ended = [launch for launch in self._running.values() if self._at(launch)[0]]
-            if not ended:
+            if not self._running:
                 return found
-            for launch in ended:
-                self._end(launch)
+            if self._clock.run(MOST_STEPS // 2):
+                ended = [launch for launch in self._running.values() if self._at(launch)[0]]
+                for launch in ended:
+                    self._end(launch)
+                if not ended:
+                    return found
+            else:
+                ended = self._run_on()
             found += ended
 
     def _begin_waiting(self) -> None:
+        """Raises OutOfHostMemory; the launch waits on then."""
         for kernel, waiting in self._waiting.items():
             if waiting and kernel not in self._running:
-                launch = waiting.popleft()
+                launch = waiting[0]
                 begin = self.units(launch.begin)
                 if not self._own:
                     self._own = {
@@ -169,7 +181,7 @@ class Group:
                         for name, units in self._autorun.items()
                     }
                 launch.process = self._clock.start(launch.steps, begin)
-                self._running[kernel] = launch
+                self._running[kernel] = waiting.popleft()
                 self._together.append(launch)
 
     def _at(self, launch: OpenLaunch) -> tuple[bool, int, int]:
@@ -182,8 +194,7 @@ class Group:
         launch.length = self.nanoseconds(self._at(launch)[1] - launch.process.begin)
         launch.channels = self._channels(launch)
         self._clock.remove(launch.process)
-        for other in self._waiting.get(launch.kernel, ()):
-            other.begin = max(other.begin, launch.begin + launch.length + other.latency)
+        self._delay_next(launch)
         if not self._running:
             together, self._together = self._together, []
             launch.deeper = self._try_depths(together)
@@ -213,10 +224,13 @@ class Group:
         return ChannelTime(channel, kernel, writing, depth, wait.packets, self.nanoseconds(wait.total), begin, end)
 
     def _run_on(self) -> list[OpenLaunch]:
-        """Many steps are left: run through as many again, and take it that the rest goes on like these."""
+        """Many steps are left: run through as many again, and take it that the rest goes on like these.
+
+        Returns those that have an end by that; none, if no step is left now.
+        """
         before = {kernel: self._at(launch) for kernel, launch in self._running.items()}
         if self._clock.run(MOST_STEPS - MOST_STEPS // 2):
-            return self._run()
+            return []
         found = list(self._running.values())
         for launch in found:
             ended, at, passed = self._at(launch)
@@ -236,6 +250,12 @@ class Group:
         left = launch.process.length - passed
         launch.length = self.nanoseconds(at - launch.process.begin + -(-left * pace.numerator // pace.denominator))
         launch.channels = self._channels(launch)
+        self._delay_next(launch)
+
+    def _delay_next(self, launch: OpenLaunch) -> None:
+        """A kernel's hardware runs one launch at a time."""
+        for other in self._waiting.get(launch.kernel, ()):
+            other.begin = max(other.begin, launch.begin + launch.length + other.latency)
 
     # Depths
 
@@ -243,13 +263,18 @@ class Group:
         """Which depths would have let launches end earlier that have all ended; None if none, or not by much."""
         times = [each for launch in launches for each in launch.channels if each.waited]
         full = tuple(sorted({each.channel for each in times if each.writing}))
-        if not full or all(each.writing for each in times) or len(launches) > MOST_TOGETHER:
+        if not full or all(each.writing for each in times):
+            return None
+        if len(launches) > MOST_TOGETHER or len(full) > MOST_FULL:
             return None
         first = min(self.units(launch.begin) for launch in launches)
         plays = tuple((launch.kernel, launch.steps, self.units(launch.begin) - first) for launch in launches)
         own = tuple(steps for units in self._autorun.values() for steps in units)
         capacities = tuple((name, self._streams.capacity(name)) for name in sorted(_channels_of(plays, own)))
-        found = _better(plays, own, capacities, full)
+        try:
+            found = _better(plays, own, capacities, full)
+        except OutOfHostMemory:
+            return None
         return None if found is None else Deeper(found[0], self.nanoseconds(found[1]))
 
 
@@ -268,14 +293,14 @@ def _better(
     """Depths for some of the channels that were full, and the units that they save."""
     given = dict(capacities)
     now = _length(plays, own, given)
-    best = _length(plays, own, {**given, **dict.fromkeys(full, DEEPEST_CHANNEL)})
+    best = _length(plays, own, {**given, **dict.fromkeys(full, DEEPEST_TRIED)})
     if now is None or best is None or (now - best) < WORTH * now:
         return None
     factor, enough = 1, best + (now - best) // 10
     tried, took = given, now
-    while took > enough and factor < DEEPEST_CHANNEL:
+    while took > enough and factor < DEEPEST_TRIED:
         factor *= 2
-        tried = given | {name: min(given[name] * factor, DEEPEST_CHANNEL) for name in full}
+        tried = given | {name: min(given[name] * factor, DEEPEST_TRIED) for name in full}
         took = _length(plays, own, tried) or now
     for name in full[:MOST_NAMED]:
         without = _length(plays, own, tried | {name: given[name]})

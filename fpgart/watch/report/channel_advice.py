@@ -39,6 +39,8 @@ class ChannelAdviser:
         self._channels: defaultdict[tuple[int, str], Waits] = defaultdict(Waits)
         self._modelled: dict[tuple[int, str], int | None] = {}
         """The declared depths of channels that the model knows."""
+        self._deeper: list[tuple[int, Args]] = []
+        """What the model says of other depths, by device."""
 
     def take(self, event: Args) -> None:
         if event.get("cat") == "time":
@@ -56,19 +58,23 @@ class ChannelAdviser:
         device = args["device"]
         for each in args.get("channels", ()):
             self._modelled[device, each["channel"]] = each["depth"]
-        if "deeper" not in args:
-            return
-        deeper = [
+        if "deeper" in args:
+            self._deeper.append((device, args["deeper"]))
+
+    def _advise(self, device: int, deeper: Args) -> None:
+        depths = [
             f"channel '{name}' {self._modelled.get((device, name)) or 1} packets deep, which should be {depth}"
-            for name, depth in args["deeper"]["depths"].items()
+            for name, depth in deeper["depths"].items()
         ]
         words = (
-            f"make channels of device {device} deeper (__attribute__((depth(N)))): {'; '.join(deeper)}; the kernels at "
+            f"make channels of device {device} deeper (__attribute__((depth(N)))): {'; '.join(depths)}; the kernels at "
             "their ends work in bursts and wait for each other by turns"
         )
-        self._found.add(words, nanoseconds=args["deeper"]["saved"], noun="time")
+        self._found.add(words, nanoseconds=deeper["saved"], noun="time")
 
     def finish(self) -> None:
+        for device, deeper in self._deeper:
+            self._advise(device, deeper)
         known = {(device, name.partition("[")[0]) for device, name in self._modelled}
         for (device, channel), waits in self._channels.items():
             if (device, channel.partition("[")[0]) in known:
