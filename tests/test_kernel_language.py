@@ -22,6 +22,7 @@ from fpgart.board.catalogue import describe
 from fpgart.cli import aocl
 from fpgart.cli.aoc import compile_command
 from fpgart.engine.interface import Engine
+from fpgart.errors import CLError
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
@@ -61,6 +62,17 @@ def ints(board: Machine, source: str, *values: int, options: str = "", names: tu
     """The same for int, of a program that is built for it."""
     data = pack(f"{len(values)}i", *values)
     return list(unpack(f"{len(values)}i", launched(board, built(board, source, options), data, *names)))
+
+
+@pytest.mark.parametrize("standard", ["CL1.1", "CL1.2"])
+def test_functions_may_be_static_whatever_version_a_program_is_for(board: Machine, standard: str) -> None:
+    source = "static int twice(int x) { return 2 * x; } kernel void k(global int *x) { x[0] = twice(x[0]); }"
+    assert ints(board, source, 21, options=f"-cl-std={standard}") == [42]
+
+
+def test_a_program_for_an_old_version_that_is_wrong_otherwise_does_not_build(board: Machine) -> None:
+    with pytest.raises(CLError, match="nothing_of_this_name"):
+        built(board, "static int f(void) { return nothing_of_this_name; }", "-cl-std=CL1.1")
 
 
 EXPRESSIONS = [

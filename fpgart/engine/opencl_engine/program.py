@@ -31,6 +31,8 @@ ARG_INFO = "-cl-kernel-arg-info"
 COMPUTE_ID_BITS = 20
 LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in local memory")
 """How compilers refuse local variables outside the outermost block of kernels."""
+STATIC_REFUSED = re.compile(r"OpenCL C version 1\.[01] does not support the 'static' storage class")
+BEFORE_STATIC = re.compile(r"-cl-std=CL1\.[01]\b")
 NEEDS_POCL = (
     "They need PoCL as engine, and PoCL's device 'basic' besides 'pthread'. If this process uses PoCL as a platform, "
     "too, start it with `fpgart run`, or set POCL_DEVICES='pthread basic'."
@@ -128,13 +130,23 @@ class DriverProgram:
         self.driver, self.handle = driver, made
 
     def _in_other_words(self, options: str, headers: Mapping[str, str], step: Callable[[str], str]) -> str:
-        """Do a step with the source as the compiler takes it: what it refuses as it stands, in all our words."""
-        try:
-            return step(self._translate(options, headers))
-        except BuildFailed as failed:
-            if not (self.source and LOCAL_REFUSED.search(failed.log)):
-                raise
-        return step(self._translate(options, headers, everything=True))
+        """Do a step with the source as the compiler takes it: what it refuses as it stands, in all our words.
+
+        `static`, which OpenCL C has from 1.2 on, is taken in programs for older ones, too: hosts such as CLBlast ask for
+        1.1 and use it.
+        """
+        everything = False
+        while True:
+            try:
+                return step(self._translate(options, headers, everything=everything))
+            except BuildFailed as failed:
+                has_static = STATIC_REFUSED.search(failed.log) and BEFORE_STATIC.search(options)
+                has_local = LOCAL_REFUSED.search(failed.log) and not everything
+                if not (self.source and (has_static or has_local)):
+                    raise
+                everything = everything or bool(has_local)
+                if has_static:
+                    options = BEFORE_STATIC.sub("-cl-std=CL1.2", options)
 
     def build(self, options: str) -> str:
         return self._in_other_words(options, {}, self._build)
