@@ -402,8 +402,8 @@ int fpgart_hold(uintptr_t handle, int kind, uint64_t serial)
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references + CHILD));
     if (atomic_load(&slot->kind) == kind && slot->serial == serial)
         return 1;
-    fpgart_unhold(handle,
-                  atomic_load(&slot->kind)); /* it has gone, and something else has its slot */
+    /* It has gone, and something else has its slot. */
+    fpgart_unhold(handle, atomic_load(&slot->kind));
     return 0;
 }
 
