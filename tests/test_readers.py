@@ -35,9 +35,9 @@ from fpgart.watch.captured import CapturedLaunch
 BYTES = 150_000 * EFFORT
 
 
-@pytest.mark.parametrize("reader", sorted(set(READERS) - {"page"}))
+@pytest.mark.parametrize("reader", sorted(READERS))
 def test_damaged_inputs_are_refused_in_words_and_in_time(reader: str) -> None:
-    """`make fuzz` tries millions of bytes more; the page of a report takes too long for here."""
+    """`make fuzz` tries millions of bytes more."""
     mutator, told = Mutator(READERS[reader].corpus(), READERS[reader].words), Told()
     number = 0
     while told.bytes < BYTES:
@@ -48,8 +48,6 @@ def test_damaged_inputs_are_refused_in_words_and_in_time(reader: str) -> None:
 
 @pytest.mark.parametrize("reader", sorted(READERS))
 def test_the_inputs_that_are_damaged_were_good(reader: str) -> None:
-    if reader == "page":
-        pytest.importorskip("bokeh")
     told = Told()
     for data in READERS[reader].corpus():
         assert not try_one(reader, data, told)
