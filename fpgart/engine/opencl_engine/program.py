@@ -132,8 +132,8 @@ class DriverProgram:
     def _in_other_words(self, options: str, headers: Mapping[str, str], step: Callable[[str], str]) -> str:
         """Do a step with the source as the compiler takes it: what it refuses as it stands, in all our words.
 
-        `static`, which OpenCL C has from 1.2 on, is taken in programs for older ones, too: hosts such as CLBlast ask for
-        1.1 and use it.
+        `static`, which OpenCL C has from 1.2 on, is taken in programs for older ones, too: hosts such as CLBlast ask
+        for 1.1 and use it.
         """
         everything = False
         while True:
