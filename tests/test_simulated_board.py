@@ -112,6 +112,27 @@ def test_an_open_board_keeps_no_file_open() -> None:
     made.close()
 
 
+def test_a_board_whose_memory_is_not_to_be_had_keeps_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, size: int) -> None:
+        raise OSError(27, "File too large")
+
+    made = SimulatedBoard(describe("a10_ref"))
+    before = os.listdir("/proc/self/fd")
+    monkeypatch.setattr(os, "ftruncate", refuse)
+    with pytest.raises(BoardError, match="File too large"):
+        made.open()
+    assert os.listdir("/proc/self/fd") == before
+
+
+def test_host_memory_is_zeros_where_it_was_asked_for_and_counted(board: SimulatedBoard) -> None:
+    address = board.host_alloc(100, 1 << 16)
+    assert address % (1 << 16) == 0
+    assert ctypes.string_at(address, 100) == bytes(100)
+    board.free(address)
+    traffic = board.traffic
+    assert (traffic["host_alloc"].calls, traffic["host_alloc"].bytes, traffic["free"].calls) == (1, 100, 1)
+
+
 @pytest.mark.parametrize(
     ("name", "host", "shared", "device"),
     [("usm_s10", True, True, True), ("a10_ref", False, False, True), ("hetero", False, False, False)],
