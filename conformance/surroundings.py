@@ -189,7 +189,9 @@ def of_preloaded(libraries: Path | None) -> Iterator[Surroundings]:
         "MALLOC_PERTURB_ and MALLOC_CHECK_", host("nothing"), {"MALLOC_PERTURB_": "85", "MALLOC_CHECK_": "3"}
     )
     yield Surroundings(
-        "valgrind", ("valgrind", "-q", "--error-exitcode=0", *host("nothing")), patience=10 * PATIENCE,
+        "valgrind", ("valgrind", "-q", "--error-exitcode=0", *host("nothing")),
+        {"FPGART_BOARD": "a10_small"},  # all of a board's memory comes to be used there: 42 GB of the largest
+        patience=10 * PATIENCE,
         missing="" if shutil.which("valgrind") else "valgrind is not here",
     )  # fmt: skip
 
