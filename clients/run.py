@@ -482,6 +482,7 @@ def environment_of(driver: str, library: Path, engine: Path, folder: Path) -> En
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="CLIENT", help=f"which of: {', '.join(CLIENTS)} (default: all)")
+    parser.add_argument("--isolate", action="store_true", help="run the kernels in a process of their own")
     parser.add_argument("--check", metavar="FAMILIES", help="families of FPGART_CHECK: list findings instead")
     options = parser.parse_args()
     unknown = set(options.names) - CLIENTS.keys()
@@ -497,7 +498,10 @@ def main() -> int:
             for driver, library in ((FPGART, ROOT / "fpgart" / "libfpgart.so"), (engine_name, engine)):
                 with tempfile.TemporaryDirectory(prefix="fpgart-clients-") as work:
                     folder = Path(work)
-                    outcomes[driver] = CLIENTS[name].run(environment_of(driver, library, engine, folder), folder)
+                    environment = environment_of(driver, library, engine, folder)
+                    if options.isolate:
+                        environment["FPGART_ISOLATE"] = "1"
+                    outcomes[driver] = CLIENTS[name].run(environment, folder)
         except Missing as missing:
             print(f"{name:<20} left out: {missing}", flush=True)
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 
@@ -82,3 +83,27 @@ def test_an_event_that_was_released_while_it_was_made_goes_when_nobody_needs_it(
     table.references = 0
     handles.publish_as(new_event(queue), HANDLE)
     assert (handles.HELD, handles.KEPT, table.freed) == ({}, {}, [HANDLE])
+
+
+def test_an_event_that_another_thread_is_making_is_found(
+    handles: ModuleType, table: Table, queue: CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = new_event(queue)
+    begun, asked = threading.Event(), threading.Event()
+
+    def other_thread() -> None:
+        with handles._BEARING:
+            begun.set()
+            assert asked.wait(20)
+            handles.publish_as(event, HANDLE)
+
+    def parent_of(handle: int) -> int:
+        asked.set()
+        return 0
+
+    monkeypatch.setattr(table, "fpgart_event_parent", parent_of, raising=False)
+    other = threading.Thread(target=other_thread)
+    other.start()
+    assert begun.wait(20)
+    assert handles.find(HANDLE, Event) is event
+    other.join()

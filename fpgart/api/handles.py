@@ -87,11 +87,11 @@ def publish_parent(event: Event) -> int:
 
 
 def bear(handle: int) -> Event | None:
-    """Make the late event behind a handle (icd/handles.c); None if there is none, or it is there already."""
+    """Make the late event behind a handle (icd/handles.c), or give the one that another thread makes; None without."""
     parent_handle = int(lib.fpgart_event_parent(handle))
-    if not parent_handle:
-        return None
     with _BEARING:
+        if not parent_handle:
+            return HELD.get(handle)  # another thread was first, and may have been about to enter it
         parent: Event | None = HELD.get(parent_handle)
         if parent is None or not lib.fpgart_event_parent(handle):
             return HELD.get(handle)  # another thread was first
