@@ -40,6 +40,7 @@ class Loan:
 
     __slots__ = (
         "_call_in",
+        "_context",
         "_has_moved",
         "_loan",
         "_missed",
@@ -62,6 +63,7 @@ class Loan:
         self.copy: Event | None = None
         self._call_in = partial(call_in, self)
         self._has_moved = False
+        self._context = 0
         self._used = ffi.new("int *")
         self._missed = 0
         self._patience = 1
@@ -87,14 +89,18 @@ class Loan:
         self._missed += 1
         return self._missed >= self._patience
 
-    def enter(self, buffer: int, serial: int, way: Direction, place: tuple[int, int], traffic: int) -> None:
+    def enter(
+        self, buffer: int, serial: int, way: Direction, place: tuple[int, int], traffic: int, context: int
+    ) -> None:
         """Let C copy to or from a buffer, while nothing is lent.
 
         `buffer` and `serial`: its handle, and what that stands for. `place`: address and bytes of its contents in this
-        process. `traffic`: where the board has its bytes counted (Mmd.own_traffic).
+        process. `traffic`: where the board has its bytes counted (Mmd.own_traffic). `context`: what the handle of its
+        context stands for, which is the queue's; buffers of another one are forgotten, for Python has to refuse them.
         """
-        if self._has_moved:
+        if self._has_moved or self._context != context:
             self._has_moved = False
+            self._context = context
             lib.loan_forget(self._loan)
         lib.loan_enter(self._loan, buffer, serial, int(way), *place, traffic)
 
