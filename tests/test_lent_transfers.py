@@ -508,4 +508,28 @@ def test_what_was_lent_for_nothing_is_lent_less_often_until_it_is_of_use() -> No
 
     world.threads.host(host)
     world.explore()
-    assert tried == [1, 2, 4, 8, 16, 32, 64, 64, 64, 64, 1]
+    assert tried == [1, 3, 7, 15, 31, 61, 61, 61, 61, 61, 1]
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 4])
+def test_transfers_that_take_turns_are_all_lent_soon(turns: int) -> None:
+    world = LendingWorld(Randomly(Random(1)))
+    queue = world.queue()
+
+    def turn(way: Direction, buffer: int) -> bool:
+        """Whether C has carried it out."""
+        if world.copies(queue, way, buffer):
+            world.copied += 1
+            return True
+        world.blocking(queue, world.watched(queue, way=way))
+        if world.loan.is_worth_while():
+            world.scheduler.lend(queue, queue.number, world.loan, lambda: world.enter(way, buffer))
+        return False
+
+    def host() -> None:
+        for _ in range(20):
+            done = [turn(*each) for each in ((IN, 0), (OUT, 0), (IN, 1), (OUT, 1))[:turns]]
+        assert all(done)
+
+    world.threads.host(host)
+    world.explore()

@@ -19,7 +19,7 @@ from fpgart._native import ffi, lib
 from fpgart.runtime.scheduling.event import Event, EventQueue, Launch, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction, Occupancy
 
-MOST_PATIENCE = 64
+MOST_PATIENCE = 61
 """How many transfers it takes at most until they are lent."""
 
 
@@ -84,7 +84,8 @@ class Loan:
         """Whether a transfer that C could have carried out is reason enough to lend.
 
         That costs about as much as half a transfer. So the more often it was of no use, one after the other, the more
-        transfers it takes.
+        transfers it takes. Those numbers have no common divisor, or of transfers that take turns always the same one
+        would be noted, and the others never.
         """
         self._missed += 1
         return self._missed >= self._patience
@@ -123,7 +124,7 @@ class Loan:
         self._queue = None
         self.occupancy.lent = None
         way = int(lib.loan_call_in(self._loan, self._used))
-        self._patience = 1 if self._used[0] else min(2 * self._patience, MOST_PATIENCE)
+        self._patience = 1 if self._used[0] else min(2 * self._patience + 1, MOST_PATIENCE)
         return way
 
     def become_command(self, queue: EventQueue, way: int) -> Event:
