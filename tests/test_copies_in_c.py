@@ -7,6 +7,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from both_ways import output
 from c_hosts import ROOT, build, plain_environment
 
@@ -22,6 +23,14 @@ def test_blocking_transfers_in_c_are_as_those_of_python(tmp_path: Path) -> None:
     calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
     made = sum(calls.count(name) for name in ("clEnqueueReadBuffer", "clEnqueueWriteBuffer"))
     assert made == sum(line.startswith("transfer") for line in words)
+
+
+def test_contents_on_another_device_are_read_and_written_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FPGART_BOARD", "hetero,hetero")
+    by_python = output("two_boards.py", "--trace", str(tmp_path / "trace.json"))
+    assert output("two_boards.py") == by_python
+    assert "read True" in by_python
+    assert "read False" not in by_python
 
 
 def test_transfers_beside_another_thread_are_whole_whatever_that_releases_and_moves(tmp_path: Path) -> None:

@@ -417,6 +417,21 @@ def test_all_launches_of_a_batch_fail_whose_board_process_dies(dies: str, engine
     assert "kernel 'spin' was stopped by the test" in str(batch.failure)
 
 
+def test_what_a_batch_is_given_once_its_board_process_has_died_runs_in_another_one(engine: IsolatedEngine) -> None:
+    kernel, process = spinning(engine), engine.process
+    batch = IsolatedBatch(engine, 1)
+    for _ in range(2):
+        batch.add(kernel, arguments_of(1), 1, SIZES, True)
+        assert batch.submit() == (1, None)
+        engine.process.stop("was stopped by the test")
+        assert batch.wait_for(1) == [-5]
+        assert "kernel 'spin' was stopped by the test" in str(batch.failure)
+        batch.add(kernel, arguments_of(0), 1, SIZES, True)
+        assert batch.submit() == (1, None)
+        assert (batch.wait_for(1), batch.failure) == ([0], None)
+    assert engine.process is not process
+
+
 def test_a_launch_that_gets_no_lane_fails_and_those_behind_it_run(
     engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

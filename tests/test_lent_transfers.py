@@ -7,6 +7,7 @@ does with it (board/loan.c) are the real ones; copies are models that take time.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -122,9 +123,9 @@ class LendingWorld(World):
             self.scheduler.copy_ended(self.loan.address)
         return bool(place)
 
-    def enter(self, way: Direction, buffer: int) -> bool:
+    def enter(self, way: Direction, buffer: int, context: int = 1) -> bool:
         place = self.places[buffer], SIZE
-        self.loan.enter(BUFFERS[buffer], 1, way, place, int(ffi.cast("uintptr_t", self.traffic)))
+        self.loan.enter(BUFFERS[buffer], 1, way, place, int(ffi.cast("uintptr_t", self.traffic)), context)
         return True
 
     def explore(self) -> None:
@@ -438,6 +439,34 @@ def test_nothing_is_at_rest_while_c_copies() -> None:
     assert world.scheduler.at_rest()
 
 
+def test_what_was_lent_to_a_queue_that_is_gone_is_taken_back_while_c_looks_at_it() -> None:
+    world = LendingWorld(Randomly(Random(1)))
+    gone, queue = world.queue(), world.queue()
+    assert world.scheduler.lend(gone, gone.number, world.loan, lambda: world.enter(IN, 0))
+    world.context.queues.discard(gone)
+    del gone
+    gc.collect()
+    assert world.loan.queue is None, "something keeps the queue"
+    assert lib.loan_borrow(world.native, int(IN)), "a thread with another queue looks"
+    world.scheduler.call_in()
+    assert not world.scheduler.lend(queue, queue.number, world.loan, lambda: world.enter(IN, 0)), "that still looks"
+    assert lib.loan_return(world.native), "it tells"
+    world.scheduler.copy_ended(world.loan.address)
+    assert world.scheduler.lend(queue, queue.number, world.loan, lambda: world.enter(IN, 0))
+
+
+def test_buffers_of_another_context_are_forgotten_when_a_loan_changes_contexts() -> None:
+    world = LendingWorld(Randomly(Random(1)))
+    for context, kept in ((1, [True, False]), (2, [False, True]), (2, [False, True])):
+        world.enter(IN, context - 1, context)
+        world.loan.lend(queue := world.queue(), queue.number)
+        found = [
+            lib.loan_find(world.native, queue.handle, queue.number, buffer, 1, int(IN), 0, SIZE) for buffer in BUFFERS
+        ]
+        assert list(map(bool, found)) == kept
+        world.loan.call_in()
+
+
 def test_nothing_is_lent_once_the_scheduler_is_closed() -> None:
     world = LendingWorld(Randomly(Random(1)))
     queue = world.queue()
@@ -479,4 +508,28 @@ def test_what_was_lent_for_nothing_is_lent_less_often_until_it_is_of_use() -> No
 
     world.threads.host(host)
     world.explore()
-    assert tried == [1, 2, 4, 8, 16, 32, 64, 64, 64, 64, 1]
+    assert tried == [1, 3, 7, 15, 31, 61, 61, 61, 61, 61, 1]
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 4])
+def test_transfers_that_take_turns_are_all_lent_soon(turns: int) -> None:
+    world = LendingWorld(Randomly(Random(1)))
+    queue = world.queue()
+
+    def turn(way: Direction, buffer: int) -> bool:
+        """Whether C has carried it out."""
+        if world.copies(queue, way, buffer):
+            world.copied += 1
+            return True
+        world.blocking(queue, world.watched(queue, way=way))
+        if world.loan.is_worth_while():
+            world.scheduler.lend(queue, queue.number, world.loan, lambda: world.enter(way, buffer))
+        return False
+
+    def host() -> None:
+        for _ in range(20):
+            done = [turn(*each) for each in ((IN, 0), (OUT, 0), (IN, 1), (OUT, 1))[:turns]]
+        assert all(done)
+
+    world.threads.host(host)
+    world.explore()

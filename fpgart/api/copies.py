@@ -31,7 +31,8 @@ def let_copies_pass(queue: CommandQueue, buffer: Buffer, way: Direction) -> None
         if home is None or home.device is not device or not traffic:
             return False
         place = home.pointer + buffer.origin, buffer.size
-        loan.enter(buffer.handle, lib.fpgart_handle_serial(buffer.handle), way, place, traffic)
+        context = lib.fpgart_handle_serial(queue.context.handle)
+        loan.enter(buffer.handle, lib.fpgart_handle_serial(buffer.handle), way, place, traffic, context)
         return True
 
     if scheduler.lend(queue, lib.fpgart_handle_serial(queue.handle), loan, enter):

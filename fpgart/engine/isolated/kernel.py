@@ -231,6 +231,8 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
     ) -> tuple[int, CLError | None]:
         while len(self._begun) > self._read:  # the lane is for one array at a time
             self._known += self._await()
+        if self.failure is not None and not self._known:  # the board restarts for what comes behind those that failed
+            self._process = self.failure = None
         ours = [kernel for kernel in kernels if isinstance(kernel, IsolatedKernel)]
         whole = memoryview(launches)
         self._begun = [(ours[number], whole[place:]) for number, place in _entries(launches, begin, end)]

@@ -19,7 +19,7 @@ from fpgart._native import ffi, lib
 from fpgart.runtime.scheduling.event import Event, EventQueue, Launch, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction, Occupancy
 
-MOST_PATIENCE = 64
+MOST_PATIENCE = 61
 """How many transfers it takes at most until they are lent."""
 
 
@@ -40,6 +40,7 @@ class Loan:
 
     __slots__ = (
         "_call_in",
+        "_context",
         "_has_moved",
         "_loan",
         "_missed",
@@ -62,6 +63,7 @@ class Loan:
         self.copy: Event | None = None
         self._call_in = partial(call_in, self)
         self._has_moved = False
+        self._context = 0
         self._used = ffi.new("int *")
         self._missed = 0
         self._patience = 1
@@ -82,19 +84,24 @@ class Loan:
         """Whether a transfer that C could have carried out is reason enough to lend.
 
         That costs about as much as half a transfer. So the more often it was of no use, one after the other, the more
-        transfers it takes.
+        transfers it takes. Those numbers have no common divisor, or of transfers that take turns always the same one
+        would be noted, and the others never.
         """
         self._missed += 1
         return self._missed >= self._patience
 
-    def enter(self, buffer: int, serial: int, way: Direction, place: tuple[int, int], traffic: int) -> None:
+    def enter(
+        self, buffer: int, serial: int, way: Direction, place: tuple[int, int], traffic: int, context: int
+    ) -> None:
         """Let C copy to or from a buffer, while nothing is lent.
 
         `buffer` and `serial`: its handle, and what that stands for. `place`: address and bytes of its contents in this
-        process. `traffic`: where the board has its bytes counted (Mmd.own_traffic).
+        process. `traffic`: where the board has its bytes counted (Mmd.own_traffic). `context`: what the handle of its
+        context stands for, which is the queue's; buffers of another one are forgotten, for Python has to refuse them.
         """
-        if self._has_moved:
+        if self._has_moved or self._context != context:
             self._has_moved = False
+            self._context = context
             lib.loan_forget(self._loan)
         lib.loan_enter(self._loan, buffer, serial, int(way), *place, traffic)
 
@@ -117,7 +124,7 @@ class Loan:
         self._queue = None
         self.occupancy.lent = None
         way = int(lib.loan_call_in(self._loan, self._used))
-        self._patience = 1 if self._used[0] else min(2 * self._patience, MOST_PATIENCE)
+        self._patience = 1 if self._used[0] else min(2 * self._patience + 1, MOST_PATIENCE)
         return way
 
     def become_command(self, queue: EventQueue, way: int) -> Event:
