@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,7 @@ from killing import board_processes
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
 from fpgart.engine.isolated import messages as m
-from fpgart.serving import places
+from fpgart.serving import connection, places
 from fpgart.serving.connection import Connection
 from fpgart.serving.places import ServiceError
 from fpgart.serving.service import Service, listen
@@ -305,6 +305,45 @@ def test_a_service_that_was_killed_is_in_nobodys_way(runtime: Path) -> None:
     os.close(guard)
     guard, listener = listen(path)
     assert os.stat(path).st_mode & 0o777 == 0o600
+    listener.close()
+    os.close(guard)
+
+
+def test_a_service_takes_the_place_of_no_file_but_a_socket(tmp_path: Path) -> None:
+    file = tmp_path / "results"
+    file.write_text("precious")
+    with pytest.raises(ServiceError, match="results exists, and is not a socket"):
+        listen(str(file))
+    assert file.read_text() == "precious"
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "ANSWER_S", 0.3)
+    guard, listener = listen(str(tmp_path / "s"))
+    asked = threading.Event()
+
+    def serve() -> None:
+        other, _ = listener.accept()
+        with other:
+            m.receive(other)
+            m.send(other, m.Boards(()))
+            m.receive(other)
+            asked.wait(20)
+            with suppress(OSError):  # the client has gone
+                m.send(other, m.Boards(()))
+                m.receive(other)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    client = Connection(str(tmp_path / "s"))
+    with pytest.raises(ServiceError, match="does not answer: timed out"):
+        client.ask(m.OpenBoard(0), m.Boards)
+    asked.set()
+    thread.join(20)
+    with pytest.raises(ServiceError, match="does not answer"):
+        client.ask(m.GetBoards(), m.Boards)
     listener.close()
     os.close(guard)
 

@@ -264,6 +264,11 @@ def test_channels_that_lead_out_of_the_program_are_told() -> None:
     assert "leads out of the program" in found.untold["take"]
 
 
+def test_channels_whose_declaration_is_not_understood_are_told() -> None:
+    found = kernel_streams(pair(TAKE + " write_channel_intel(d, 1);"))
+    assert "channel 'd' is not understood" in found.untold["give"]
+
+
 PIECES = [
     "kernel void k(int n)", "{", "}", "(", ")", "[", "]", ";", "for (int i = 0; i < n; i++)", "for (;;)", "while (1)",
     "if (n)", "else", "write_channel_intel(c, i)", "read_channel_intel(c[", "channel int c", "__attribute__((depth(",
@@ -290,6 +295,14 @@ def test_no_source_makes_the_analysis_fail(garbage: str) -> None:
 def test_nests_of_loops_that_are_written_out_are_not_written_without_end() -> None:
     nest = "\n#pragma unroll\nfor (int i%d = 0; i%d < 200; i%d++)" * 5 % tuple(n for n in range(5) for _ in range(3))
     source = f"channel int c; kernel void k(int n) {{ {nest} for (int j = 0; j < 0; j++) write_channel_intel(c, j); }}"
+    with pytest.raises(UncountableError, match="written out"):
+        kernel_streams(source).process("k", {"n": 1}, 1, 0, Fraction(1))
+
+
+def test_calls_that_take_no_time_are_not_looked_at_without_end() -> None:
+    functions = f"void z(int n) {{ for (int i = 0; i < n; i++) {{}} }}\nvoid y(int n) {{ {'z(n);' * 5000} }}\n"
+    nest = "".join(f"\n#pragma unroll\nfor (int {name} = 0; {name} < 60; {name}++)" for name in "ij")
+    source = f"channel int c; {functions} kernel void k(int n) {{ {nest} {{ y(0); write_channel_intel(c, 1); }} }}"
     with pytest.raises(UncountableError, match="written out"):
         kernel_streams(source).process("k", {"n": 1}, 1, 0, Fraction(1))
 

@@ -29,6 +29,7 @@ from fpgart.engine.loop_tree import (
     Variable,
     cycles_of,
     iterations,
+    size_of,
     talks,
     variable,
 )
@@ -41,6 +42,8 @@ ENDLESS = 1 << 62
 LONGEST = 1 << 60
 """Units; what takes longer is not run through."""
 MOST_STEPS = 4096
+MOST_LOOKED = 30_000
+"""Loops, conditions and uses of channels that are looked at for the steps of one launch, each time anew; seconds."""
 MOST_UNITS = 256
 """Compute units of kernels that run by themselves, in all; and iterations of a loop that is written out."""
 DEEPEST_CHANNEL = 1 << 20
@@ -198,6 +201,10 @@ def _untold(kernel: str, loops: KernelLoops, used: frozenset[str], channels: Map
     if loops.body is None:
         return "its loops cannot be counted"
     found = next((talk.untold for talk in talks(loops.body) if talk.untold), "")
+    named = {talk.channel.partition("[")[0].strip() for talk in talks(loops.body) if not talk.untold}
+    unknown = sorted(named - channels.keys())
+    if unknown:
+        return f"the declaration of channel '{unknown[0]}' is not understood"
     outside = [name for name in sorted(used) if channels[name].outside]
     return found or (f"channel '{outside[0]}' leads out of the program" if outside else "")
 
@@ -239,6 +246,7 @@ class _Process:
         self._place = place
         self._steps: list[Step] = []
         self._blocks = 0
+        self._looked = 0
         self._running: dict[str, int] = {}
         """The variables of the loops that are being written, in the first of the iterations that are alike."""
 
@@ -270,6 +278,9 @@ class _Process:
         self._blocks += 1
         if self._blocks > MOST_STEPS:
             raise UncountableError(f"more than {MOST_STEPS} iterations that are written out")
+        self._looked += size_of(body)
+        if self._looked > MOST_LOOKED:
+            raise UncountableError(f"more than {MOST_LOOKED} loops, conditions and uses of channels are written out")
         for each in body:
             if isinstance(each, Talk):
                 self._talk(each, names)

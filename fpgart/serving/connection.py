@@ -62,12 +62,13 @@ class Connection:
 
     def _exchange(self, request: object) -> tuple[object, Sequence[int]]:
         """The answer to a message, with files. Raises ServiceError."""
-        try:
-            with self._asking:
+        with self._asking:
+            try:
                 m.send(self._socket, request)
                 answer, files = m.receive_with_descriptors(self._socket, FILES)
-        except (OSError, ProtocolError) as error:
-            raise ServiceError(f"service '{self.name}' does not answer: {error}") from None
+            except (OSError, ProtocolError) as error:
+                self._socket.close()  # an answer that comes later would be taken for that to the next message
+                raise ServiceError(f"service '{self.name}' does not answer: {error}") from None
         if answer is None:
             raise ServiceError(f"service '{self.name}' has ended")
         return answer, files

@@ -13,6 +13,7 @@ import os
 import re
 import select
 import socket
+import stat
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -315,6 +316,14 @@ def descriptor_of(process: int) -> int:
         return -1
 
 
+def remove_socket(path: str) -> None:
+    """Remove a socket, if there is one. Raises ServiceError for any other file, which somebody needs."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise ServiceError(f"{path} exists, and is not a socket")
+        os.unlink(path)
+
+
 def listen(path: str) -> tuple[int, socket.socket]:
     """A file that guards the socket, as long as the process lives, and the socket. Raises ServiceError."""
     try:
@@ -323,8 +332,7 @@ def listen(path: str) -> tuple[int, socket.socket]:
         raise ServiceError(f"{path}: {error.strerror}") from None
     try:
         fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with suppress(FileNotFoundError):
-            os.unlink(path)  # of a service that was killed
+        remove_socket(path)  # of a service that was killed
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
         try:
@@ -332,6 +340,9 @@ def listen(path: str) -> tuple[int, socket.socket]:
         finally:
             os.umask(before)
         listener.listen(MOST_WAITING)
+    except ServiceError:
+        os.close(guard)
+        raise
     except BlockingIOError:
         os.close(guard)
         raise ServiceError(f"there is a service at {path} already") from None
