@@ -29,7 +29,7 @@ from fpgart.engine.isolated import messages as m
 from fpgart.serving import connection, places
 from fpgart.serving.connection import Connection
 from fpgart.serving.places import ServiceError
-from fpgart.serving.service import Service, listen
+from fpgart.serving.service import MOST_CLIENTS, Service, listen
 
 NOT_AVAILABLE = -2
 OUT_OF_RESOURCES = -5
@@ -315,6 +315,15 @@ def test_a_service_takes_the_place_of_no_file_but_a_socket(tmp_path: Path) -> No
     with pytest.raises(ServiceError, match="results exists, and is not a socket"):
         listen(str(file))
     assert file.read_text() == "precious"
+
+
+def test_as_many_hosts_as_a_service_accepts_may_come_at_once(tmp_path: Path) -> None:
+    guard, listener = listen(str(tmp_path / "s"))
+    with ExitStack() as stack:
+        stack.callback(os.close, guard)
+        stack.enter_context(listener)
+        for _ in range(MOST_CLIENTS):
+            stack.enter_context(connection.connected(str(tmp_path / "s")))
 
 
 def test_an_answer_that_comes_too_late_is_not_taken_for_another(

@@ -320,6 +320,16 @@ def test_the_analysis_takes_time_in_proportion_to_the_source() -> None:
     assert large < 3 * 4 * small + 0.2
 
 
+def test_conditions_on_channels_take_time_in_proportion_to_their_number() -> None:
+    def taken(number: int) -> float:
+        source = pair(f"for (int i = 0; i < n; i++) {{ {'if (i == 3) write_channel_intel(c, i);' * number} }}")
+        began = time.process_time()
+        kernel_streams(source)
+        return time.process_time() - began
+
+    assert taken(8000) < 3 * 8 * min(taken(1000) for _ in range(3)) + 0.2
+
+
 def test_the_depth_of_a_pipeline_is_that_of_its_longest_chain() -> None:
     assert pipeline_depth("{ int y = a + b; int z = c + d; }") == 1
     assert pipeline_depth("{ int y = a + b; int z = y + d; }") == 2

@@ -165,7 +165,8 @@ def _called(function: Function, looping: Mapping[str, Called | None]) -> Called:
     """Raises UncountableError."""
     plain = blank(DIRECTIVE, function.body)
     parameters, constants = _known(function, plain)
-    scan = _Scan(function.body, plain, closings(plain), [], looping, set())
+    places = [place.start() for place in PLACE.finditer(plain)]
+    scan = _Scan(function.body, plain, closings(plain), places, looping, set())
     items = tuple(scan.block(0, len(plain), 0))
     size = size_of(items)
     if size > MOST_ITEMS:

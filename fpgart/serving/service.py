@@ -32,7 +32,8 @@ from fpgart.version import __version__
 MESSAGE_S = 10.0
 """How long a message that has begun may take, and one that nobody reads."""
 MOST_CLIENTS = 100
-MOST_WAITING = 16
+MOST_WAITING = MOST_CLIENTS
+"""To be accepted; one more would be told that there is no service."""
 NAME = re.compile(r"[!-~]{1,256}")
 """Of a program or kernel: terminals show them."""
 MOST_MEMORIES = 64
