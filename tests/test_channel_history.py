@@ -93,7 +93,7 @@ def test_a_trace_has_the_levels_of_channels(events: list[dict[str, Any]]) -> Non
 
 
 def test_a_trace_has_who_waited_for_a_channel(events: list[dict[str, Any]]) -> None:
-    """Which of them depends on the order in which this machine runs their threads; the channels are too small for none."""
+    """Which of them depends on how this machine runs their threads; the channels are too small for none to wait."""
     found = [event["args"] for event in events if event.get("cat") == "channel" and event["name"] == "stall"]
     waits = {(args["kernel"], args["channel"], args["writing"]) for args in found}
     assert waits
