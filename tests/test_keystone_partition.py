@@ -364,3 +364,8 @@ def test_ti_ocl_dsp_nomap_restricts_whatever_its_value(monkeypatch: pytest.Monke
         assert partition.describe("k2h") == shipped("k2h").without_mapping()
     finally:
         config.NO_MAPPING.forget()
+
+
+def test_a_partition_joins_what_follows_a_part_without_a_gap() -> None:
+    parts = [Extent(PhysicalAddress(begin), size) for begin, size in ((0, 4), (16, 8), (24, 2), (26, 6), (40, 1))]
+    assert [(part.begin, part.size) for part in partition._joined(parts)] == [(0, 4), (16, 16), (40, 1)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fpgart.board.keystone.addresses import PAGE, Block, DspAddress, PhysicalAddress
 from fpgart.board.keystone.mpax import REGIONS, Need, NoMapping, Plan, Region, fits, plan
+from fpgart.board.keystone.mpax.model import Piece
 
 MIB = 1 << 20
 UPPER = 0x8_8000_0000
@@ -66,6 +67,25 @@ def planned(wanted: Sequence[Need], destinations: Sequence[Block] = DESTINATIONS
 
 
 # What the document says
+
+
+BESIDE = Piece(begin=64, size=64, step=16, regions=2)
+
+
+@pytest.mark.parametrize(
+    ("other", "yields"),
+    [
+        (BESIDE, True),
+        (Piece(80, 32, 8, 1), True),
+        (Piece(48, 64, 16, 2), False),
+        (Piece(80, 64, 16, 2), False),
+        (Piece(64, 64, 32, 2), False),
+        (Piece(64, 64, 16, 3), False),
+    ],
+    ids=["the same", "less everywhere", "begins before", "ends behind", "coarser", "more regions"],
+)
+def test_a_piece_is_of_no_use_beside_one_that_shows_less_and_fits_wherever_it_does(other: Piece, yields: bool) -> None:
+    assert BESIDE.yields_to(other) is yields
 
 
 @pytest.mark.parametrize(
