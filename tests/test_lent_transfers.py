@@ -8,7 +8,7 @@ does with it (board/loan.c) are the real ones; copies are models that take time.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -106,6 +106,15 @@ class LendingWorld(World):
         self.blocking(queue, self.watched(queue, way=way))
         self.scheduler.lend(queue, queue.number, self.loan, lambda: self.enter(way, buffer))
 
+    def host_copies(self, queue: CommandQueue, way: Direction = IN, buffers: Sequence[int] = (0, 0, 0)) -> None:
+        """Add a thread of the host that makes one blocking transfer after another, of these buffers."""
+
+        def copies() -> None:
+            for buffer in buffers:
+                self.copy(queue, way, buffer)
+
+        self.threads.host(copies)
+
     def copies(self, queue: CommandQueue, way: Direction, buffer: int = 0) -> bool:
         if not lib.loan_borrow(self.native, int(way)):
             return False
@@ -139,104 +148,69 @@ class LendingWorld(World):
 def copies_beside_commands_of_the_same_queue(world: LendingWorld) -> None:
     queue = world.queue()
 
-    def copies() -> None:
-        for _ in range(3):
-            world.copy(queue)
-
     def others() -> None:
         world.put(queue, "a")
         queue.finish()
 
-    world.threads.host(copies)
+    world.host_copies(queue)
     world.threads.host(others)
 
 
 def copies_beside_polled_transfers_of_another_queue(world: LendingWorld) -> None:
     first, second = world.queue(), world.queue()
 
-    def copies() -> None:
-        for _ in range(3):
-            world.copy(first)
-
     def others() -> None:
         event = world.put(second)
         second.flush()
         world.threads.block(lambda: event.status <= COMPLETE)
 
-    world.threads.host(copies)
+    world.host_copies(first)
     world.threads.host(others)
 
 
 def copies_beside_a_blocking_transfer(world: LendingWorld) -> None:
     first, second = world.queue(), world.queue()
-
-    def copies() -> None:
-        for _ in range(3):
-            world.copy(first, OUT)
-
-    world.threads.host(copies)
+    world.host_copies(first, OUT)
     world.threads.host(lambda: world.blocking(second, world.watched(second, way=IN)))
 
 
 def copies_beside_programming(world: LendingWorld) -> None:
     first, second = world.queue(), world.queue()
 
-    def copies() -> None:
-        for _ in range(3):
-            world.copy(first)
-
     def others() -> None:
         for program in "ba":
             world.put(second, program)
         second.finish()
 
-    world.threads.host(copies)
+    world.host_copies(first)
     world.threads.host(others)
 
 
 def copies_beside_a_move_of_the_buffer(world: LendingWorld) -> None:
     first, second = world.queue(), world.queue()
 
-    def copies() -> None:
-        for buffer in (0, 0, 1, 0):
-            world.copy(first, buffer=buffer)
-
     def others() -> None:
         world.put(second, way=Direction.BOTH, moves=True)
         second.finish()
 
-    world.threads.host(copies)
+    world.host_copies(first, buffers=(0, 0, 1, 0))
     world.threads.host(others)
 
 
 def copies_of_two_threads_in_one_queue(world: LendingWorld) -> None:
     queue = world.queue()
     for way in (IN, OUT):
-
-        def copies(way: Direction = way) -> None:
-            for _ in range(3):
-                world.copy(queue, way)
-
-        world.threads.host(copies)
+        world.host_copies(queue, way)
 
 
 def copies_of_two_threads_with_a_queue_each(world: LendingWorld) -> None:
     for way in (IN, OUT):
         queue = world.queue()
-
-        def copies(queue: CommandQueue = queue, way: Direction = way) -> None:
-            for _ in range(3):
-                world.copy(queue, way)
-
-        world.threads.host(copies)
+        world.host_copies(queue, way)
 
 
 def copies_of_one_thread_behind_a_kernel_beside_those_of_another(world: LendingWorld) -> None:
     first, second = world.queue(), world.queue()
-
-    def copies() -> None:
-        for _ in range(2):
-            world.copy(first)
 
     def others() -> None:
         kernel = world.put(second, "a")
@@ -244,54 +218,42 @@ def copies_of_one_thread_behind_a_kernel_beside_those_of_another(world: LendingW
         world.copy(second)
         assert kernel.status <= COMPLETE
 
-    world.threads.host(copies)
+    world.host_copies(first, buffers=(0, 0))
     world.threads.host(others)
 
 
 def copies_in_a_queue_without_order_beside_a_barrier(world: LendingWorld) -> None:
     queue = world.queue(in_order=False)
 
-    def copies() -> None:
-        for _ in range(3):
-            world.copy(queue)
-
     def others() -> None:
         world.put(queue, "a")
         world.scheduler.wait(world.enqueue(queue, None))
 
-    world.threads.host(copies)
+    world.host_copies(queue)
     world.threads.host(others)
 
 
 def copies_beside_a_command_that_waits_for_its_queue_and_a_user_event(world: LendingWorld) -> None:
     queue, user = world.queue(), world.user_event()
 
-    def copies() -> None:
-        for _ in range(2):
-            world.copy(queue)
-
     def others() -> None:
         world.enqueue(queue, world.watched(queue, "a"), [user])
         user.set_status(COMPLETE)
         queue.flush()
 
-    world.threads.host(copies)
+    world.host_copies(queue, buffers=(0, 0))
     world.threads.host(others)
 
 
 def copies_while_what_is_lent_is_called_in(world: LendingWorld) -> None:
     queue = world.queue()
 
-    def copies() -> None:
-        for _ in range(3):
-            world.copy(queue)
-
     def others() -> None:
         for _ in range(2):
             world.threads.pause()
             world.scheduler.call_in()
 
-    world.threads.host(copies)
+    world.host_copies(queue)
     world.threads.host(others)
 
 

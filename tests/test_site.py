@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import subprocess
@@ -18,21 +19,39 @@ LESSON = (ROOT / "docs" / "banks.md").read_text()
 BOARDS = {"first": "a10_ref", "apart": "a10_ref", "late": "hetero", "early": "hetero"}
 
 
-def site(target: Path, builder: str = "html", source: Path = ROOT / "docs") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", builder, str(source), str(target)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=500)
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("site")
-    done = site(target)
-    assert done.returncode == 0, done.stderr
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    """The folder with the pages (`html`) and the manual page (`man`), built once for all processes that test."""
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(pytestconfig, "workerinput"):  # one of several processes
+        folder = folder.parent
+    target = folder / "site"
+    with open(folder / "site.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for builder in ("html", "man"):
+            if not (target / f"{builder}.log").exists():
+                build(target, builder)
     return target
 
 
-def test_every_link_between_pages_leads_somewhere(pages: Path) -> None:
-    assert (pages / "index.html").exists()
+def build(target: Path, builder: str) -> None:
+    """Leaves its warnings in a file. The sources are read once for all builders: that is most of the time."""
+    read = str(target / "read")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", read, "-b", builder]
+    command += [str(ROOT / "docs"), str(target / builder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    words = (done.stderr or f"it ended with {done.returncode}") if done.returncode else ""
+    (target / f"{builder}.log").write_text(words)
+
+
+@pytest.fixture(scope="module")
+def pages(built: Path) -> Path:
+    return built / "html"
+
+
+def test_every_link_between_pages_leads_somewhere(built: Path) -> None:
+    assert (built / "html.log").read_text() == ""
+    assert (built / "html" / "index.html").exists()
 
 
 def test_the_page_of_the_command_has_each_of_its_commands(pages: Path) -> None:
@@ -49,10 +68,9 @@ def test_examples_in_docstrings_are_shown_as_code(pages: Path) -> None:
     assert '<div class="highlight-python' in text.split('id="module-fpgart.faults"')[1]
 
 
-def test_a_manual_page_comes_from_the_command(tmp_path: Path) -> None:
-    done = site(tmp_path, "man")
-    assert done.returncode == 0, done.stderr
-    assert "Run any OpenCL program" in (tmp_path / "fpgart.1").read_text().replace("\\-", "-")
+def test_a_manual_page_comes_from_the_command(built: Path) -> None:
+    assert (built / "man.log").read_text() == ""
+    assert "Run any OpenCL program" in (built / "man" / "fpgart.1").read_text().replace("\\-", "-")
 
 
 def told(way: str, lesson: str) -> list[str]:
