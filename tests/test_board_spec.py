@@ -8,7 +8,7 @@ import pytest
 
 from fpgart.board import board_spec, catalogue
 from fpgart.board.board_spec import BoardSpecError
-from fpgart.board.description import BoardDescription, Timing
+from fpgart.board.description import BoardDescription, IoChannel, Timing
 from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
 
 GIB = 1 << 30
@@ -64,6 +64,15 @@ def test_parts_that_hosts_cannot_notice_are_passed_over() -> None:
         </board>"""
     )
     assert [memory.name for memory in board.memories] == ["DDR"]
+
+
+def test_kernels_read_from_a_source_of_streams_and_write_to_a_sink() -> None:
+    ports = (
+        '<interface name="n" port="rx" type="streamsource" chan_id="in"/>'
+        '<interface name="n" port="tx" type="streamsink" width="64" chan_id="out"/>'
+    )
+    board = parsed(f'<board name="b">{MEMORY}<channels>{ports}</channels></board>')
+    assert board.channels == (IoChannel("in", output=False, width=256), IoChannel("out", output=True, width=64))
 
 
 def test_the_default_memory_comes_first() -> None:

@@ -18,7 +18,7 @@ from machine import Machine
 import fpgart.faults
 from fpgart import opencl as cl
 from fpgart.board.fault_rules import Action, Call, Ecc, FaultSyntaxError, Plan, Rule, parse
-from fpgart.board.faults import FAULTS
+from fpgart.board.faults import FAULTS, EccError, Faults, FaultyMmd, in_words
 from fpgart.errors import CLError, DeviceNotAvailable, MemObjectAllocationFailure, OutOfHostMemory, OutOfResources
 from fpgart.runtime.commands import usm as usm_commands
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
@@ -370,6 +370,18 @@ def test_the_words_name_the_fault(bench: Callable[..., Bench]) -> None:
     assert told == ["aocl_mmd_read failed on device 0, as the fault 'read:fail' asks for"]
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (Call.ALLOC, "claiming memory"),
+        (Call.KERNEL, "kernel 'k'"),
+        *((call, f"aocl_mmd_{call.value}") for call in Call if call not in (Call.ALLOC, Call.KERNEL)),
+    ],
+)
+def test_a_call_is_told_by_its_name_in_the_mmd_if_it_has_one(call: Call, words: str) -> None:
+    assert in_words(call, "k") == words
+
+
 def test_what_could_not_be_mapped_is_not_written_back(bench: Callable[..., Bench]) -> None:
     made = bench()
     buffer = made.buffer()
@@ -381,6 +393,15 @@ def test_what_could_not_be_mapped_is_not_written_back(bench: Callable[..., Bench
     unmapping = UnmapBuffer(made.device, buffer, pointer, buffer.unmap(pointer))
     made.run(cl.CL_COMMAND_UNMAP_MEM_OBJECT, unmapping)
     assert made.machine.read(buffer) == DATA
+
+
+def test_memory_is_where_it_would_be_without_faults(bench: Callable[..., Bench]) -> None:
+    device = bench("hetero").device
+    plain = device.memories.allocate(SIZE, 1)
+    assert plain is not None
+    device.memories.free(plain)
+    with fpgart.faults.injecting("alloc:fail:size=1G"):
+        assert device.memories.allocate(SIZE, 1) == plain
 
 
 def test_board_memory_can_run_out_at_a_size(bench: Callable[..., Bench]) -> None:
@@ -645,6 +666,19 @@ def test_correctable_errors_are_corrected_and_others_change_two_bits_of_what_was
     with fpgart.faults.injecting("write:ecc=non_correctable"):
         made.machine.write(x, DATA)
     assert wrong_bits(made.machine.read(x)) == [2]
+
+
+@pytest.mark.parametrize(("place", "changed"), [(0.0, 0), (0.5, SIZE // 2), (0.9999, SIZE - 1)])
+def test_the_wrong_bits_may_be_anywhere_in_what_was_moved(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, place: float, changed: int
+) -> None:
+    made = bench()
+    x = made.buffer()
+    faults = Faults()
+    monkeypatch.setattr(faults, "strike", lambda *_: (EccError(Ecc.NON_CORRECTABLE, place),))
+    made.device.mmd = FaultyMmd(made.device.mmd, made.device, faults)
+    found = made.machine.read(x)
+    assert [index for index, byte in enumerate(found) if byte != DATA[index]] == [changed]
 
 
 def test_a_kernel_can_meet_an_exception(bench: Callable[..., Bench]) -> None:

@@ -33,6 +33,7 @@ from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer
 from fpgart.runtime.memory import usm
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.reservation import Reservation
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
@@ -390,6 +391,18 @@ def within(seconds: float, work: Callable[[], object]) -> bool:
     thread.start()
     thread.join(seconds)
     return not thread.is_alive()
+
+
+def test_what_was_reserved_for_a_command_that_nobody_keeps_is_free(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    buffer = machine.buffer(SIZE)
+    kept = Reservation()
+    block = kept.take(buffer, machine.device)
+    del kept
+    assert list(block.users), "a destructor takes no lock"
+    machine.context.reap()
+    assert not block.users
+    assert machine.device.bytes_in_use() == 0
 
 
 def test_a_context_that_dies_takes_no_lock(boards: Boards) -> None:

@@ -243,6 +243,22 @@ def test_the_first_line_of_a_log_that_names_an_error_says_why(log: str, line: st
     assert first_error(log) == line
 
 
+def test_the_options_of_a_program_are_those_of_its_last_build(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    program = built(machine, ONE, "-DA=1")
+    assert program.options == "-DA=1"
+    program.build(machine.devices, "-DA=2")
+    assert program.options == "-DA=2"
+
+
+def test_a_container_keeps_the_options_that_it_was_made_with(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    program = Program.from_binary(machine.context, machine.devices, container_for(machine, ("-DA=1",)))
+    program.claim(machine.devices)
+    program.build(machine.devices, "-DA=2")
+    assert program.options == "-DA=1"
+
+
 def test_a_source_that_does_not_build_says_why_and_keeps_the_log(engined: Boards) -> None:
     machine = engined("a10_ref")
     program = Program(machine.context, machine.devices, source=BROKEN)
@@ -268,10 +284,10 @@ def test_bytes_of_clGetProgramInfo_are_a_binary_for_any_board(engined: Boards) -
         check_binary(machine.device, b"nothing")
 
 
-def container_for(machine: Machine) -> bytes:
+def container_for(machine: Machine, options: tuple[str, ...] = ()) -> bytes:
     from fpgart.aocx.compiler import Options, compile_source
 
-    return compile_source(ONE, machine.device.board, Options(), machine.platform.engine).encode()
+    return compile_source(ONE, machine.device.board, Options(options), machine.platform.engine).encode()
 
 
 def test_a_container_is_a_binary_for_the_board_that_it_was_made_for(engined: Boards) -> None:

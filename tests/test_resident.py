@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from fpgart import opencl as cl
 from fpgart.engine.choice import engine_on
 from fpgart.engine.driver import open_driver
 from fpgart.engine.interface import BYTES, NULL, POINTER, BuildFailed, Engine, Reach, pack_arguments
 from fpgart.engine.opencl_engine.kernel import required_size
 from fpgart.engine.resident import ResidentEngine
-from fpgart.errors import DeviceNotAvailable, OutOfResources
+from fpgart.errors import CLError, DeviceNotAvailable, OutOfResources
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = Struct("9Q")
@@ -179,9 +180,21 @@ def test_whatever_fails_once_the_device_is_gone_says_so(
         patched.setattr(resident.driver, "call", refused)
         with pytest.raises(OutOfResources, match="ReadBuffer failed"):
             memory.read()
-        patched.setattr(type(resident), "_is_there", lambda engine: False)
+        patched.setattr(resident.driver, "device_number", lambda query: int(query != cl.CL_DEVICE_AVAILABLE))
         with pytest.raises(DeviceNotAvailable, match=r"does not answer any more.*ReadBuffer failed"):
             memory.read()
+
+
+def test_a_launch_that_the_engine_refuses_says_so_and_changes_nothing(resident: ResidentEngine) -> None:
+    memory = Ints(resident, range(COUNT))
+    program = resident.from_source(SOURCE)
+    program.build("")
+    arguments = pack_arguments([(POINTER, 8, memory.address), (BYTES, 4, (1).to_bytes(4, "little"))])
+    most = resident.driver.device_number(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE)
+    sizes = SIZES.pack(0, 0, 0, 2 * most, 1, 1, 2 * most, 1, 1)
+    with pytest.raises(CLError, match="kernel 'add'"):
+        program.kernel("add").launch(arguments, 1, sizes, True, (memory.reach, Reach(0, 0)))
+    assert memory.read() == list(range(COUNT))
 
 
 HOST = """

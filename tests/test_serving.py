@@ -23,13 +23,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from killing import board_processes
 
+from fpgart.board.catalogue import describe
+from fpgart.board.mmd import BoardError, Loaded
+from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
 from fpgart.engine.isolated import messages as m
+from fpgart.engine.isolated.spawning import ProcessError, Spawned
 from fpgart.serving import connection, places
 from fpgart.serving.connection import Connection
 from fpgart.serving.places import ServiceError
 from fpgart.serving.service import MOST_CLIENTS, Service, listen
+from fpgart.serving.shared_board import SharedBoard, numbers_of
+from fpgart.version import __version__
 
 NOT_AVAILABLE = -2
 OUT_OF_RESOURCES = -5
@@ -297,6 +303,14 @@ def test_a_name_is_for_one_service(serving: object, runtime: Path) -> None:
         listen(str(runtime / "lab.service"))
 
 
+def test_a_name_is_a_socket_in_a_folder_of_the_user_and_a_path_is_itself(runtime: Path) -> None:
+    assert places.path_of("lab.1") == str(runtime / "lab.1.service")
+    assert places.path_of("./lab 1") == "./lab 1"
+    for name in ("", "lab 1", "a" * 61):
+        with pytest.raises(ServiceError, match=f"'{name}' is not a name of a service"):
+            places.path_of(name)
+
+
 def test_a_service_that_was_killed_is_in_nobodys_way(runtime: Path) -> None:
     runtime.mkdir(0o700)
     path = str(runtime / "lab.service")
@@ -355,6 +369,53 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_another(
         client.ask(m.GetBoards(), m.Boards)
     listener.close()
     os.close(guard)
+
+
+Answers = Callable[[object, list[int]], Connection]
+
+
+@pytest.fixture
+def answering(tmp_path: Path) -> Iterator[Answers]:
+    """`answering(message, files)`: a connection with a service that answers what it is asked next with these."""
+    with ExitStack() as stack:
+        guard, listener = listen(str(tmp_path / "s"))
+        stack.callback(os.close, guard)
+        stack.enter_context(listener)
+
+        def answer(message: object, files: list[int]) -> Connection:
+            def serve() -> None:
+                other, _ = listener.accept()
+                with other:
+                    m.receive(other)
+                    m.send(other, m.Boards(()))
+                    m.receive(other)
+                    with suppress(OSError):  # the client has it and has gone
+                        m.send_with_descriptors(other, message, files)
+
+            thread = threading.Thread(target=serve)
+            thread.start()
+            stack.callback(thread.join, 20)
+            client = Connection(str(tmp_path / "s"))
+            stack.callback(client.close)
+            return client
+
+        yield answer
+
+
+def test_an_answer_of_another_kind_is_refused(answering: Answers) -> None:
+    with pytest.raises(ServiceError, match=r"service '.*' answers with a Done, not a Boards"):
+        answering(m.Done(), []).ask(m.GetBoards(), m.Boards)
+
+
+def test_a_board_process_comes_with_four_files(answering: Answers) -> None:
+    given, other = socket.socketpair()
+    other.settimeout(20)
+    with given, other:
+        client = answering(m.Done(), [given.fileno()])
+        with pytest.raises(ProcessError, match=r"service '.*' passes 1 files for a board process, not 4"):
+            client.new_process()
+        given.close()
+        assert other.recv(1) == b"", "what came is closed"
 
 
 def test_other_users_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -449,6 +510,147 @@ def test_more_clients_than_a_service_accepts_are_refused(
     await_that(lambda: len(os.listdir("/proc/self/fd")) <= before)
     assert "1 clients are connected already, the most that a service accepts" in capfd.readouterr().err
     first.close()
+    await_that(lambda: has_nothing_left(service))
+
+
+@pytest.fixture
+def lent(service: Service) -> Iterator[Callable[[int], SharedBoard]]:
+    """`lent(number)`: a board of the service, as another host has it each time."""
+    with ExitStack() as stack:
+
+        def lend(number: int) -> SharedBoard:
+            client = Connection(service.path)
+            stack.callback(client.close)
+            return SharedBoard(SimulatedBoard(describe("usm_s10")), client, number)
+
+        yield lend
+    await_that(lambda: has_nothing_left(service))
+
+
+LOADED = Loaded("program", ("k",), (True, False))
+
+
+def test_a_lent_board_tells_what_the_host_before_has_loaded(lent: Callable[[int], SharedBoard]) -> None:
+    first, second, beside = lent(0), lent(0), lent(1)
+    first.open()
+    first.identify(LOADED)
+    first.close()
+    second.open()
+    assert second.loaded() == LOADED
+    beside.open()
+    assert beside.loaded() is None
+    for board in (second, beside):
+        board.close()
+
+
+def test_a_lent_board_is_available_while_no_host_has_it(lent: Callable[[int], SharedBoard]) -> None:
+    first, second = lent(0), lent(0)
+    assert first.is_available()
+    first.open()
+    assert not second.is_available()
+    with pytest.raises(BoardError, match="has held board 'usm_s10'"):
+        second.open()
+    first.close()
+    assert second.is_available()
+    second._service.close()
+    assert not second.is_available(), "the service cannot be asked"
+
+
+def test_bytes_of_a_lent_board_move_as_those_of_an_own_one(lent: Callable[[int], SharedBoard]) -> None:
+    board = lent(0)
+    own = board._mmd
+    assert (board.is_shared, own.is_shared) == (True, False)
+    assert board.own_traffic == own.own_traffic != 0
+    for name in ("write", "read", "copy", "program", "host_alloc", "shared_alloc", "free"):
+        assert getattr(board, name) == getattr(own, name)
+
+
+def test_each_board_that_a_host_names_is_another_one_of_the_service(service: Service) -> None:
+    client = Connection(service.path)
+    assert numbers_of(["a10_ref", "usm_s10"], client) == [1, 0]
+    for names in (["hetero"], ["usm_s10", "usm_s10"]):
+        words = f"has no other board '{names[-1]}' for this host; its boards are usm_s10, a10_ref"
+        with pytest.raises(ServiceError, match=words):
+            numbers_of(names, client)
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "release"), [(m.VERSION + 1, __version__), (m.VERSION - 1, __version__), (m.VERSION, "0")]
+)
+def test_hosts_of_another_release_are_turned_away(service: Service, version: int, release: str) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(service.path)
+        client.settimeout(20)
+        m.send(client, m.Enter(version, release))
+        refused = m.receive(client)
+        assert isinstance(refused, m.Failed)
+        assert f"the host speaks version {version} of fpgart {release}, the service version" in refused.words
+        m.send(client, m.GetBoards())
+        assert isinstance(m.receive(client), m.Failed), "it has not entered"
+
+
+class Process:
+    """What a service takes for a board process."""
+
+    def __init__(self) -> None:
+        self.session, self.life, self.output, self.error = (socket.socketpair() for _ in range(4))
+        self.life[1].settimeout(20)
+        files = self.output[0].detach(), self.error[0].detach()
+        self.spawned = Spawned(self.session[0], self.life[0], *files)
+
+    def has_ended(self) -> bool:
+        """Whether its keeper was told so; returns once it has been, or will not be."""
+        return self.life[1].recv(1) == b"k"
+
+    def close(self) -> None:
+        for each in (self.session, self.life, self.output, self.error):
+            each[1].close()
+
+
+@pytest.fixture
+def process(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
+    """The one that the service gives to hosts that ask for one."""
+    made = Process()
+    monkeypatch.setattr(service._pool, "take", lambda: made.spawned)
+    yield made
+    made.close()
+
+
+def test_a_host_gets_the_ends_of_its_board_process_which_ends_with_the_host(service: Service, process: Process) -> None:
+    client = Connection(service.path)
+    made = client.new_process()
+    for ours, theirs in ((made.session, process.session[1]), (made.life, process.life[1])):
+        ours.send(b"host")
+        assert theirs.recv(9) == b"host"
+    for file, theirs in ((made.output, process.output[1]), (made.error, process.error[1])):
+        os.write(file, b"host")
+        assert theirs.recv(9) == b"host"
+        os.close(file)
+    made.session.close()
+    made.life.close()
+    client.close()
+    assert process.has_ended()
+    await_that(lambda: has_nothing_left(service))
+
+
+def test_only_by_force_a_board_is_reset_under_the_host_that_has_it(service: Service, process: Process) -> None:
+    holder, other = Connection(service.path), Connection(service.path)
+    holder.ask(m.OpenBoard(0), m.Boards)
+    holder.ask(m.SetProgram(0, "program", ("k",), ()), m.Done)
+    made = holder.new_process()
+    with pytest.raises(ServiceError, match=r"has held board 'usm_s10' for \d+ s"):
+        other.ask(m.ResetBoard(0, force=False), m.Done)
+    assert other.ask(m.GetBoards(), m.Boards).boards[0].identity == "program"
+    other.ask(m.ResetBoard(0, force=True), m.Done)
+    assert process.has_ended()
+    assert other.ask(m.GetBoards(), m.Boards).boards[0].identity == ""
+    holder.ask(m.SetProgram(0, "program", ("k",), ()), m.Done)
+    holder.ask(m.ResetBoard(0, force=False), m.Done)
+    assert other.ask(m.GetBoards(), m.Boards).boards[0].identity == "", "it is the holder's own"
+    made.discard()
+    holder.close()
+    other.close()
     await_that(lambda: has_nothing_left(service))
 
 

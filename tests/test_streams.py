@@ -478,6 +478,31 @@ def test_kernels_between_others_run_by_themselves(scene: Callable[[str], Scene],
         assert length(give) == pytest.approx(20_000, rel=0.06)
         assert length(take) == pytest.approx(20_000, rel=0.1)
     assert {each.kernel for step in told.steps for each in step.channels} == {"give", "take", "pass"}
+    assert all(each.packets for step in told.steps for each in step.channels)
+
+
+def test_a_kernel_is_not_bound_by_what_those_that_run_by_themselves_wait_for(
+    scene: Callable[[str], Scene], told: Told
+) -> None:
+    source = """
+    channel int start __attribute__((depth(4)));
+    channel int a __attribute__((depth(4))); channel int b __attribute__((depth(4)));
+    kernel void late(int n) { for (int j = 0; j < 3 * n; j++) f(j); write_channel_intel(start, 1); }
+    kernel void give(int n)
+    {
+        int x = read_channel_intel(start);
+        for (int i = 0; i < n; i++) { for (int j = 0; j < 30; j++) f(x); write_channel_intel(a, x); }
+    }
+    __attribute__((autorun)) __attribute__((max_global_work_dim(0)))
+    kernel void pass(void) { while (1) write_channel_intel(b, read_channel_intel(a)); }
+    kernel void take(int n) { for (int i = 0; i < n; i++) read_channel_intel(b); }
+    """
+    play = scene(source)
+    give, *_ = [play.launch(kernel, 1000) for kernel in ("give", "take", "late")]
+    waited = {(each.kernel, each.channel): each.waited for each in told.of("give").channels}
+    assert 0 < 2 * waited["give", "start"] < length(give) < 2 * waited["pass", "a"]
+    assert told.of("give").bound == "pipeline"
+    assert told.of("take").bound == "channel 'b' empty"
 
 
 def test_packets_of_one_launch_may_go_to_several(scene: Callable[[str], Scene]) -> None:
@@ -496,6 +521,14 @@ def test_who_is_asked_about_before_its_partner_comes_waits_no_longer(scene: Call
     assert length(play.launch("give", 3000)) == pytest.approx(10_000, abs=20)
     assert "was not launched before" in told.of("give").untold
     assert length(play.launch("take", 3000)) == pytest.approx(10_000, abs=20)
+
+
+def test_who_waits_for_a_launch_without_its_partner_is_as_late_as_its_end(scene: Callable[[str], Scene]) -> None:
+    play = scene(pair())
+    scheduler = play.machine.scheduler
+    give = play.launch("give", 3000)
+    scheduler.wait(give)
+    assert scheduler.host_time() >= times(give)[1]
 
 
 def test_commands_behind_a_launch_wait_for_its_end(scene: Callable[[str], Scene]) -> None:
@@ -612,6 +645,15 @@ def test_a_depth_that_takes_a_burst_is_found_with_what_it_saves(scene: Callable[
     assert saved == pytest.approx(took["2"] - took["16"], rel=0.05)
 
 
+def test_depths_are_tried_for_launches_that_ran_together_alone(scene: Callable[[str], Scene], told: Told) -> None:
+    play = scene(pair(BURSTS, STEADY, "2"))
+    length(play.launch("give", 100))  # it goes on without a partner
+    play.launch("give", 100)
+    length(play.launch("take", 100))
+    (deeper,) = [step.deeper for step in told.steps if step.deeper]
+    assert deeper.depths == (("c", 16),)
+
+
 def test_a_channel_before_a_slower_kernel_needs_no_depth(scene: Callable[[str], Scene], told: Told) -> None:
     play = scene(pair(take=SLOW))
     play.launch("give", 1000)
@@ -626,6 +668,18 @@ def test_what_only_a_launch_shows_is_told_for_all_that_are_connected(scene: Call
     assert length(take) == pytest.approx(10_000, abs=20)
     assert length(give) == pytest.approx(10_000, abs=120)
     assert all("if (i % 2)" in told.of(name).untold for name in ("give", "take"))
+
+
+def test_launches_that_wait_for_what_only_a_launch_shows_are_told_once(
+    scene: Callable[[str], Scene], told: Told
+) -> None:
+    play = scene(pair("for (int i = 0; i < n; i++) if (i % 2) write_channel_intel(c, i);"))
+    queues = [CommandQueue(play.machine.context, play.machine.device) for _ in range(3)]
+    play.queues |= {str(number): queue for number, queue in enumerate(queues)}
+    told.steps.clear()
+    for kernel, queue in (("take", "0"), ("take", "1"), ("give", "give"), ("give", "2")):
+        play.launch(kernel, 3000, queue)
+    assert [step.kernel for step in told.steps] == ["take", "take", "give", "give"]
 
 
 def test_a_kernel_whose_channels_nobody_knows_takes_what_its_loops_take(

@@ -32,15 +32,25 @@ from fpgart.board.description import Timing
 from fpgart.board.timing import Access, Bank, Pace, memory_rate, nanoseconds, pcie_rate
 from fpgart.errors import ExecStatusErrorForEventsInWaitList, ProfilingInfoNotAvailable
 from fpgart.notices import NOTICES
+from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, map_in_place, migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch
-from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
+from fpgart.runtime.commands.transfers import (
+    CopyBuffer,
+    FillBuffer,
+    ReadBuffer,
+    ReadRect,
+    RectTransfer,
+    WriteBuffer,
+    WriteRect,
+)
 from fpgart.runtime.commands.usm import UsmCopy, UsmPointer
 from fpgart.runtime.memory.buffer import Buffer
-from fpgart.runtime.memory.usm import allocate_device, allocate_host
+from fpgart.runtime.memory.usm import UsmAllocation, allocate_device, allocate_host, allocate_shared
 from fpgart.runtime.model.board_clock import BoardClocks
 from fpgart.runtime.model.planning import Run, widths
+from fpgart.runtime.model.simulated_clock import HOST_NS, SimulatedClock
 from fpgart.runtime.model.timeline import MOST, Timeline
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
@@ -111,6 +121,12 @@ def copy(queue: CommandQueue, source: Buffer, target: Buffer, size: int, wait: t
 def launch(queue: CommandQueue, kernel: Kernel, work_items: int, wait: tuple[Event, ...] = ()) -> Event:
     operation = new_launch(kernel, queue.device, 1, (0, 0, 0, work_items, 1, 1, 1, 1, 1), True)
     return queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation, wait)
+
+
+def machine_pace(machine: Machine) -> Pace:
+    """The formulas of its first board."""
+    board = machine.device.board
+    return Pace(board, [memory.interleaved for memory in board.memories])
 
 
 def kernel_on(machine: Machine, buffer: Buffer, location: str = "", source: str = "source") -> Kernel:
@@ -308,6 +324,56 @@ def test_rows_cost_an_mmd_call_and_whole_words_each() -> None:
     assert pace.bank_time([Access(0, 0, 100, 100)]) == pace.bank_time([Access(0, 0, 6400)]) != {Bank(0, 1): 0}
 
 
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [(WriteRect, cl.CL_COMMAND_WRITE_BUFFER_RECT), (ReadRect, cl.CL_COMMAND_READ_BUFFER_RECT)],
+)
+def test_a_box_takes_what_its_pieces_take(boards: Boards, kind: type[RectTransfer], command: int) -> None:
+    machine = boards("a10_ref", modelled=True)
+    buffer = machine.buffer(MIB)
+    machine.write(buffer, bytes(MIB))
+    rows, whole = Box((0, 0, 0), 1024, MIB), Box((0, 0, 0), 512, MIB)
+    took = [
+        duration(
+            machine.queue.enqueue(command, kind(machine.device, buffer, box, HOST, Box((0, 0, 0), 512, MIB), region))
+        )
+        for box, region in ((rows, (512, 100, 1)), (whole, (512, 100, 1)))
+    ]
+    link = machine_pace(machine).link_time(51_200)
+    assert took == [pytest.approx(100 * 23_000 + link, abs=100), 23_000 + link]
+
+
+@pytest.mark.parametrize("sizes", [(MIB, 1, 1), (1, MIB, 1), (1, 1, MIB), (64, 32, 512)])
+def test_the_work_items_of_all_dimensions_go_through_the_pipeline(boards: Boards, sizes: tuple[int, int, int]) -> None:
+    machine = boards("usm_s10", modelled=True)
+    operation = new_launch(
+        kernel_on(machine, machine.buffer(1024)), machine.device, 3, (0, 0, 0, *sizes, 1, 1, 1), True
+    )
+    event = machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
+    assert duration(event) == pytest.approx(machine_pace(machine).pipeline_time(MIB, 1), rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("allocate", "memory"),
+    [
+        (lambda machine: allocate_device(machine.context, machine.device, MIB), "device"),
+        (lambda machine: allocate_shared(machine.context, machine.device, MIB, 0), "host"),
+        (lambda machine: allocate_host(machine.context, MIB, 0), "host"),
+    ],
+    ids=["device", "shared", "host"],
+)
+def test_a_kernel_reaches_an_allocation_in_the_memory_of_its_kind(
+    boards: Boards, allocate: Callable[[Machine], UsmAllocation], memory: str
+) -> None:
+    machine = boards("usm_s10", modelled=True)
+    kernel = machine.kernel(nothing, "")
+    kernel.set_pointer(0, allocate(machine).pointer)
+    with listening() as listener:
+        launch(machine.queue, kernel, 1)
+    step = listener.steps[-1]
+    assert (step.size, step.bound) == (MIB, f"memory '{memory}'")
+
+
 def test_first_launch_programs_the_board_before_its_start(boards: Boards) -> None:
     machine = boards("a10_ref", modelled=True)
     kernel = kernel_on(machine, machine.buffer(1024))
@@ -352,6 +418,23 @@ def test_a_board_to_board_copy_reads_and_writes_at_once_in_pieces(boards: Boards
     write(machine.queues[1], target, MIB)
     piece = 10_000 + 8 * 13_000 + 1_164_800  # 8 MiB
     assert duration(copy(machine.queue, source, target, 16 * MIB)) == pytest.approx(3 * piece, abs=3)
+
+
+def test_a_copy_between_boards_is_bound_by_the_slower_direction_and_of_equal_ones_by_the_first(boards: Boards) -> None:
+    board = describe("a10_ref")
+    slow = board._replace(timing=board.timing._replace(pcie_lanes=board.timing.pcie_lanes // 2))
+    for names, bound in (
+        (("a10_ref", "a10_ref"), "PCIe read"),
+        (("a10_ref", slow), "PCIe write"),
+        ((slow, "a10_ref"), "PCIe read"),
+    ):
+        machine = boards(*names, modelled=True)
+        source, target = machine.buffer(16 * MIB), machine.buffer(16 * MIB)
+        write(machine.queue, source, MIB)
+        write(machine.queues[1], target, MIB)
+        with listening() as listener:
+            copy(machine.queue, source, target, 16 * MIB)
+        assert [step.bound for step in listener.steps] == [bound, bound]
 
 
 def test_a_simulator_without_a_binary_has_nothing_to_write_to(boards: Boards) -> None:
@@ -487,6 +570,20 @@ def test_programming_waits_for_silence_and_delays_all(boards: Boards) -> None:
     assert times(moved)[3] < times(first)[3] or times(moved)[2] >= times(second)[2] - 10_000
 
 
+@pytest.mark.parametrize("move", [write, read])
+def test_a_transfer_that_does_not_end_before_programming_begins_behind_it(
+    boards: Boards, move: Callable[[CommandQueue, Buffer, int], Event]
+) -> None:
+    machine = boards("usm_s10", modelled=True)
+    kernels, transfers = (CommandQueue(machine.context, machine.device) for _ in range(2))
+    buffer = machine.buffer(16 * MIB)
+    write(machine.queue, buffer, MIB)
+    machine.queue.finish()
+    programmed = launch(kernels, kernel_on(machine, machine.buffer(1024)), 1)
+    moved = move(transfers, buffer, 16 * MIB)
+    assert times(moved)[2] == times(programmed)[2] - 10_000
+
+
 # The host's time
 
 
@@ -522,6 +619,29 @@ def test_finishing_counts_what_has_really_ended_before(boards: Boards) -> None:
     before = machine.scheduler.host_time()
     machine.queue.finish()
     assert before < machine.scheduler.host_time() == times(event)[3]
+
+
+def test_who_asks_what_is_unfinished_is_as_late_as_all_that_is_in_the_queues(boards: Boards) -> None:
+    machine = boards("a10_ref", "a10_ref", modelled=True)
+    gate = Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+    events = [write(queue, machine.buffer(MIB), MIB) for queue in machine.queues]
+    waiting = write(machine.queue, machine.buffer(MIB), MIB, wait=(gate,))
+    assert waiting in machine.scheduler.unfinished(machine.queues)
+    assert machine.scheduler.host_time() == max(times(event)[3] for event in events)
+    gate.set_status(COMPLETE)
+
+
+def test_of_many_threads_the_clock_keeps_the_times_of_those_last_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimulatedClock()
+    monkeypatch.setattr("fpgart.runtime.model.simulated_clock.MOST_THREADS", 2)
+
+    def on_thread(number: int) -> SimulatedClock:
+        monkeypatch.setattr("threading.get_native_id", lambda: number)
+        return clock
+
+    for thread, at in ((1, 5_000), (2, 6_000), (1, 7_000), (3, 8_000)):
+        on_thread(thread).turn(at)
+    assert [on_thread(thread).now() for thread in (1, 2, 3)] == [7_000, HOST_NS, 8_000]
 
 
 def test_a_host_that_asks_for_the_status_is_as_late_as_the_end_once_it_sees_it(boards: Boards) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from fpgart.board.description import BoardDescription, Timing
 from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
-from fpgart.board.timing import Access, Bank, Pace, in_words, memory_rate, nanoseconds, pcie_rate
+from fpgart.board.timing import Access, Bank, Jump, Pace, in_words, memory_rate, nanoseconds, pcie_rate
 
 MEGA = 1_000_000
 KIB = 1024
@@ -171,6 +171,12 @@ def test_each_memory_is_told_whether_it_is_interleaved() -> None:
     board = BoardDescription("b", "v", (ONE, FOUR), timing=SIMPLE)
     with pytest.raises(ValueError, match="zip"):
         Pace(board, [False])
+
+
+@pytest.mark.parametrize(("stride", "banks"), [(96, 1), (98, 2), (99, 4), (0, 4)])
+def test_banks_that_only_a_binary_interleaves_take_turns_byte_by_byte(stride: int, banks: int) -> None:
+    """The board's description keeps them apart. 9 bytes take two words and a request, so 30 ns of a bank."""
+    assert pace(FOUR, interleaved=(True,)).jump_time(0, Jump(9, stride, 1000)) == 30_000 // banks
 
 
 def test_a_single_byte_in_the_next_bank_is_moved_by_that_bank() -> None:

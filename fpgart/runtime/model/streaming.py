@@ -103,7 +103,7 @@ class Group:
         self._autorun: dict[str, tuple[tuple[Step, ...], ...]] = {}
         for name in sorted(kernels & streams.autorun.keys()):
             try:
-                self._autorun[name] = tuple(streams.running(name, latencies.get(name, 0)))
+                self._autorun[name] = tuple(streams.running(name, latencies[name]))
             except UncountableError as error:
                 self.untold = f"{name}: {error}"
         self._new_clock()

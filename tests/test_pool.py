@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Board processes that wait for the next host of a service (fpgart/serving/pool.py); here they are sockets only."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from fpgart.engine.isolated.spawning import ProcessError, Spawned
+from fpgart.serving import pool as pools
+from fpgart.serving.pool import REST_S, Pool
+
+PATIENCE_S = 20
+
+
+class Processes:
+    """What a pool starts."""
+
+    def __init__(self) -> None:
+        self.made: list[Spawned] = []
+        self.keepers: list[socket.socket] = []
+        self._starts = threading.Semaphore(0)
+
+    def start(self) -> Spawned:
+        session, theirs = socket.socketpair()
+        theirs.close()
+        life, keeper = socket.socketpair()
+        keeper.settimeout(PATIENCE_S)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        self.keepers.append(keeper)
+        self.made.append(Spawned(session, life, nothing, os.dup(nothing)))
+        self._starts.release()
+        return self.made[-1]
+
+    def await_start(self) -> Spawned:
+        assert self._starts.acquire(timeout=PATIENCE_S)
+        return self.made[-1]
+
+    def was_told_to_end(self, number: int) -> bool:
+        return self.keepers[number].recv(1) == b"k" and self.keepers[number].recv(1) == b""
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
+    found = Processes()
+    monkeypatch.setattr(pools, "spawn", found.start)
+    monkeypatch.setattr(pools, "warm", found.start)
+    monkeypatch.setattr(pools, "REST_S", 0)
+    yield found
+    for keeper in found.keepers:
+        keeper.close()
+
+
+@pytest.fixture
+def pool(processes: Processes) -> Iterator[Pool]:
+    made = Pool()
+    yield made
+    made.close()
+
+
+def ready(pool: Pool, processes: Processes) -> Spawned:
+    """What waits for a host, once it does."""
+    made = processes.await_start()
+    with pool._changing:  # it is kept under this lock
+        pass
+    for _ in range(1000):
+        if pool._ready is made:
+            return made
+        threading.Event().wait(0.01)
+    raise AssertionError("it is not kept")
+
+
+def test_a_host_gets_the_process_that_waits_for_it_and_the_next_one_is_started(
+    pool: Pool, processes: Processes
+) -> None:
+    pool.start()
+    first = ready(pool, processes)
+    assert pool.take() is first
+    second = ready(pool, processes)
+    assert second is not first
+    assert pool.take() is second
+    for each in (first, second):
+        each.discard()
+
+
+def test_a_host_that_comes_before_any_process_is_ready_gets_one(pool: Pool, processes: Processes) -> None:
+    made = pool.take()
+    assert processes.made == [made]
+    made.discard()
+
+
+def test_a_process_that_has_ended_while_it_waited_is_given_to_nobody(pool: Pool, processes: Processes) -> None:
+    pool._keep(processes.start())
+    processes.keepers[0].close()
+    made = pool.take()
+    assert made is processes.made[1]
+    assert processes.made[0].life.fileno() == -1
+    made.discard()
+
+
+def test_a_pool_that_is_closed_ends_what_waits_and_what_comes_too_late(pool: Pool, processes: Processes) -> None:
+    pool._keep(processes.start())
+    pool.close()
+    assert processes.was_told_to_end(0)
+    pool._keep(processes.start())
+    assert processes.was_told_to_end(1)
+    assert pool._ready is None
+
+
+def test_the_thread_of_a_pool_ends_with_it_and_keeps_no_process_alive(pool: Pool, processes: Processes) -> None:
+    pool.start()
+    ready(pool, processes)
+    (thread,) = [each for each in threading.enumerate() if each.name == "fpgart pool"]
+    assert thread.daemon
+    pool.close()
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive()
+
+
+def test_a_pool_rests_before_it_starts_another_process_also_where_none_can_be(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rests: list[float | None] = []
+
+    class Closing(threading.Event):
+        """The pool is closed while it rests."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            rests.append(timeout)
+            self.set()
+            pool._taken.set()
+            return True
+
+    def fail() -> Spawned:
+        raise ProcessError("the system does not let a board process start")
+
+    monkeypatch.setattr(pools, "warm", fail)
+    monkeypatch.setattr(pools, "REST_S", REST_S)
+    pool._closed = Closing()
+    pool._refill()
+    assert rests == [REST_S] == [1.0]
