@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from interleavings import Chooser, Randomly, schedules
 from test_scheduler_interleavings import MOST_SCHEDULES, RANDOM_SCHEDULES, Work, World
 
+from fpgart import opencl as cl
 from fpgart.errors import CLError
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, Event
@@ -415,6 +416,22 @@ def test_what_was_lent_to_a_queue_that_is_gone_is_taken_back_while_c_looks_at_it
     assert lib.loan_return(world.native), "it tells"
     world.scheduler.copy_ended(world.loan.address)
     assert world.scheduler.lend(queue, queue.number, world.loan, lambda: world.enter(IN, 0))
+
+
+def test_what_was_never_lent_is_of_no_queue_and_may_be_called_in() -> None:
+    world = LendingWorld(Randomly(Random(1)))
+    assert world.loan.queue is None
+    assert world.loan.call_in() == 0
+    assert world.loan.queue is None
+
+
+@pytest.mark.parametrize(("way", "kind"), [(IN, cl.CL_COMMAND_WRITE_BUFFER), (OUT, cl.CL_COMMAND_READ_BUFFER)])
+def test_a_copy_that_has_begun_becomes_a_command_of_its_kind(way: Direction, kind: int) -> None:
+    world = LendingWorld(Randomly(Random(1)))
+    queue = world.queue()
+    event = world.loan.become_command(queue, int(way))
+    assert (event.queue, event.command_type) == (queue, kind)
+    assert world.loan.copy is event
 
 
 def test_buffers_of_another_context_are_forgotten_when_a_loan_changes_contexts() -> None:
