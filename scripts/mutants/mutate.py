@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,8 +115,8 @@ class Mutant:
         return self.module, self.function, self.before, self.after, self.number
 
 
-def mutants_of(module: str, source: str) -> list[Mutant]:
-    """All mutants of a module, in the order of its lines."""
+def mutants_of(module: str, source: str, functions: Container[str] | None = None) -> list[Mutant]:
+    """All mutants of a module, or of some functions of it, in the order of its lines."""
     operators = [cosmic_ray.plugins.get_operator(name)() for name in OPERATORS] + [DeleteStatement(), FixCondition()]
     lines = source.splitlines(keepends=True)
     begins = [0]
@@ -126,6 +126,9 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
     seen: set[str] = set()
     numbers: Counter[tuple[str, str, str]] = Counter()
     for node in _nodes(parso.parse(source)):
+        function = _function_of(node) or "(module)"
+        if functions is not None and function not in functions:
+            continue
         for operator in operators:
             for index, _ in enumerate(operator.mutation_positions(node)):
                 begin = begins[node.start_pos[0] - 1] + node.start_pos[1]
@@ -136,7 +139,6 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
                     continue
                 seen.add(code)
                 first, last, was, now = _difference(lines, code.splitlines(keepends=True))
-                function = _function_of(node) or "(module)"
                 numbers[function, was, now] += 1
                 found.append(Mutant(module, function, was, now, numbers[function, was, now], first, last, code))
     return sorted(found, key=lambda mutant: (mutant.first, mutant.last))
