@@ -93,6 +93,30 @@ def test_a_host_that_comes_before_any_process_is_ready_gets_one(pool: Pool, proc
     made.discard()
 
 
+def test_a_process_waits_on_though_a_host_came_while_it_was_being_started(
+    pool: Pool, processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Closing(threading.Event):
+        """Where the pool would wait until the process is taken, it is closed."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            if not self.is_set():
+                pool._closed.set()
+            return True
+
+    def warm() -> Spawned:
+        if len(processes.made) < 2:
+            pool.take().discard()
+        return processes.start()
+
+    monkeypatch.setattr(pools, "warm", warm)
+    pool._taken = Closing()
+    pool._taken.set()
+    pool._refill()
+    assert len(processes.made) == 2, "one for that host, and one that waits"
+    assert pool._ready is processes.made[1]
+
+
 def test_a_process_that_has_ended_while_it_waited_is_given_to_nobody(pool: Pool, processes: Processes) -> None:
     pool._keep(processes.start())
     processes.keepers[0].close()

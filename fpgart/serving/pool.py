@@ -33,7 +33,7 @@ class Pool:
         """A process for one host. Raises ProcessError."""
         with self._changing:
             found, self._ready = self._ready, None
-        self._taken.set()
+            self._taken.set()
         if found is not None and not lib.lane_is_lost(found.life.fileno()):
             return found
         if found is not None:
@@ -65,6 +65,7 @@ class Pool:
         with self._changing:
             if not self._closed.is_set():
                 self._ready = made
+                self._taken.clear()  # hosts that came before this one was ready have not taken it
                 return
         made.discard()
 
