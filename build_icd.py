@@ -372,6 +372,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "engine/io_file.c",
         "engine/network.c",
         "engine/outlet.c",
+        "engine/tally.c",
         "engine/waiting.c",
     )
     interfaces = [ROOT / "fpgart" / part for part in parts]

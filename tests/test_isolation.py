@@ -205,6 +205,23 @@ def test_the_user_is_told_of_a_fault_once(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("holds", ["events", pytest.param("", marks=pytest.mark.slow)])
+def test_one_launch_of_a_run_crashes_and_those_before_and_behind_it_run_once(holds: str, tmp_path: Path) -> None:
+    """The host enqueues twenty launches, which are recorded, and number 7 accesses what it may not."""
+    done = subprocess.run(
+        [build("run_that_crashes", tmp_path), "20", "7", *holds.split()],
+        env=plain_environment() | {"FPGART_ISOLATE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    told, finish, *statuses, ran = done.stdout.splitlines()
+    assert "68719476736 bytes past the start of what argument 0 ('ran') points to" in told
+    assert (finish, ran) == ("finish 0", "ran" + 20 * " 1")
+    assert statuses == (["status" + 7 * " 0" + " -5" + 12 * " 0"] if holds else [])
+    assert done.stderr.count("SIGBUS") + done.stderr.count("SIGSEGV") == 1
+
+
 HOSTS_OWN_MEMORY = """
 import numpy as np, pyopencl as cl
 context = cl.Context(cl.get_platforms()[0].get_devices())

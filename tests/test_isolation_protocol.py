@@ -10,8 +10,9 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -43,7 +44,7 @@ from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.process import BoardProcess, Lane, start_process
 from fpgart.engine.isolated.spawning import ProcessError, Spawned
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
-from fpgart.errors import OutOfHostMemory, OutOfResources
+from fpgart.errors import CLError, OutOfHostMemory, OutOfResources
 
 numbers = st.integers(-(1 << 63), (1 << 63) - 1)
 texts = st.binary(max_size=40).map(lambda data: data.decode(errors="surrogateescape"))
@@ -399,22 +400,91 @@ def arguments_of(number: int) -> bytes:
     return pack_arguments([(BYTES, 4, struct.pack("i", number))])
 
 
-@pytest.mark.parametrize("dies", ["before it is given launches", "while they run"])
-def test_all_launches_of_a_batch_fail_whose_board_process_dies(dies: str, engine: IsolatedEngine) -> None:
+def test_launches_that_are_handed_over_to_a_board_process_that_has_died_run_in_another_one(
+    engine: IsolatedEngine,
+) -> None:
     kernel, process = spinning(engine), engine.process
     batch = IsolatedBatch(engine, 3)
-    batch._process = process
-    if dies.startswith("before"):
-        process.stop("was stopped by the test")
-        while process.alive:
-            pass
-    for _ in range(3):
-        batch.add(kernel, arguments_of(1), 1, SIZES, True)
-    assert batch.submit() == (3, None)
-    if dies.startswith("while"):
-        process.stop("was stopped by the test")
-    assert batch.wait_for(3) == [-5, -5, -5]
+    batch._process, batch._lane = process, process.take()
+    process.stop("was stopped by the test")
+    process.ended()
+    assert submitted(batch, kernel, [0, 0, 0]) == (3, None)
+    assert (batch.wait_for(3), batch.failure) == ([0, 0, 0], None)
+
+
+def test_launches_behind_the_one_that_ends_a_board_process_run_in_another_one(engine: IsolatedEngine) -> None:
+    kernel, process = spinning(engine), engine.process
+    batch = IsolatedBatch(engine, 5)
+    assert submitted(batch, kernel, [0, 0, 1, 0, 0]) == (5, None)
+    await_completed(batch, 2)
+    process.stop("was stopped by the test")
+    assert batch.wait_for(5) == [0, 0, -5]
     assert "kernel 'spin' was stopped by the test" in str(batch.failure)
+    assert (batch.wait_for(2), batch.failure) == ([0, 0], None)
+    assert engine.process is not process
+
+
+def test_each_launch_that_ends_its_board_process_has_words_of_its_own(engine: IsolatedEngine) -> None:
+    kernel = spinning(engine)
+    batch = IsolatedBatch(engine, 4)
+    assert submitted(batch, kernel, [1, 0, 1, 0]) == (4, None)
+    for why, statuses in ("was stopped first", [-5]), ("was stopped then", [0, -5]):
+        await_completed(batch, len(statuses) - 1)
+        engine.process.stop(why)
+        assert batch.wait_for(4) == statuses
+        assert why in str(batch.failure)
+    assert batch.wait_for(1) == [0]
+
+
+def test_a_batch_gives_up_when_launch_after_launch_ends_the_board_process(engine: IsolatedEngine) -> None:
+    program = engine.from_source("kernel void bad(int n) { if (n) __builtin_trap(); }")
+    program.build("")
+    program.kernels({})
+    kernel = program.kernel("bad")
+    kernel.launch(arguments_of(0), 1, SIZES, True)
+    kernel.launched = True
+    batch = IsolatedBatch(engine, 6)
+    assert submitted(batch, kernel, [1] * 6) == (6, None)
+    said = []
+    for _ in range(6):
+        assert batch.wait_for(6) == [-5]
+        said.append(str(batch.failure))
+    assert all("crashed the board process with SIGILL" in words for words in said[:3])
+    last = "a launch of kernel 'bad' was not run: the board process died of SIGILL, 3 times in a row"
+    assert said[3:] == [last] * 3
+    assert submitted(batch, kernel, [0]) == (1, None)
+    assert batch.wait_for(1) == [0]
+
+
+def test_launches_that_ctrl_c_stops_take_those_behind_them_along(engine: IsolatedEngine) -> None:
+    kernel = spinning(engine)
+    batch = IsolatedBatch(engine, 2)
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    lib.interrupts_watch()
+    try:
+        assert submitted(batch, kernel, [1, 0]) == (2, None)
+        threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
+        assert batch.wait_for(2) == [-5]
+        assert "'spin' was stopped by Ctrl-C" in str(batch.failure)
+        assert batch.wait_for(1) == [-5]
+        assert "'spin' was not run: Ctrl-C stopped those before it" in str(batch.failure)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def submitted(batch: IsolatedBatch, kernel: EngineKernel, numbers: Sequence[int]) -> tuple[int, CLError | None]:
+    """What handing over launches with these arguments gives."""
+    for number in numbers:
+        batch.add(kernel, arguments_of(number), 1, SIZES, True)
+    return batch.submit()
+
+
+def await_completed(batch: IsolatedBatch, count: int) -> None:
+    """Until so many of its launches have ended."""
+    assert batch._lane is not None
+    deadline = time.monotonic() + 20
+    while lib.lane_completed(batch._lane.address) != count:
+        assert time.monotonic() < deadline
 
 
 def test_what_a_batch_is_given_once_its_board_process_has_died_runs_in_another_one(engine: IsolatedEngine) -> None:
@@ -469,13 +539,14 @@ def test_a_batch_keeps_the_arguments_of_its_launches_once(engine: IsolatedEngine
 def test_a_count_of_ended_launches_that_cannot_be_is_no_count(engine: IsolatedEngine) -> None:
     """A kernel may have written over the lane."""
     kernel, process = spinning(engine), engine.process
-    batch = IsolatedBatch(engine, 1)
-    batch.add(kernel, arguments_of(1), 1, SIZES, True)
-    assert batch.submit() == (1, None)
+    batch = IsolatedBatch(engine, 2)
+    assert submitted(batch, kernel, [1, 0]) == (2, None)
     assert batch._lane is not None
     ffi.cast("uint32_t *", batch._lane.address)[2] = 0x7FFFFFFF
-    assert batch.wait_for(1) == [-5]
+    assert batch.wait_for(2) == [-5]
     assert "overwrote memory that the driver and the board process share" in str(batch.failure)
+    assert batch.wait_for(1) == [-5]
+    assert "overwrote what says which of the launches before it have ended" in str(batch.failure)
     assert not process.alive
 
 

@@ -7,6 +7,7 @@
 #include "environment.h"
 #include "signals.h"
 #include "stacks.h"
+#include "tally.h"
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -219,8 +220,9 @@ static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
     return result;
 }
 
-uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *launches,
-                       uint32_t from, uint32_t to, uintptr_t *events, int64_t *result)
+uint32_t driver_submit_counted(uintptr_t queue, const uintptr_t *kernels, const char *launches,
+                               uint32_t from, uint32_t to, uintptr_t *events, int64_t *result,
+                               struct tally *tally)
 {
     const struct submission *all = (const struct submission *)launches;
     uint32_t done = 0;
@@ -239,8 +241,16 @@ uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *la
             break;
         }
         events[done] = (uintptr_t)made;
+        if (tally != NULL)
+            tally_watch(tally, events[done]);
     }
     return done;
+}
+
+uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *launches,
+                       uint32_t from, uint32_t to, uintptr_t *events, int64_t *result)
+{
+    return driver_submit_counted(queue, kernels, launches, from, to, events, result, NULL);
 }
 
 static int has_ended(const struct _cl_icd_dispatch *driver, cl_event event, cl_int *status)

@@ -55,6 +55,11 @@ int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t argument
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local);
 /* cffi */
+struct tally;
+/* As driver_submit; counts the launches as they end (tally.h), unless `tally` is NULL. */
+uint32_t driver_submit_counted(uintptr_t queue, const uintptr_t *kernels, const char *launches,
+                               uint32_t from, uint32_t to, uintptr_t *events, int64_t *result,
+                               struct tally *tally);
 /* As above, without a wide stack (stacks.h). */
 int64_t driver_launch_here(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                            uint32_t dimensions, const char *sizes, int has_local);

@@ -261,7 +261,7 @@ class Batch(Protocol):
     """Launches that the engine runs one behind the other; nobody waits in between."""
 
     failure: CLError | None
-    """Why launches failed that wait() says have failed, where there are words for it."""
+    """Why the last launch failed that wait() has told of, where there are words for it."""
     takes_more: bool
     """Whether it takes more while launches run; otherwise those have ended before it does."""
 
@@ -283,7 +283,7 @@ class Batch(Protocol):
         """Wait for the oldest launch that is left; its status, and those behind it that have ended, `most` at most."""
 
     def wait_for(self, count: int) -> list[int]:
-        """Wait for the oldest `count` launches that are left; the status of each."""
+        """Wait for the oldest `count` launches that are left; the status of each, up to one that `failure` is about."""
 
 
 class EngineKernel(Protocol):

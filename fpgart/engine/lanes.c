@@ -7,6 +7,7 @@
 #include "copies.h"
 #include "futex.h"
 #include "interrupts.h"
+#include "tally.h"
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -42,6 +43,7 @@ struct lane {
     uint32_t to;
     uint32_t submitted;
     int64_t result;
+    _Atomic uint64_t completed; /* of the launches of a LANE_SUBMIT, as tally.h shows it */
     uint64_t data;
     uint64_t data_bytes;
     char sizes[SIZES_BYTES];
@@ -126,7 +128,19 @@ void lane_submit(uintptr_t address, uintptr_t data, uint64_t bytes, uint32_t ker
     lane->from = from;
     lane->to = to;
     atomic_store(&lane->ended, 0);
+    atomic_store(&lane->completed, 0);
     post(lane, LANE_SUBMIT);
+}
+
+int64_t lane_completed(uintptr_t address)
+{
+    struct lane *lane = (struct lane *)address;
+    uint64_t shown = atomic_load(&lane->completed);
+    if (shown == 0)
+        return LANE_UNTOUCHED;
+    if (shown >> 32 != atomic_load(&lane->request) || (uint32_t)shown == TALLY_UNKNOWN)
+        return LANE_UNKNOWN;
+    return (uint32_t)shown;
 }
 
 int lane_is_lost(int descriptor)
@@ -184,12 +198,17 @@ uint32_t lane_submitted(uintptr_t lane)
     return ((struct lane *)lane)->submitted;
 }
 
+uint32_t lane_told(uintptr_t lane)
+{
+    return atomic_load(&((struct lane *)lane)->ended);
+}
+
 int lane_wait_ended(uintptr_t address, uint32_t seen, int life, uint32_t milliseconds,
                     uint32_t interrupted, uint32_t *ended)
 {
     struct lane *lane = (struct lane *)address;
     int outcome = await(lane, &lane->ended, seen, life, milliseconds, interrupted);
-    *ended = atomic_load(&lane->ended);
+    *ended = lane_told(address);
     return outcome;
 }
 
@@ -314,10 +333,12 @@ void flush_output(void)
     fflush(stdout);
 }
 
-/* What a thread of the board process copies requests to. */
+/* What a thread of the board process has for itself: where it copies requests to, and what counts
+ * launches. */
 struct private {
     char *data;
     uint64_t room;
+    struct tally *tally;
 };
 
 /* Room for so many bytes; NULL where there is no memory. */
@@ -414,18 +435,32 @@ static void await_all(struct lane *lane, const uintptr_t *events, uint32_t count
     }
 }
 
+/* What counts the launches of a request; another one where the one before may still count. NULL: no
+ * memory for it. */
+static struct tally *tally_for(struct lane *lane, uint32_t request, struct private *own)
+{
+    if (own->tally != NULL && tally_begin(own->tally, request))
+        return own->tally;
+    own->tally = tally_new(&lane->completed);
+    if (own->tally != NULL)
+        tally_begin(own->tally, request);
+    return own->tally;
+}
+
 /* Begins the launches, tells how many, and then waits for them. */
 static void run_all(struct lane *lane, uint32_t request, uintptr_t queue, const struct several *all,
-                    char *statuses)
+                    char *statuses, struct private *own)
 {
     uintptr_t *handles = malloc((all->count + 1) * sizeof *handles);
     uintptr_t *events = malloc((all->to - all->from + 1) * sizeof *events);
     uint32_t begun = 0;
     int64_t result = refusal();
-    if (handles != NULL && events != NULL) {
+    struct tally *tally = tally_for(lane, request, own);
+    if (handles != NULL && events != NULL && tally != NULL) {
         for (uint32_t i = 0; i < all->count; i++)
             handles[i] = all->kernels[i].kernel;
-        begun = driver_submit(queue, handles, all->launches, all->from, all->to, events, &result);
+        begun = driver_submit_counted(queue, handles, all->launches, all->from, all->to, events,
+                                      &result, tally);
     }
     lane->submitted = begun;
     lane->result = result;
@@ -474,7 +509,7 @@ static void run_several(struct lane *lane, uint32_t request, uintptr_t queue, st
     }
     all.numbers = (uint32_t *)(all.launches + round_up(bytes));
     if (take_all(&all) && are_whole(&all))
-        run_all(lane, request, queue, &all, (char *)data + behind);
+        run_all(lane, request, queue, &all, (char *)data + behind, own);
     else
         refuse(lane, request);
     drop_all(&all);
@@ -496,7 +531,7 @@ static uint32_t next_request(struct lane *lane)
 void lane_serve(uintptr_t address, uintptr_t queue)
 {
     struct lane *lane = (struct lane *)address;
-    struct private own = {NULL, 0};
+    struct private own = {NULL, 0, NULL};
     while (true) {
         uint32_t request = next_request(lane), kind = lane->kind;
         if (kind == LANE_SUBMIT && queue != 0) {
@@ -511,5 +546,6 @@ void lane_serve(uintptr_t address, uintptr_t queue)
         if (kind == LANE_MESSAGE)
             break;
     }
+    tally_end(own.tally);
     free(own.data);
 }

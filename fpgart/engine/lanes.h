@@ -19,6 +19,8 @@ enum lane_request { LANE_MESSAGE = 1, LANE_LAUNCH, LANE_SUBMIT };
 enum lane_outcome { LANE_ANSWERED, LANE_LOST, LANE_LATE, LANE_INTERRUPTED };
 /* In the high half of a result: the board process did not take the request. */
 enum lane_refusal { LANE_REFUSED = -4 };
+/* Of launches whose board process has died: none of them had begun; it is not known how many. */
+enum lane_count { LANE_UNTOUCHED = -1, LANE_UNKNOWN = -2 };
 
 /* The host's side. One thread at a time uses a lane. */
 void lane_announce(uintptr_t lane);
@@ -45,6 +47,11 @@ uint32_t lane_submitted(uintptr_t lane);
 /* Waits until more than `seen` of the launches have ended, and gives how many. */
 int lane_wait_ended(uintptr_t lane, uint32_t seen, int life, uint32_t milliseconds,
                     uint32_t interrupted, uint32_t *ended);
+/* How many of several launches had ended when their board process died; the next one may have
+ * begun, those behind it have not. Or one of lane_count. */
+int64_t lane_completed(uintptr_t lane);
+/* How many the board process has told of; their statuses are there. */
+uint32_t lane_told(uintptr_t lane);
 /* Where the statuses of several launches are, in bytes from `data`. */
 uint64_t lane_statuses(uint64_t bytes, uint32_t kernels);
 

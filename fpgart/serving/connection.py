@@ -65,7 +65,7 @@ class Connection:
         with self._asking:
             try:
                 m.send(self._socket, request)
-                answer, files = m.receive_with_descriptors(self._socket, FILES)
+                answer, files = m.receive_with_descriptors(self._socket, FILES, within_s=ANSWER_S)
             except (OSError, ProtocolError) as error:
                 self._socket.close()  # an answer that comes later would be taken for that to the next message
                 raise ServiceError(f"service '{self.name}' does not answer: {error}") from None

@@ -180,7 +180,7 @@ class Service:
         """Until it closes the connection, ends, or says what is no message."""
         try:
             while client.await_message():
-                message, files = m.receive_with_descriptors(client.connection, 1, m.MOST_OF_SERVICE)
+                message, files = m.receive_with_descriptors(client.connection, 1, m.MOST_OF_SERVICE, MESSAGE_S)
                 m.close_all(files)
                 if message is None:
                     return

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from fpgart.board.mmd import Around, BoardError, Loaded, Mmd
@@ -37,10 +38,18 @@ class SharedBoard(Around):
     def open(self) -> None:
         (board,) = self._ask(m.OpenBoard(self._number), m.Boards).boards
         self._loaded = Loaded(board.identity, board.kernels, board.interleaving) if board.identity else None
-        self._mmd.open()
+        try:
+            self._mmd.open()
+        except BaseException:
+            with suppress(BoardError):  # a service that has ended knows of no holder
+                self._give_back()
+            raise
 
     def close(self) -> None:
         self._mmd.close()
+        self._give_back()
+
+    def _give_back(self) -> None:
         self._ask(m.CloseBoard(self._number), m.Done)
 
     def is_available(self) -> bool:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from struct import Struct
 from typing import Protocol, TypeVar
 
+from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.interface import (
     POINTER,
@@ -31,6 +33,7 @@ from fpgart.errors import CLError, OutOfResources
 
 T = TypeVar("T")
 U32 = Struct("<I")
+COMPLETE = cl.CL_COMPLETE
 
 
 class Processes(Protocol):
@@ -206,8 +209,14 @@ def check_count(process: BoardProcess, count: int, least: int, most: int) -> Non
         raise ConnectionResetError(f"{count} launches cannot be, {least} to {most} can")
 
 
+MOST_LOSSES = 3
+"""As many launches in a row may end the board process of a batch; then the rest fails."""
+Outcome = tuple[int, CLError | None]
+"""The status of a launch, and why it failed, where there are words for it."""
+
+
 class IsolatedBatch(AddedLaunches[IsolatedKernel]):
-    """A `Batch` in the board process."""
+    """A `Batch` in the board process. When that dies, what has not begun there goes on in another one."""
 
     takes = IsolatedKernel
     takes_more = False
@@ -217,114 +226,239 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         self._engine = engine
         self._process: BoardProcess | None = None
         self._lane: Lane | None = None
+        self._kernels: list[IsolatedKernel] = []
+        self._launches = b""
+        self._first = self._end = 0
+        """Numbers of the launches that are under way, of those that C has laid out; `_end` is behind the last."""
         self._begun: list[tuple[IsolatedKernel, memoryview]] = []
-        """Kernel and arguments of each launch that is under way."""
+        """Kernel and arguments of each."""
+        self._is_posted = False
+        """Whether the board process may have begun any."""
+        self._taken = 0
+        """How many the board process has begun; all of them may be, until it says so."""
+        self._refusal: CLError | None = None
+        """Why it did not begin the next one."""
         self._statuses = 0
         """Where the board process puts theirs."""
         self._read = 0
-        self._known: list[int] = []
-        """Statuses that wait() has not given yet."""
+        self._running: int | None = None
+        """What BoardProcess.begin() gave for the launch that is waited for."""
+        self._known: deque[Outcome] = deque()
+        """What wait() has not given yet."""
+        self._losses = 0
+        self._interrupted = 0
         self.failure: CLError | None = None
+
+    # Handing over
 
     def submit_laid_out(
         self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
     ) -> tuple[int, CLError | None]:
-        while len(self._begun) > self._read:  # the lane is for one array at a time
-            self._known += self._await()
-        if self.failure is not None and not self._known:  # the board restarts for what comes behind those that failed
-            self._process = self.failure = None
-        ours = [kernel for kernel in kernels if isinstance(kernel, IsolatedKernel)]
-        whole = memoryview(launches)
-        self._begun = [(ours[number], whole[place:]) for number, place in _entries(launches, begin, end)]
-        self._read = 0
+        while self._is_under_way:  # the lane is for one array at a time
+            self._await()
+        self._kernels = [kernel for kernel in kernels if isinstance(kernel, IsolatedKernel)]
+        self._launches, self._end = launches, end
+        self._losses, self._interrupted = 0, int(lib.interrupts())
+        self._line_up(begin)
         try:
-            done, result = self._hand_over(ours, launches, begin, end)
-        except (OSError, ProtocolError, BoardLost):
-            self._fail()
-            return end - begin, None
-        except CLError as error:  # nothing has been handed over
+            self._hand_over()
+        except CLError as error:  # nothing is under way
             self._begun.clear()
-            return 0, error
-        if begin + done == end:
-            return done, None
-        failed, _ = self._begun[done]
-        del self._begun[done:]
-        return done, failure(failed.name, result)
+            return self._first - begin, error
+        refusal, self._refusal = self._refusal, None
+        if refusal is not None:
+            del self._begun[self._taken :]
+        return self._first + len(self._begun) - begin, refusal
 
-    def _hand_over(self, kernels: list[IsolatedKernel], launches: bytes, begin: int, end: int) -> tuple[int, int]:
-        """How many launches were begun, and the result of the last one tried. Raises OSError, ProtocolError."""
-        process = self._process = self._process or self._engine.process
+    @property
+    def _is_under_way(self) -> bool:
+        return self._read < len(self._begun)
+
+    def _line_up(self, first: int) -> None:
+        """The launches from this one on are handed over next."""
+        whole = memoryview(self._launches)
+        entries = _entries(self._launches, first, self._end)
+        self._begun = [(self._kernels[number], whole[place:]) for number, place in entries]
+        self._first, self._read = first, 0
+
+    def _hand_over(self) -> None:
+        """Hand over what was lined up, but for what fails because board processes die. Raises CLError."""
+        while self._is_under_way:
+            try:
+                self._post()
+            except (OSError, ProtocolError, BoardLost):
+                self._lose()
+                self._line_up(self._first + self._read)
+            else:
+                return
+
+    def _hand_over_rest(self, first: int) -> None:
+        """Hand over the launches from this one on, which fail where that fails."""
+        self._line_up(first)
+        try:
+            self._hand_over()
+        except CLError as error:
+            self._known += [(error.status, error)] * len(self._begun)
+            self._begun.clear()
+
+    def _post(self) -> None:
+        """Have the board process begin what was lined up. Raises OSError, ProtocolError, CLError."""
+        self._is_posted, self._taken, self._refusal = False, len(self._begun), None
+        process, lane = self._taken_lane()
+        kernels, launches, count = self._kernels, self._launches, len(self._begun)
         numbers = struct.pack(f"<{len(kernels)}I", *(kernel.on(process).offered for kernel in kernels))
-        lane = self._lane = self._lane or process.take()
         behind = int(lib.lane_statuses(len(launches), len(kernels)))
-        process.make_room(lane, behind + U32.size * (end - begin))
+        process.make_room(lane, behind + U32.size * count)
         ffi.memmove(ffi.cast("char *", lane.data), launches, len(launches))
         at = behind - -(-len(numbers) // 8) * 8
         ffi.memmove(ffi.cast("char *", lane.data + at), numbers, len(numbers))
-        self._statuses = lane.data + behind
-        lib.lane_submit(lane.address, lane.data, len(launches), len(kernels), begin, end)
+        self._statuses, self._is_posted = lane.data + behind, True
+        lib.lane_submit(lane.address, lane.data, len(launches), len(kernels), self._first, self._end)
         patience = Patience(process)
         left, seen = patience.left_ms, patience.interrupted
         while not patience.has_answered(lib.lane_wait(lane.address, process.life, left(), seen)):
             pass
         done = int(lib.lane_submitted(lane.address))
-        check_count(process, done, 0, end - begin)
-        return done, int(lib.lane_result(lane.address))
+        check_count(process, done, 0, count)
+        self._taken = done
+        if done < count:
+            self._refusal = failure(self._begun[done][0].name, int(lib.lane_result(lane.address)))
+
+    def _taken_lane(self) -> tuple[BoardProcess, Lane]:
+        """A board process that is alive, and a lane for this batch alone. Raises OSError, CLError."""
+        if self._process is None or not self._process.alive:
+            self._bury()
+            self._process = self._engine.process
+        if self._lane is None:
+            self._lane = self._process.take()
+        return self._process, self._lane
+
+    def _bury(self) -> None:
+        """The process has died."""
+        lane, self._lane = self._lane, None
+        if lane is not None and self._process is not None:
+            self._process.bury(lane)
+
+    # Waiting
 
     def wait(self, most: int) -> list[int]:
-        if not self._known:
-            self._known = self._await()
-        statuses, self._known = self._known[:most], self._known[most:]
+        while not self._known:
+            self._await()
+        self.failure = None
+        statuses: list[int] = []
+        while self._known and len(statuses) < most and self.failure is None:
+            status, self.failure = self._known.popleft()
+            statuses.append(status)
         return statuses
 
     def wait_for(self, count: int) -> list[int]:
         statuses: list[int] = []
-        while len(statuses) < count:
+        while len(statuses) < count and not (statuses and self.failure):
             statuses += self.wait(count - len(statuses))
         return statuses
 
-    def _await(self) -> list[int]:
-        """Statuses of launches that have ended since."""
+    def _await(self) -> None:
+        """Learn what became of some launches."""
+        if self._read == self._taken:
+            self._pass_over_refused()
+            return
+        try:
+            self._known += self._ended()
+        except OSError:
+            self._lose()
+            self._hand_over_rest(self._first + self._read)
+
+    def _pass_over_refused(self) -> None:
+        """What comes next could not begin in the process that has taken the place of another."""
+        error = self._refusal
+        assert error is not None
+        self._known.append((error.status, error))
+        self._hand_over_rest(self._first + self._taken + 1)
+
+    def _ended(self) -> list[Outcome]:
+        """What has ended since. Raises OSError when the process dies."""
         process, lane = self._process, self._lane
         assert process is not None
-        if lane is None:  # the process has died
-            return self._all_failed()
+        assert lane is not None
         ended = ffi.new("uint32_t *", self._read)
-        kernel, _ = self._begun[self._read]
-        running, patience = process.begin(kernel.name), Patience(process)
+        self._running, patience = process.begin(self._begun[self._read][0].name), Patience(process)
         left, seen = patience.left_ms, patience.interrupted
-        try:
-            while not patience.has_answered(
-                lib.lane_wait_ended(lane.address, self._read, process.life, left(), seen, ended)
-            ):
-                pass
-            check_count(process, int(ended[0]), self._read + 1, len(self._begun))
-        except OSError:
-            return self._all_failed()
-        process.end(running)
+        while not patience.has_answered(
+            lib.lane_wait_ended(lane.address, self._read, process.life, left(), seen, ended)
+        ):
+            pass
+        check_count(process, int(ended[0]), self._read + 1, self._taken)
+        process.end(self._running)
+        self._running = None
         process.drain()
-        found = ffi.unpack(ffi.cast("int32_t *", self._statuses) + self._read, ended[0] - self._read)
-        self._read = int(ended[0])
-        return list(found)
+        return self._read_statuses(int(ended[0]))
 
-    def _all_failed(self) -> list[int]:
-        status, count = self._fail(), len(self._begun) - self._read
-        self._read = len(self._begun)
-        return [status] * count
+    def _read_statuses(self, until: int) -> list[Outcome]:
+        found = ffi.unpack(ffi.cast("int32_t *", self._statuses) + self._read, until - self._read)
+        self._read = until
+        return [(status, None) for status in found]
 
-    def _fail(self) -> int:
-        """The process has died: the status of all that had not ended."""
-        lane, self._lane = self._lane, None
-        assert self._process is not None
-        if lane is not None:
-            self._process.bury(lane)
-        if self.failure is None:
-            kernel, image = self._begun[self._read]
-            self.failure = kernel.lost(self._process, image)
-        return self.failure.status
+    # The end of the process
+
+    def _lose(self) -> None:
+        """The process has died: learn what became of the launches that may have begun there.
+
+        `_read` says from where on they are left. The engine runs them in order: the first that has not ended was
+        running, those behind it had not begun.
+        """
+        process = self._process
+        assert process is not None
+        process.ended()
+        completed = self._completed()
+        if completed > 0:
+            self._losses = 0
+        self._losses += 1
+        self._bury()
+        if completed != lib.LANE_UNTOUCHED and self._read < self._taken:
+            self._lose_running(process)
+        why = self._why_the_rest_fails(process, completed)
+        if why:
+            for kernel, _ in self._begun[self._read :]:
+                error = OutOfResources(f"a launch of kernel '{kernel.name}' was not run: {why}")
+                self._known.append((error.status, error))
+            self._read = len(self._begun)
+
+    def _completed(self) -> int:
+        """How many of the launches had ended, whose outcomes are known then; or a number of lanes.h."""
+        if not self._is_posted or self._lane is None:
+            return int(lib.LANE_UNTOUCHED)
+        completed, told = int(lib.lane_completed(self._lane.address)), int(lib.lane_told(self._lane.address))
+        if completed == lib.LANE_UNTOUCHED and not told:
+            return completed
+        if completed == lib.LANE_UNKNOWN or not self._read <= max(completed, told) <= self._taken:
+            return int(lib.LANE_UNKNOWN)
+        self._known += self._read_statuses(told)
+        self._known += [(COMPLETE, None)] * (completed - told)
+        self._read = max(completed, told)
+        return self._read
+
+    def _lose_running(self, process: BoardProcess) -> None:
+        """The next launch is what was running."""
+        kernel, image = self._begun[self._read]
+        if self._running is not None:
+            process.kernels[self._running] = kernel.name
+            self._running = None
+        error = kernel.lost(process, image)
+        self._known.append((error.status, error))
+        self._read += 1
+
+    def _why_the_rest_fails(self, process: BoardProcess, completed: int) -> str:
+        """Why launches that have not begun do not run in another process; empty where they do."""
+        if completed == lib.LANE_UNKNOWN:
+            return "a kernel overwrote what says which of the launches before it have ended"
+        if lib.interrupts() != self._interrupted:
+            return "Ctrl-C stopped those before it"
+        if self._losses >= MOST_LOSSES:
+            return f"the board process {process.ended().ending}, {MOST_LOSSES} times in a row"
+        return ""
 
     def __del__(self) -> None:
-        if self._lane is not None and self._process is not None and self._read == len(self._begun):
+        if self._lane is not None and self._process is not None and not self._is_under_way:
             self._process.give_back(self._lane)
 
 

@@ -13,6 +13,7 @@ import socket
 import struct
 from collections.abc import Sequence
 from struct import Struct
+from time import monotonic
 from typing import Any, NamedTuple
 
 from fpgart.engine.interface import History, KernelInterface
@@ -459,10 +460,14 @@ def receive(connection: socket.socket) -> Any:
     return decoded(kind, _rest(connection, length))
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    """So many bytes; none when the other side has closed before the first. Raises ProtocolError in between."""
+def _exactly(connection: socket.socket, size: int, end: float | None = None) -> bytes:
+    """So many bytes; none when the other side has closed before the first. Raises ProtocolError in between.
+
+    Raises TimeoutError when the monotonic clock reaches `end` before.
+    """
     found = bytearray()
     while len(found) < size:
+        _limit(connection, end)
         piece = connection.recv(min(size - len(found), 1 << 20))
         if not piece:
             if found:
@@ -472,9 +477,18 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return bytes(found)
 
 
-def _rest(connection: socket.socket, size: int) -> bytes:
+def _limit(connection: socket.socket, end: float | None) -> None:
+    """Let the next wait for bytes end when the monotonic clock reaches `end`. Raises TimeoutError."""
+    if end is not None:
+        left_s = end - monotonic()
+        if left_s <= 0:
+            raise TimeoutError("a message took too long")
+        connection.settimeout(left_s)
+
+
+def _rest(connection: socket.socket, size: int, end: float | None = None) -> bytes:
     """So many bytes of a message that has begun. Raises ProtocolError when the other side closes before."""
-    found = _exactly(connection, size)
+    found = _exactly(connection, size, end)
     if len(found) < size:
         raise ProtocolError(f"the other side closed {size} bytes before the end of a message")
     return found
@@ -489,12 +503,24 @@ def send_with_descriptors(connection: socket.socket, message: object, descriptor
 
 
 def receive_with_descriptors(
-    connection: socket.socket, most: int, most_bytes: int = MOST_BYTES
+    connection: socket.socket, most: int, most_bytes: int = MOST_BYTES, within_s: float | None = None
 ) -> tuple[Any, list[int]]:
     """The next message and the files that came with it, `most` of them; (None, []) when the other side has closed.
 
-    No program that this process starts gets the files. Raises ProtocolError, OSError.
+    No program that this process starts gets the files. Raises ProtocolError, OSError; TimeoutError for a message that
+    is not there as a whole `within_s`, which is the timeout of the connection afterwards.
     """
+    if within_s is None:
+        return _receive(connection, most, most_bytes, None)
+    try:
+        return _receive(connection, most, most_bytes, monotonic() + within_s)
+    finally:
+        connection.settimeout(within_s)
+
+
+def _receive(connection: socket.socket, most: int, most_bytes: int, end: float | None) -> tuple[Any, list[int]]:
+    """As receive_with_descriptors(), until the monotonic clock reaches `end`."""
+    _limit(connection, end)
     room = socket.CMSG_LEN(most * DESCRIPTOR.size)
     start, ancillary, _, _ = connection.recvmsg(HEADER.size, room, socket.MSG_CMSG_CLOEXEC)
     descriptors = [
@@ -507,9 +533,9 @@ def receive_with_descriptors(
         close_all(descriptors)
         return None, []
     try:
-        start += _rest(connection, HEADER.size - len(start))
+        start += _rest(connection, HEADER.size - len(start), end)
         length, kind = header(start, most_bytes)
-        return decoded(kind, _rest(connection, length)), descriptors
+        return decoded(kind, _rest(connection, length, end)), descriptors
     except BaseException:
         close_all(descriptors)
         raise

@@ -425,11 +425,12 @@ class _Submitted:
     def settle(self, name: str) -> None:
         """Return when all have ended; `name`: of a kernel, for the errors of those that fail."""
         self.submit()
-        statuses = self._batch.wait_for(len(self._numbers) - self._settled)
-        for number, status in zip(self._numbers[self._settled :], statuses, strict=True):
-            if status < COMPLETE:
-                self.failed[number] = self._error(status, name)
-        self._settled += len(statuses)
+        while self._settled < len(self._numbers):
+            statuses = self._batch.wait_for(len(self._numbers) - self._settled)
+            for number, status in zip(self._numbers[self._settled :], statuses, strict=False):
+                if status < COMPLETE:
+                    self.failed[number] = self._error(status, name)
+            self._settled += len(statuses)
 
     def _error(self, status: int, name: str) -> CLError:
         """Why a launch failed, with the engine's words if it has any."""
