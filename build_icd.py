@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -249,6 +250,20 @@ def emitted(ffi: FFI, into: Path) -> str:
     return into.read_text()
 
 
+def calls_at_once(source: str, declared: str) -> str:
+    """The C source that cffi made, where callers of the `declared` functions keep the interpreter's lock.
+
+    cffi has all C functions called without it. What a later version of cffi writes otherwise stays as it is.
+    """
+    for name in re.findall(r"(\w+)\(", declared):
+        begin = source.find(f"_cffi_f_{name}(PyObject *self")
+        end = source.find("\n}\n", begin)
+        if begin >= 0:
+            body = source[begin:end].replace("  Py_BEGIN_ALLOW_THREADS\n", "").replace("  Py_END_ALLOW_THREADS\n", "")
+            source = source[:begin] + body + source[end:]
+    return source
+
+
 def shim_head(loss: str, behind: str, *headers: str) -> str:
     """The beginning of the C source of doors."""
     lines = [f"#include <{header}>" for header in headers]
@@ -259,6 +274,7 @@ def driver(work: Path) -> Library:
     """libfpgart: the OpenCL driver."""
     from cffi import FFI
     from generate import (
+        AT_ONCE,
         CONTROL,
         answered_without_driver,
         declarations,
@@ -294,7 +310,7 @@ def driver(work: Path) -> Library:
         name="libfpgart",
         exports="cl*; fpgart_control*; __malloc_*; __free_*; __is_in_malloced_region",
         doors=doors(functions, shim_head("no platform", "libfpgart", *headers), answered_without_driver),
-        source=emitted(ffi, work / "_fpgart_icd.c"),
+        source=calls_at_once(emitted(ffi, work / "_fpgart_icd.c"), AT_ONCE),
         sources=(
             *(work / name for name in texts),
             *(path for path in sorted(ICD.glob("*.c")) if path.name not in of_series),

@@ -81,45 +81,7 @@ REMEMBERED = {
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
-def declarations(api: Api) -> str:
-    """What Python implements: each entry point under the name py_cl..., handles as integers."""
-    lines = [f"typedef {base} {name};" for name, base in SCALARS.items()]
-    lines += [f"typedef {base} {name};" for name, base in api.typedefs.items() if name not in SCALARS]
-    lines.append('extern "Python+C" {')
-    for function in implemented_in_python(api):
-        lines.append(f"    {function.for_python};")
-    lines.append("    void fpgart_host_retained(uintptr_t handle);")
-    lines.append("    void fpgart_host_released(uintptr_t handle);")
-    lines.append("    void fpgart_reap(void);")
-    lines.append("    void fpgart_take_in(void);")
-    lines.append("    int fpgart_hurry_keeper(void);")
-    lines.append("    int fpgart_take_in_queue(uintptr_t queue);")
-    lines.append("    void fpgart_copy_ended(uintptr_t loan);")
-    lines.append("    int fpgart_busy(void);")
-    lines.append("    char *fpgart_control_request(const char *request, size_t length);")
-    lines.append("    int fpgart_settle(void);")
-    lines.append("    int fpgart_shut_down(void);")
-    lines.append("}")
-    lines.append(
-        """
-uintptr_t fpgart_handle_new(int kind, uint32_t references);
-void fpgart_handle_free(uintptr_t handle);
-int fpgart_handle_kind(uintptr_t handle);
-uint32_t fpgart_handle_references(uintptr_t handle);
-uint64_t fpgart_handle_serial(uintptr_t handle);
-uintptr_t fpgart_next_released(void);
-void fpgart_released_done(void);
-const char *fpgart_library_directory(void);
-const char *fpgart_first_folder(void);
-int fpgart_owns_interpreter(void);
-int fpgart_is_secure(void);
-uintptr_t fpgart_platform(void);
-void fpgart_count_devices(cl_uint count);
-void fpgart_refuse(const char *reason);
-void fpgart_close(void);
-void fpgart_close_at_exit(void);
-void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
-void fpgart_remember_nothing(void);
+TYPES = """
 struct fpgart_argument {
     uint32_t index;
     uint32_t size;
@@ -128,15 +90,7 @@ struct fpgart_argument {
     uint64_t serial;
     unsigned char value[64];
 };
-uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
-void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
-void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
-void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index);
-void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
-void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
 enum { FPGART_IN_ALLOCATION = 16, ... };
-void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
-uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 struct fpgart_nd_range {
     uint64_t sizes[9];
     uint64_t engine_local[3];
@@ -181,18 +135,34 @@ struct fpgart_launches {
     char images[131072];
     ...;
 };
+"""
+AT_ONCE = """
+uintptr_t fpgart_handle_new(int kind, uint32_t references);
+void fpgart_handle_free(uintptr_t handle);
+int fpgart_handle_kind(uintptr_t handle);
+uint32_t fpgart_handle_references(uintptr_t handle);
+uint64_t fpgart_handle_serial(uintptr_t handle);
+uintptr_t fpgart_next_released(void);
+void fpgart_released_done(void);
+void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
+uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
+void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
+void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index);
+void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
+void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
+void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
+uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions, const size_t *offset,
                             const size_t *global, const size_t *local, const struct fpgart_nd_range *nd_range,
                             const char *image, uint32_t size, const uint32_t *locations, int with_events);
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
-void fpgart_record_launches(int flag);
 void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
 int fpgart_copy_was_missed(void);
 int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);
-void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, uint64_t *serial, int by_keeper);
 void fpgart_launches_taken(struct fpgart_launches *launches);
 uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers);
@@ -206,12 +176,28 @@ int fpgart_event_bear(uintptr_t event);
 int fpgart_event_loses_child(uintptr_t parent);
 void fpgart_address_images(struct fpgart_launches *launches);
 uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
+int fpgart_is_guest(void);
+"""
+"""What takes no time and waits for no thread that might want the interpreter's lock. So callers keep the lock: where many
+threads call, each hand-over of it is two changes of threads."""
+IN_TIME = """
+const char *fpgart_library_directory(void);
+const char *fpgart_first_folder(void);
+int fpgart_owns_interpreter(void);
+int fpgart_is_secure(void);
+uintptr_t fpgart_platform(void);
+void fpgart_count_devices(cl_uint count);
+void fpgart_refuse(const char *reason);
+void fpgart_close(void);
+void fpgart_close_at_exit(void);
+void fpgart_remember_nothing(void);
+void fpgart_record_launches(int flag);
+void fpgart_wake_reaper(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
 char *fpgart_text(const char *words);
 size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
-int fpgart_is_guest(void);
 char *fpgart_ask_host(const char *module, const char *function, const char *request, size_t length,
                       size_t *answer_length);
 int fpgart_host_imported(const char *module);
@@ -227,7 +213,29 @@ void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, 
                            size_t count, const uintptr_t *things, const uint64_t *bytes,
                            const uint32_t *group_of, const char *file, int findings);
 """
-    )
+"""What may wait, call hosts or touch their memory, or is rare: called without the interpreter's lock."""
+
+
+def declarations(api: Api) -> str:
+    """What Python implements: each entry point under the name py_cl..., handles as integers."""
+    lines = [f"typedef {base} {name};" for name, base in SCALARS.items()]
+    lines += [f"typedef {base} {name};" for name, base in api.typedefs.items() if name not in SCALARS]
+    lines.append('extern "Python+C" {')
+    for function in implemented_in_python(api):
+        lines.append(f"    {function.for_python};")
+    lines.append("    void fpgart_host_retained(uintptr_t handle);")
+    lines.append("    void fpgart_host_released(uintptr_t handle);")
+    lines.append("    void fpgart_reap(void);")
+    lines.append("    void fpgart_take_in(void);")
+    lines.append("    int fpgart_hurry_keeper(void);")
+    lines.append("    int fpgart_take_in_queue(uintptr_t queue);")
+    lines.append("    void fpgart_copy_ended(uintptr_t loan);")
+    lines.append("    int fpgart_busy(void);")
+    lines.append("    char *fpgart_control_request(const char *request, size_t length);")
+    lines.append("    int fpgart_settle(void);")
+    lines.append("    int fpgart_shut_down(void);")
+    lines.append("}")
+    lines += [TYPES, AT_ONCE, IN_TIME]
     return "\n".join(lines)
 
 

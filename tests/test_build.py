@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cffi import FFI
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -39,3 +40,16 @@ def test_options_of_the_environment_are_given_where_libraries_are_linked(
     build_icd.linked(tmp_path / "made.so", [tmp_path / "a.o"], "cl*")
     build_icd.build_preload(tmp_path, "only")
     assert all("-fsanitize=thread" in command for command in commands)
+
+
+def test_c_functions_that_take_no_time_are_called_with_the_interpreters_lock(tmp_path: Path) -> None:
+    ffi = FFI()
+    ffi.cdef("int at_once(int x); int in_time(int x);")
+    ffi.set_source("example", "")
+    source = build_icd.calls_at_once(build_icd.emitted(ffi, tmp_path / "example.c"), "int at_once(int x);")
+    at_once, in_time = (
+        source.split(f"_cffi_f_{name}(PyObject *self")[1].split("\n}\n")[0] for name in ("at_once", "in_time")
+    )
+    assert "result = at_once(x0)" in at_once
+    assert "ALLOW_THREADS" not in at_once
+    assert in_time.count("ALLOW_THREADS") == 2

@@ -53,9 +53,10 @@ MOST = {
     "enqueue_and_drop": Most(0.2, 8, 0),
     "enqueue_and_replace": Most(0.5, 30, 1),  # and for each run the last event that ends with it
     "enqueue_in_turn": Most(0.5, 30, 1),
-    "launch_and_wait": Most(4, 114, 4),  # and to ask C whether it knows such launches
+    "launch_and_wait": Most(3, 114, 4),
     "write_and_wait": Most(0, 0, 0),
     "read_and_wait": Most(0, 0, 0),
+    "make_write_launch_read": Most(14, 420, 4),
 }
 
 

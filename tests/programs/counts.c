@@ -203,6 +203,23 @@ static cl_int read_and_wait(void)
     return clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
 }
 
+/* A buffer, and three commands that wait for each other, of which the host waits for the last. */
+static cl_int make_write_launch_read(void)
+{
+    cl_int status[2];
+    cl_event written, launched, read;
+    size_t size = 1;
+    cl_mem made = clCreateBuffer(context, CL_MEM_READ_WRITE, BYTES, NULL, &status[0]);
+    status[1] =
+        clEnqueueWriteBuffer(queue, made, CL_FALSE, 0, BYTES, bytes, 0, NULL, &written) |
+        clSetKernelArg(kernel, 0, sizeof made, &made) |
+        clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 1, &written, &launched) |
+        clEnqueueReadBuffer(queue, made, CL_FALSE, 0, BYTES, bytes, 1, &launched, &read) |
+        clWaitForEvents(1, &read);
+    return status[0] | status[1] | clReleaseEvent(written) | clReleaseEvent(launched) |
+           clReleaseEvent(read) | clReleaseMemObject(made);
+}
+
 static const struct {
     const char *name;
     cl_int (*call)(void);
@@ -224,6 +241,7 @@ static const struct {
     {"launch_and_wait", launch_and_wait},
     {"write_and_wait", write_and_wait},
     {"read_and_wait", read_and_wait},
+    {"make_write_launch_read", make_write_launch_read},
 };
 
 static void repeat(const char *name, cl_int (*call)(void), int times)
