@@ -178,8 +178,10 @@ void fpgart_address_images(struct fpgart_launches *launches);
 uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
 int fpgart_is_guest(void);
 """
-"""What takes no time and waits for no thread that might want the interpreter's lock. So callers keep the lock: where many
-threads call, each hand-over of it is two changes of threads."""
+"""What takes no time and waits for no thread that might want the interpreter's lock.
+
+So callers keep the lock: where many threads call, each hand-over of it is two changes of threads.
+"""
 IN_TIME = """
 const char *fpgart_library_directory(void);
 const char *fpgart_first_folder(void);
