@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fpgart._native import ffi, lib
-from fpgart.engine.kernel_streams import Step, unstalled
+from fpgart.engine.stream_steps import Step, unstalled
 from fpgart.errors import OutOfHostMemory
 
 

@@ -14,9 +14,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from fpgart.engine.kernel_streams import ENDLESS, UNIT, Step, Streams
+from fpgart.engine.kernel_streams import Streams
 from fpgart.engine.loop_tree import UncountableError
 from fpgart.engine.stream_clock import Process, StreamClock, Wait
+from fpgart.engine.stream_steps import ENDLESS, UNIT, Step
 from fpgart.errors import OutOfHostMemory
 
 MOST_STEPS = 4_000_000
