@@ -49,8 +49,9 @@ from fpgart.runtime.commands.usm import UsmCopy, UsmPointer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm import UsmAllocation, allocate_device, allocate_host, allocate_shared
 from fpgart.runtime.model.board_clock import BoardClocks
-from fpgart.runtime.model.planning import Run, widths
+from fpgart.runtime.model.kernel_planning import widths
 from fpgart.runtime.model.simulated_clock import HOST_NS, SimulatedClock
+from fpgart.runtime.model.steps import Run
 from fpgart.runtime.model.timeline import MOST, Timeline
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
