@@ -55,7 +55,7 @@ from fpgart.runtime.model.steps import Run
 from fpgart.runtime.model.timeline import MOST, Timeline
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
-from fpgart.runtime.programs.program import Program
+from fpgart.runtime.programs.loading import from_binary
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 
 MIB = 1 << 20
@@ -475,7 +475,7 @@ def test_a_container_without_source_tells_its_vector_lanes(boards: Boards) -> No
         container.RANDOM_HASH: b"b" * 40,
         container.BOARD_IMAGE: b"bits of a real board",
     }
-    program = Program.from_binary(machine.context, machine.devices, container.Container(made).encode())
+    program = from_binary(machine.context, machine.devices, container.Container(made).encode())
     assert widths(program) == {"vadd": 4}
 
 
