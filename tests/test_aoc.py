@@ -20,7 +20,7 @@ from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.cli.aoc_options import Last, UsageError, changes_nothing, read_command_line
 from fpgart.engine.interface import Engine
-from fpgart.runtime.programs.program import Program
+from fpgart.runtime.programs.loading import from_binary
 
 ADD = "kernel void add(global int *x, int n) { for (int i = 0; i < n; i++) x[i] += ONE; }\n"
 OF_HARDWARE_BUILDS = """
@@ -314,7 +314,7 @@ def test_what_is_compiled_for_the_emulator_loads_on_every_board(engine: Engine, 
     made = compile_source(source, describe("hetero"), Options(emulator=True), engine)
     machine = Machine(board)
     machine.platform._engine = engine
-    program = Program.from_binary(machine.context, machine.devices, made.encode())
+    program = from_binary(machine.context, machine.devices, made.encode())
     known = [memory.name for memory in machine.devices[0].board.memories]
     (argument,) = program.interfaces()["k"].arguments
     assert argument.buffer_location == ("DDR" if "DDR" in known else "")

@@ -27,7 +27,7 @@ from fpgart.engine.opencl_c import kernel_attributes
 from fpgart.errors import InvalidBinary
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.programs.kernel import Kernel
-from fpgart.runtime.programs.program import Program
+from fpgart.runtime.programs.loading import from_binaries, from_binary
 
 EXAMPLE = """
 23 28 0123456789abcdef0123456789abcdef01234567 simk10 0  1 14 DDR 2 2 24 1 2 0 2147483648 2147483648 4294967296 0 - 0 -
@@ -256,7 +256,7 @@ def test_a_container_is_loaded_and_given_back_unchanged(made: Container, engine:
     context = context_of("hetero")
     context.platform._engine = engine
     data = made.encode()
-    program = Program.from_binary(context, context.devices, data)
+    program = from_binary(context, context.devices, data)
     assert program.executable
     assert sorted(program.interfaces()) == ["copy", "scale"]
     assert program.binary(context.devices[0]) == data
@@ -268,7 +268,7 @@ def test_building_a_container_again_does_not_change_what_its_source_is_read_with
 ) -> None:
     context = context_of("hetero")
     context.platform._engine = engine
-    program = Program.from_binary(context, context.devices, made.encode())
+    program = from_binary(context, context.devices, made.encode())
     program.build(context.devices, "")
     assert program.options == "-DX=1"
     assert program.builds[context.devices[0]].options == ""
@@ -283,7 +283,7 @@ def test_a_damaged_file_is_refused_and_never_crashes(made: Container, seed: int)
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     words = identity = ""
     try:
-        identity = Program.from_binary(context, context.devices, bytes(data)).identity
+        identity = from_binary(context, context.devices, bytes(data)).identity
     except InvalidBinary as error:
         words = str(error)
     # What is still taken was hit where nothing is: neither in a section nor in its name.
@@ -344,7 +344,7 @@ def test_a_binary_that_interleaves_otherwise_has_the_buffers_saved_and_written_b
     machine.platform._engine = engine
     buffer = machine.buffer(5000)
     machine.write(buffer, b"kept" * 1250)
-    programs = [Program.from_binary(machine.context, machine.devices, c.encode()) for c in (plain, separate)]
+    programs = [from_binary(machine.context, machine.devices, c.encode()) for c in (plain, separate)]
     calls = []
     for program in (programs[0], programs[1], programs[1], programs[0]):
         program_device(machine.context, machine.device, program)
@@ -369,7 +369,7 @@ def test_each_device_can_have_a_binary_of_its_own(engine: Engine) -> None:
         for board, add in (("a10_ref", 1), ("usm_s10", 10))
     ]
     pairs = list(zip(machine.devices, [part.encode() for part in parts], strict=True))
-    program = Program.from_binaries(machine.context, pairs)
+    program = from_binaries(machine.context, pairs)
     assert [program.binary(device) for device in machine.devices] == [data for _, data in pairs]
     kernel, buffer = Kernel(program, "k"), machine.buffer(4)
     machine.write(buffer, bytes(4))
@@ -391,7 +391,7 @@ def test_binaries_with_other_kernels_are_no_program(engine: Engine) -> None:
         for board, name in (("a10_ref", "k"), ("usm_s10", "other"))
     ]
     with pytest.raises(InvalidBinary, match="do not have the same kernels"):
-        Program.from_binaries(machine.context, list(zip(machine.devices, parts, strict=True)))
+        from_binaries(machine.context, list(zip(machine.devices, parts, strict=True)))
 
 
 def kernels_of(source: str, engine: Engine) -> tuple[s.DescribedKernel, ...]:

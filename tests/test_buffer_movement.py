@@ -684,8 +684,8 @@ def test_a_kernel_does_not_keep_its_buffers_but_a_launch_does(boards: Boards) ->
 
 
 def test_bytes_that_are_no_program_are_refused(boards: Boards) -> None:
-    from fpgart.runtime.programs.program import Program
+    from fpgart.runtime.programs.loading import from_binary
 
     machine = boards("usm_s10")
     with pytest.raises(InvalidBinary):
-        Program.from_binary(machine.context, machine.devices, b"garbage")
+        from_binary(machine.context, machine.devices, b"garbage")

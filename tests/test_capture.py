@@ -16,8 +16,8 @@ from machine import Machine
 
 from fpgart.board.catalogue import shipped
 from fpgart.cli.comparison import Elements, compare
-from fpgart.config import Launches, launches
 from fpgart.notices import NOTICES
+from fpgart.option_values import Launches, launches
 from fpgart.watch.capture import Capture
 from fpgart.watch.captured import CapturedLaunch, CaptureError
 

@@ -26,6 +26,7 @@ from fpgart.errors import CLError
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.loading import from_binary
 from fpgart.runtime.programs.program import Program
 
 
@@ -320,7 +321,7 @@ def test_functions_of_libraries_run_as_their_models_say(
     (tmp_path / "k.cl").write_text('#include "rtl.h"\nkernel void k(global int *x) { x[0] = rtl_add(x[0], 2); }')
     options = Options(libraries=(f"-L{tmp_path}", f"-l{file}"))
     made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
-    program = Program.from_binary(board.context, board.devices, made.encode())
+    program = from_binary(board.context, board.devices, made.encode())
     assert unpack("i", launched(board, program, pack("i", 40), "k")) == (42,)
 
 
@@ -351,7 +352,7 @@ def test_a_library_that_aocl_makes_runs_as_its_models_say(board: Machine, tmp_pa
     (tmp_path / "k.cl").write_text(source)
     options = Options(libraries=(f"-L{tmp_path}", "-lx.aoclib"))
     made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
-    program = Program.from_binary(board.context, board.devices, made.encode())
+    program = from_binary(board.context, board.devices, made.encode())
     assert unpack("i", launched(board, program, pack("i", 40), "k")) == (43,)
 
 
@@ -374,7 +375,7 @@ def test_channels_are_as_deep_as_the_compilation_says_unless_the_host_chooses(
     (tmp_path / "k.cl").write_text(FILLED)
     options = [f"{tmp_path}/k.cl", f"-emulator-channel-depth-model={model}", "-o", f"{tmp_path}/k.aocx"]
     assert compile_command(["-march=emulator", *options]) == 0
-    program = Program.from_binary(board.context, board.devices, (tmp_path / "k.aocx").read_bytes())
+    program = from_binary(board.context, board.devices, (tmp_path / "k.aocx").read_bytes())
     assert unpack("i", launched(board, program, pack("i", 0), "fill")) == (packets,)
     monkeypatch.undo()
     config.CHANNEL_DEPTH.forget()
@@ -410,7 +411,7 @@ def test_a_container_holds_what_its_source_includes(board: Machine, tmp_path: Pa
     options = Options((f"-I{tmp_path / 'inc'}", "-DWIDE=1"))
     made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
     (tmp_path / "inc/size.h").unlink()
-    program = Program.from_binary(board.context, board.devices, made.encode())
+    program = from_binary(board.context, board.devices, made.encode())
     assert unpack("i", launched(board, program, bytes(4), "k")) == (7,)
 
 

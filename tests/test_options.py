@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from fpgart import config
+from fpgart import config, option_paths, option_values
 from fpgart.cli.validation import wrong_options
-from fpgart.config import Holds
+from fpgart.option_paths import Holds
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = """
@@ -130,7 +130,9 @@ def test_wrong_options_show_in_the_commands_that_inform(command: str) -> None:
 def test_every_option_is_asked_for_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each one that does not take every text refuses this one."""
     takes_all = {
-        name for name, option in config.OPTIONS.items() if option.read in (str, config.switch, config.presence)
+        name
+        for name, option in config.OPTIONS.items()
+        if option.read in (str, option_values.switch, option_values.presence)
     }
     try:
         for name in config.OPTIONS:
@@ -245,7 +247,7 @@ def test_the_driver_sees_relative_paths_from_where_it_is_loaded(tmp_path: Path) 
     ],
 )
 def test_paths_are_told_from_names(text: str, holds: Holds, seen: str) -> None:
-    assert config.absolute(text, holds, "/here") == seen
+    assert option_paths.absolute(text, holds, "/here") == seen
 
 
 # Traces

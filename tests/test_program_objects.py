@@ -23,6 +23,7 @@ from fpgart.runtime.programs.binaries import check_binary
 from fpgart.runtime.programs.build import first_error
 from fpgart.runtime.programs.library import CompilerMode
 from fpgart.runtime.programs.linking import link
+from fpgart.runtime.programs.loading import from_binaries, from_binary
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.programs.work_groups import engine_limits
 
@@ -120,7 +121,7 @@ def test_a_program_has_the_binary_of_each_device(engined: Boards) -> None:
     binaries = [
         built(machine, source, device=index).binary(machine.devices[index]) for index, source in enumerate(both)
     ]
-    program = Program.from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+    program = from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
     assert program.devices == machine.devices
     assert [program.on(device).listing for device in machine.devices] == [*both]
     program.claim(program.devices)
@@ -130,7 +131,7 @@ def test_a_program_has_the_binary_of_each_device(engined: Boards) -> None:
         assert (made.text, made.options) == (source, [device.board.build_options("-w")])
         assert program.builds[device] == program.on(device).builds[device]
         assert program.builds[device].status == cl.CL_BUILD_SUCCESS
-        assert Program.from_binary(machine.context, [device], program.binary(device)).listing == source
+        assert from_binary(machine.context, [device], program.binary(device)).listing == source
 
 
 @pytest.mark.parametrize("broken", [0, 1])
@@ -142,7 +143,7 @@ def test_a_binary_that_does_not_build_leaves_that_of_another_device_built(engine
         binaries.append(
             replace(ProgramBinary.decode(binary), payload=BROKEN.encode()).encode() if index == broken else binary
         )
-    program = Program.from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+    program = from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
     program.claim(program.devices)
     with pytest.raises(BuildProgramFailure):
         program.build(program.devices, "")
@@ -154,7 +155,7 @@ def test_a_binary_that_does_not_build_leaves_that_of_another_device_built(engine
 def test_one_binary_for_two_devices_is_one_program(engined: Boards) -> None:
     machine = engined("a10_ref", "a10_ref")
     binary = built(machine, ONE).binary(machine.devices[0])
-    program = Program.from_binaries(machine.context, [(device, binary) for device in machine.devices])
+    program = from_binaries(machine.context, [(device, binary) for device in machine.devices])
     assert [program.on(device) for device in machine.devices] == [program, program]
 
 
@@ -164,7 +165,7 @@ def test_binaries_of_one_program_have_the_same_kernels(engined: Boards) -> None:
         built(machine, source, device=index).binary(machine.devices[index]) for index, source in enumerate((ONE, TWO))
     ]
     with pytest.raises(InvalidBinary, match="do not have the same kernels"):
-        Program.from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+        from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
 
 
 @pytest.mark.parametrize(("board", "knows"), [("a10_ref", False), ("k2h", True)])
@@ -253,7 +254,7 @@ def test_the_options_of_a_program_are_those_of_its_last_build(engined: Boards) -
 
 def test_a_container_keeps_the_options_that_it_was_made_with(engined: Boards) -> None:
     machine = engined("a10_ref")
-    program = Program.from_binary(machine.context, machine.devices, container_for(machine, ("-DA=1",)))
+    program = from_binary(machine.context, machine.devices, container_for(machine, ("-DA=1",)))
     program.claim(machine.devices)
     program.build(machine.devices, "-DA=2")
     assert program.options == "-DA=1"

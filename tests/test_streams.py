@@ -20,10 +20,11 @@ from machine import Machine, PythonKernel
 from fpgart import opencl as cl
 from fpgart.engine.interface import ArgumentInterface, KernelInterface, Plugs, no_plugs
 from fpgart.engine.kernel_loops import kernel_loops
-from fpgart.engine.kernel_streams import UNIT, Step, kernel_streams, unstalled
+from fpgart.engine.kernel_streams import kernel_streams
 from fpgart.engine.loop_tree import UncountableError
 from fpgart.engine.pipeline_depth import pipeline_depth
 from fpgart.engine.stream_clock import StreamClock
+from fpgart.engine.stream_steps import UNIT, Step, unstalled
 from fpgart.errors import OutOfHostMemory
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.new_launch import new_launch

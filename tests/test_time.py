@@ -49,12 +49,13 @@ from fpgart.runtime.commands.usm import UsmCopy, UsmPointer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm import UsmAllocation, allocate_device, allocate_host, allocate_shared
 from fpgart.runtime.model.board_clock import BoardClocks
-from fpgart.runtime.model.planning import Run, widths
+from fpgart.runtime.model.kernel_planning import widths
 from fpgart.runtime.model.simulated_clock import HOST_NS, SimulatedClock
+from fpgart.runtime.model.steps import Run
 from fpgart.runtime.model.timeline import MOST, Timeline
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
-from fpgart.runtime.programs.program import Program
+from fpgart.runtime.programs.loading import from_binary
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 
 MIB = 1 << 20
@@ -474,7 +475,7 @@ def test_a_container_without_source_tells_its_vector_lanes(boards: Boards) -> No
         container.RANDOM_HASH: b"b" * 40,
         container.BOARD_IMAGE: b"bits of a real board",
     }
-    program = Program.from_binary(machine.context, machine.devices, container.Container(made).encode())
+    program = from_binary(machine.context, machine.devices, container.Container(made).encode())
     assert widths(program) == {"vadd": 4}
 
 

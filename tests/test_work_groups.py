@@ -20,6 +20,7 @@ from fpgart.engine.interface import NoEngine
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.linking import link
+from fpgart.runtime.programs.loading import from_binary
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.programs.work_groups import (
     bound_to_groups,
@@ -155,7 +156,7 @@ def test_a_kernel_of_one_size_keeps_it(limited: Callable[..., tuple[Kernel, Devi
 
 def test_a_program_of_a_container_has_no_limit_of_its_board(limited: Callable[..., tuple[Kernel, Device]]) -> None:
     kernel, device = limited(64, board="a10_ref")
-    kernel.program._container = b"container"
+    kernel.program.origin.container = b"container"
     assert largest_group(kernel, device) == ((1 << 31) - 1, "so has the board")
 
 
@@ -221,7 +222,7 @@ def test_a_linked_program_that_was_loaded_from_its_binary_keeps_its_largest_grou
         part.compile(dsp.devices, "", {})
     linked, failure = link(dsp.context, dsp.devices, "", parts)
     assert failure is None
-    loaded = Program.from_binary(dsp.context, dsp.devices, linked.binary(dsp.device))
+    loaded = from_binary(dsp.context, dsp.devices, linked.binary(dsp.device))
     loaded.claim(dsp.devices)
     loaded.build(dsp.devices, "")
     assert largest_group(Kernel(loaded, "k"), dsp.device) == largest_group(Kernel(linked, "k"), dsp.device)

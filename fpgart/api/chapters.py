@@ -16,6 +16,7 @@ from fpgart.api.entry import BOUND, OUT_OF_HOST_MEMORY, bind
 CHAPTERS = (
     "platform",
     "device",
+    "device_info",
     "context",
     "queue",
     "buffer.creation",

@@ -11,7 +11,8 @@ from typing import Any
 from _fpgart_icd import ffi, lib
 
 from fpgart import opencl as cl
-from fpgart.api.device import DEVICE_INFO, extensions
+from fpgart.api.device_info import DEVICE_INFO
+from fpgart.api.device_languages import extensions
 from fpgart.api.entry import Command, WaitList, entry
 from fpgart.api.launches import let_launch_pass
 from fpgart.errors import (

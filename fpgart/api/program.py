@@ -34,6 +34,7 @@ from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.programming import program_device
 from fpgart.runtime.programs.binaries import check_binary
 from fpgart.runtime.programs.linking import link
+from fpgart.runtime.programs.loading import from_binaries
 from fpgart.runtime.programs.program import Program
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def create_program_with_binary(
         failure = failure or state
     if failure is not None:
         raise failure
-    made = Program.from_binaries(context, pairs)
+    made = from_binaries(context, pairs)
     if made.is_container and config.EAGER.value and context.compiler_mode != 5:
         for device in devices:
             if not device.loaded:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fpgart import config
+from fpgart import option_values
 
 T = TypeVar("T")
 DEFAULT_LIMIT_S = 10.0
@@ -135,7 +135,7 @@ def _count(text: str) -> int:
 
 
 def _bytes(text: str) -> int:
-    if not (value := config.size(text)):
+    if not (value := option_values.size(text)):
         raise ValueError("a number of bytes above 0 is expected")
     return value
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import click
 
-from fpgart import config
+from fpgart import config, option_paths, option_values
 from fpgart.cli import registration, running
 from fpgart.cli.places import places
 from fpgart.cli.validation import wrong_options
@@ -114,7 +114,7 @@ def check_engine() -> str:
 
 def run_host(*command: str | Path, **options: str) -> dict[str, str]:
     """Run a host as `fpgart run` would; returns its lines `word: what`, or raises Failure with what it said."""
-    given = running.environment({"FPGART_LOG": config.STDERR, **options})
+    given = running.environment({"FPGART_LOG": option_paths.STDERR, **options})
     try:
         result = subprocess.run(command, env=given, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -193,7 +193,7 @@ def check_checks() -> str:
     rules = [json.loads(line)["rule"] for line in lines]
     if rules != [COMPILED]:
         raise Failure(f"the findings in the test host are {rules} instead of only '{COMPILED}'")
-    return f"{', '.join(config.HOST_CHECKS)} report the expected finding in the test host"
+    return f"{', '.join(option_values.HOST_CHECKS)} report the expected finding in the test host"
 
 
 def check_compiler() -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from fpgart import config
+from fpgart import config, option_paths
 from fpgart.cli import registration, sdk
 from fpgart.cli.sdk import SdkError
 from fpgart.engine.cache import cache_folder
@@ -64,7 +64,7 @@ def temporary() -> str:
 
 def named_by_options() -> Iterator[Place]:
     """What the options that are set name."""
-    written = (config.Holds.FILE, config.Holds.FILE_OR_STDERR, config.Holds.FOLDER)
+    written = (option_paths.Holds.FILE, option_paths.Holds.FILE_OR_STDERR, option_paths.Holds.FOLDER)
     for option in config.OPTIONS.values():
-        if option.is_set and option.holds in written and option.text != config.STDERR:
+        if option.is_set and option.holds in written and option.text != option_paths.STDERR:
             yield Place(option.name, os.path.abspath(option.text))

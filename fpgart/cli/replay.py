@@ -27,6 +27,7 @@ from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.platform import Board, Platform
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.loading import from_binary
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.scheduler import Scheduler
 from fpgart.watch.captured import (
@@ -160,7 +161,7 @@ class Replay:
         captured, devices = self.launch.program, context.devices
         data = self._bytes(captured.file, LARGEST_CONTAINER)
         if captured.kind is ProgramKind.BINARY:
-            program = Program.from_binary(context, devices, data)
+            program = from_binary(context, devices, data)
             if program.executable:
                 return program
         elif captured.kind is ProgramKind.IL:

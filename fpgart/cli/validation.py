@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from fpgart import config
-from fpgart.config import Holds, Option, OptionError
+from fpgart import config, option_paths
+from fpgart.config import Option, OptionError
+from fpgart.option_paths import Holds
 
 Check = Callable[[], object]
 
@@ -76,7 +77,7 @@ def check_file(name: str, text: str) -> None:
 
 def check_file_or_stderr(name: str, text: str) -> None:
     """Raises OptionError unless it is `stderr`, or a file can be written there."""
-    if text != config.STDERR:
+    if text != option_paths.STDERR:
         check_file(name, text)
 
 
@@ -168,7 +169,7 @@ def check_kernel_check() -> None:
 def check_models() -> None:
     """Raises OptionError for a file of models that does not exist; modules are looked for by the host's interpreter."""
     for name in config.MODELS.value:
-        if config.is_path(name) and not Path(name).is_file():
+        if option_paths.is_path(name) and not Path(name).is_file():
             raise OptionError(f"{config.MODELS.name}={config.MODELS.text}: there is no file {name}")
 
 

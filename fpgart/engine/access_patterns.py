@@ -8,8 +8,10 @@ contains, an element of another array goes anywhere. What is neither is left alo
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from math import prod
 
 from fpgart.engine.kernel_loops import KernelLoops, Touch
 from fpgart.engine.loop_tree import Loop, UncountableError, iterations, variable
@@ -23,6 +25,9 @@ LONG_RUN = 1024
 UNKNOWN = 7_919
 """What stands for names without known values; the differences between indices do not depend on them."""
 MOST_NAMES = 64
+"""In an index, with those in what they stand for."""
+MOST_LOOKED = 1_000_000
+"""Characters of indices, as often as they are looked at for a launch; half a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +46,19 @@ class Pattern:
 class _Level:
     """A loop around an access, or the work-items: bytes from an iteration to the next, and how many."""
 
-    stride: int | None
+    stride: int
     count: int
     unrolled: int
 
 
 def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int, width: int) -> list[Pattern]:
     """Those that are not one after the other; by array only where all of its accesses are known."""
-    names = {name: WORK_ITEM.sub(ITEM, value) for name, value in loops.names(scalars).items()}
+    launch = _Launch(loops, scalars, work_items, width)
     found: list[Pattern] = []
     unknown: set[str] = set()
     for touch in loops.touches:
-        if not touch.times:
-            unknown.add(touch.array)
-            continue
         try:
-            made = _pattern(touch, names, loops, work_items, width)
+            made = launch.pattern(touch)
         except UncountableError:
             unknown.add(touch.array)
             continue
@@ -65,35 +67,106 @@ def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int, wi
     return [pattern for pattern in found if pattern.array not in unknown]
 
 
-def _pattern(touch: Touch, names: Mapping[str, str], loops: KernelLoops, work_items: int, width: int) -> Pattern | None:
-    """None for accesses one after the other. Raises UncountableError for those that nobody knows."""
-    index = WORK_ITEM.sub(ITEM, touch.index)
-    variables = [*(_variable(loop, names) for loop in reversed(touch.loops)), (ITEM, 1, max(1, work_items), width)]
-    own = {name for name, _, _, _ in variables}
-    if any(name in loops.parameters and name not in names for name in NAME.findall(index)):
-        names = {**names, **{name: str(UNKNOWN) for name in loops.parameters if name not in names}}
-    total = touch.times
-    for _, _, count, _ in variables:
-        total *= count
-    if not total:
-        return None
-    if _reads_memory(index, names):
-        return Pattern(touch.array, touch.index, touch.line, touch.element, 0, total)
-    levels = [
-        _Level(_stride(index, name, by, names, own, touch.element), count, unrolled)
-        for name, by, count, unrolled in variables
-    ]
-    return _walk(touch, levels)
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """What counts in an index, a loop's variable or the work-items: its step, how often, and how often at once."""
+
+    name: str
+    by: int
+    count: int
+    unrolled: int
+
+
+class _Launch:
+    """What names stand for in a launch, and its loops, each of which is counted once."""
+
+    def __init__(self, loops: KernelLoops, scalars: Mapping[str, int], work_items: int, width: int) -> None:
+        self._names = {name: WORK_ITEM.sub(ITEM, value) for name, value in loops.names(scalars).items()}
+        self._unknown = {name: str(UNKNOWN) for name in loops.parameters if name not in self._names}
+        self._items = _Counter(ITEM, 1, max(1, work_items), width)
+        self._counters: dict[int, _Counter | None] = {}
+        self._looked = 0
+
+    def pattern(self, touch: Touch) -> Pattern | None:
+        """None for accesses one after the other. Raises UncountableError for those that nobody knows."""
+        if not touch.times:
+            raise UncountableError(f"{touch.array}[...] under a condition")
+        counters = [*(self._counter(loop) for loop in reversed(touch.loops)), self._items]
+        total = touch.times * prod(counter.count for counter in counters)
+        if not total:
+            return None
+        index = WORK_ITEM.sub(ITEM, touch.index)
+        mentioned = self._mentioned(index)
+        if mentioned is None:
+            return Pattern(touch.array, touch.index, touch.line, touch.element, 0, total)
+        own = {counter.name: "0" for counter in counters}
+        names = ChainMap(own, self._names)
+        if not self._unknown.keys().isdisjoint(NAME.findall(index)):
+            names = ChainMap(own, self._names, self._unknown)
+        self._look(index, 1 + 2 * len(own.keys() & mentioned))
+        return _walk(touch, list(_levels(index, counters, mentioned, names, touch.element)))
+
+    def _counter(self, loop: Loop) -> _Counter:
+        """Raises UncountableError."""
+        if loop.begin not in self._counters:
+            self._counters[loop.begin] = None
+            count = iterations(loop.head, self._names)
+            its = variable(loop.head, self._names)
+            self._counters[loop.begin] = _Counter(its.name, its.by, count, loop.factor(count, self._names))
+        found = self._counters[loop.begin]
+        if found is None:
+            raise UncountableError(f"for ({loop.head})")
+        return found
+
+    def _mentioned(self, index: str) -> set[str] | None:
+        """The names in an index and in what they stand for; None if one of these is an element of an array.
+
+        Raises UncountableError for too many.
+        """
+        waiting, seen = [index], set[str]()
+        while waiting:
+            text = waiting.pop()
+            if "[" in text:
+                return None
+            for name in NAME.findall(text):
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(self._names.get(name, ""))
+            if len(seen) > MOST_NAMES:
+                raise UncountableError(f"more than {MOST_NAMES} names")
+        return seen
+
+    def _look(self, index: str, times: int) -> None:
+        """Raises UncountableError where that would take too long."""
+        self._looked += times * len(index)
+        if self._looked > MOST_LOOKED:
+            raise UncountableError(f"more than {MOST_LOOKED:,} characters of indices")
+
+
+def _levels(
+    index: str, counters: list[_Counter], mentioned: Set[str], names: ChainMap[str, str], element: int
+) -> Iterator[_Level]:
+    """Bytes from one value to the next; only what is mentioned makes a difference. Raises UncountableError."""
+    first = constant(index, names)
+    if first is None:
+        raise UncountableError(f"[{index}]")
+    for counter in counters:
+        stride = 0
+        if counter.name in mentioned:
+            second, third = (
+                constant(index, ChainMap({counter.name: f"({counter.by * turn})"}, names)) for turn in (1, 2)
+            )
+            if second is None or third is None or second - first != third - second:
+                raise UncountableError(f"[{index}]")
+            stride = (second - first) * element
+        yield _Level(stride, counter.count, counter.unrolled)
 
 
 def _walk(touch: Touch, levels: list[_Level]) -> Pattern | None:
     """From the innermost loop outwards, as long as one element follows the other."""
     run, copies = touch.element, touch.times
     rest = list(levels)
-    for level in levels:
-        if level.stride is None:
-            raise UncountableError(f"{touch.array}[{touch.index}]")
-    while rest and (rest[0].count == 1 or abs(rest[0].stride or 0) <= run):
+    while rest and (rest[0].count == 1 or abs(rest[0].stride) <= run):
         level = rest.pop(0)
         if level.stride and abs(level.stride) == run:
             run *= level.count
@@ -105,37 +178,4 @@ def _walk(touch: Touch, levels: list[_Level]) -> Pattern | None:
     for level in rest:
         count *= level.count
     first = next((level.stride for level in rest if level.stride), 0)
-    return Pattern(touch.array, touch.index, touch.line, run, abs(first or 0), count) if first else None
-
-
-def _variable(loop: Loop, names: Mapping[str, str]) -> tuple[str, int, int, int]:
-    """A loop's variable, its step, how often it runs, and how often at once. Raises UncountableError."""
-    count = iterations(loop.head, names)
-    its = variable(loop.head, names)
-    return its.name, its.by, count, loop.factor(count, names)
-
-
-def _reads_memory(index: str, names: Mapping[str, str]) -> bool:
-    """Whether an index, or what its names stand for, is an element of an array."""
-    waiting, seen = [index], set[str]()
-    while waiting:
-        text = waiting.pop()
-        if "[" in text:
-            return True
-        for name in NAME.findall(text):
-            if name in names and name not in seen and len(seen) < MOST_NAMES:
-                seen.add(name)
-                waiting.append(names[name])
-    return False
-
-
-def _stride(index: str, name: str, by: int, names: Mapping[str, str], own: set[str], element: int) -> int | None:
-    """Bytes from one value of a variable to the next; None where that is not always the same, or not known."""
-    values = []
-    for turn in range(3):
-        given = {**names, **dict.fromkeys(own, "0"), name: f"({by * turn})"}
-        values.append(constant(index, given))
-    first, second, third = values
-    if first is None or second is None or third is None or second - first != third - second:
-        return None
-    return (second - first) * element
+    return Pattern(touch.array, touch.index, touch.line, run, abs(first), count) if first else None

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
-from fpgart.engine.kernel_loops import Function, changes, functions
-from fpgart.engine.lowering import DIRECTIVE, blank
+from fpgart.engine.assignments import Assignments
+from fpgart.engine.functions import Function, functions
 from fpgart.engine.preprocessing.expressions import constant
+from fpgart.engine.source_text import DIRECTIVE, blank
 from fpgart.engine.unrolling import FOR, HEAD, STEP, closings, end_of_statement
 
 IVDEP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+ivdep\b(?P<which>[^\n]*)", re.MULTILINE)
@@ -22,7 +24,10 @@ ARRAY = re.compile(r"\barray\s*\(\s*(?P<name>\w+)\s*\)")
 SAFE = re.compile(r"\bsafelen\s*\((?P<length>[^()]*)\)")
 INDEXED = re.compile(r"\b(?P<array>[A-Za-z_]\w*)\s*\[(?P<index>[^\[\]]*)\](?!\s*\[)")
 WRITTEN = re.compile(r"\s*(?:(?P<read>\+\+|--|(?:[-+*/%&|^]|<<|>>)=)|=(?!=))")
+STEPPED = re.compile(r"(?:\+\+|--)\s*\Z")
 NAME = re.compile(r"[A-Za-z_]\w*")
+MOST_PAIRS = 4096
+"""Of writes and reads in a loop, so many are compared."""
 VALUATIONS = (7_919, 104_729)
 """What unknown names stand for, in turn: what holds for both, whatever their values, holds for all."""
 
@@ -71,7 +76,8 @@ def _in_function(function: Function) -> Iterator[Dependence]:
 def _in_loop(kernel: str, head: str, body: str, which: str) -> Iterator[Dependence]:
     parts = HEAD.fullmatch(head)
     step = STEP.fullmatch(parts["step"].strip()) if parts else None
-    if parts is None or step is None or changes(body, parts["name"]):
+    given = Assignments(body)
+    if parts is None or step is None or given.count(parts["name"]):
         return
     by = constant(step["by"], {}) if step["by"] else 1
     promised, safe = ARRAY.search(which), SAFE.search(which)
@@ -80,29 +86,36 @@ def _in_loop(kernel: str, head: str, body: str, which: str) -> Iterator[Dependen
         return
     by = by if "+" in step[0].partition("=")[0] else -by
     accesses = [access for access in _accesses(body) if promised is None or access.array == promised["name"]]
-    told: set[tuple[str, str]] = set()
-    for written in (access for access in accesses if access.writes):
-        for read in (access for access in accesses if access.reads and access.array == written.array):
-            distance = _distance(written.index, read.index, parts["name"], by, body)
-            key = written.index, read.index
-            if distance is None or key in told or (length is not None and distance >= length):
-                continue
-            told.add(key)
+    for written, read in islice(_pairs(accesses), MOST_PAIRS):
+        distance = _distance(written.index, read.index, parts["name"], by, given)
+        if distance is not None and (length is None or distance < length):
             yield Dependence(kernel, f"for ({head})", str(read), str(written), distance)
+
+
+def _pairs(accesses: list[_Access]) -> Iterator[tuple[_Access, _Access]]:
+    """Each write of an array with each of its reads, indices that are written alike only once."""
+    reads: dict[str, dict[str, _Access]] = {}
+    writes: dict[tuple[str, str], _Access] = {}
+    for access in accesses:
+        if access.reads:
+            reads.setdefault(access.array, {}).setdefault(access.index, access)
+        if access.writes:
+            writes.setdefault((access.array, access.index), access)
+    return ((written, read) for written in writes.values() for read in reads.get(written.array, {}).values())
 
 
 def _accesses(body: str) -> Iterator[_Access]:
     for found in INDEXED.finditer(body):
         behind = WRITTEN.match(body, found.end())
-        stepped = body[: found.start()].rstrip().endswith(("++", "--"))
+        stepped = STEPPED.search(body, max(0, found.start() - 8), found.start()) is not None
         reads = behind is None or behind["read"] is not None
         yield _Access(found["array"], found["index"], reads or stepped, behind is not None or stepped)
 
 
-def _distance(written: str, read: str, variable: str, by: int, body: str) -> int | None:
+def _distance(written: str, read: str, variable: str, by: int, given: Assignments) -> int | None:
     """How many iterations after the write the read of the same element is; None where that is not certain."""
     others = sorted((set(NAME.findall(written)) | set(NAME.findall(read))) - {variable})
-    if any(changes(body, name) for name in others):
+    if any(given.count(name) for name in others):
         return None
     found = set()
     for turn, first in enumerate(VALUATIONS):

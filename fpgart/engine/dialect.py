@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fpgart.engine.local_variables import has_local_variables, with_local_variables
-from fpgart.engine.lowering import DIRECTIVE, HIDDEN, USES, Lowered, LoweringError, blank, lower
+from fpgart.engine.lowering import USES, Lowered, LoweringError, lower
 from fpgart.engine.preprocessing.files import Includes, Place
 from fpgart.engine.preprocessing.preprocessor import preprocess
+from fpgart.engine.source_text import DIRECTIVE, HIDDEN, blank
 from fpgart.engine.unrolling import without_large_unrolling
 
 MAIN_FILE = "program.cl"

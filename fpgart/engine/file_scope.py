@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fpgart.engine.call_graph import DIRECTIVE, NAME, TOKEN, function_named
-from fpgart.engine.lowering import without_attributes
+from fpgart.engine.source_text import without_attributes
 
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\\[^\n]')
 LONGEST_HEAD = 4096

@@ -9,65 +9,34 @@ have a channel in common with it, too.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, product
-from typing import NamedTuple
+from functools import cached_property
+from itertools import product
+from math import prod
 
-from fpgart._native import lib
-from fpgart.engine.kernel_loops import TALKING, Function, KernelLoops, functions_in, loops_of, plain_text
-from fpgart.engine.loop_tree import (
-    FOREVER,
-    Call,
-    Choice,
-    Item,
-    Loop,
-    Talk,
-    UncountableError,
-    Variable,
-    cycles_of,
-    iterations,
-    size_of,
-    talks,
-    variable,
-)
-from fpgart.engine.lowering import DIRECTIVE, NAME_AND_SIZES, blank, closing, split, without_attributes
+from fpgart.engine.functions import Function, functions_in, plain_text
+from fpgart.engine.kernel_loops import KernelLoops, loops_of
+from fpgart.engine.loop_scan import TALKING
+from fpgart.engine.loop_tree import UncountableError, talks
 from fpgart.engine.preprocessing.expressions import constant
+from fpgart.engine.source_text import DIRECTIVE, NAME_AND_SIZES, blank, closing, split, without_attributes
+from fpgart.engine.stream_steps import Process, Step
 
-UNIT = 1024
-"""Of a cycle: what processes count in."""
-ENDLESS = 1 << 62
-LONGEST = 1 << 60
-"""Units; what takes longer is not run through."""
-MOST_STEPS = 4096
-MOST_LOOKED = 30_000
-"""Loops, conditions and uses of channels that are looked at for the steps of one launch, each time anew; seconds."""
 MOST_UNITS = 256
-"""Compute units of kernels that run by themselves, in all; and iterations of a loop that is written out."""
+"""Compute units of kernels that run by themselves, in all."""
+MOST_STEPS = 65_536
+"""Of the units of kernels that run by themselves, in all."""
 DEEPEST_CHANNEL = 1 << 20
 """Packets; more room makes no difference that anybody would wait for."""
-MOST_PARENTHESES = 8
 STATEMENT = re.compile(r"[;{}]")
+NAME = re.compile(r"[A-Za-z_]\w*")
 CHANNEL = re.compile(r"\bchannel\b")
 DEPTH = re.compile(r"\b(?:__)?depth(?:__)?\s*\(")
 OUTSIDE = re.compile(r"\b(?:io\s*\(|intel_host_accessible\b)")
 AUTORUN = re.compile(r"\bautorun\b")
 UNITS = re.compile(r"\bnum_compute_units\s*\(")
-COMPUTE_ID = re.compile(r"\bget_compute_id\s*\(\s*(?P<dimension>[0-2])\s*\)")
-NAMED = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<indices>(?:\[[^\]]*\]\s*)*)")
-COMPARED = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<compare>[<>]=?|[=!]=)(?P<bound>(?:[^<>=!]|<<|>>)+)")
-BRACKETED = re.compile(r"\[([^\]]*)\]")
-
-
-class Step(NamedTuple):
-    """As stream_clock.h has it; the channels of reads and writes are by name, such as `c[3]`."""
-
-    kind: int
-    first: int
-    second: int
-    channel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +77,18 @@ class Streams:
         `scale`: how much longer a cycle of the kernel takes, because it waits for memory.
         """
         loops = self.kernels[kernel]
-        return _Process(loops, loops.names(arguments), latency, scale).steps(work_items)
+        return Process(loops, loops.names(arguments), latency, scale).steps(work_items)
 
     def running(self, kernel: str, latency: int) -> Iterator[tuple[Step, ...]]:
         """Those of each unit of a kernel that runs by itself. Raises UncountableError."""
         loops = self.kernels[kernel]
+        made = 0
         for place in product(*map(range, self.autorun[kernel])):
-            yield _Process(loops, loops.names({}), latency, Fraction(1), place).steps(1)
+            steps = Process(loops, loops.names({}), latency, Fraction(1), place).steps(1)
+            made += len(steps)
+            if made > MOST_STEPS:
+                raise UncountableError(f"its units take more than {MOST_STEPS:,} steps")
+            yield steps
 
 
 NOTHING = Streams({}, {}, {}, {}, {})
@@ -131,16 +105,18 @@ def kernel_streams(source: str, options: str = "") -> Streams:
     if not talking:
         return NOTHING
     channels = dict(_channels(blank(DIRECTIVE, text)))
-    used = {name: _channels_of(name, kernels[name], channels, talking) for name in kernels}
-    groups = dict(_groups({name: names for name, names in used.items() if names}))
+    used = _Used(kernels, channels, talking).by_kernel()
+    groups = _groups({name: names for name, names in used.items() if names})
     autorun = {f.name: _units(f.head) for f in found if f.is_kernel and f.name in groups and AUTORUN.search(f.head)}
-    alone = {name: why for name in groups if (why := _untold(name, kernels[name], used[name], channels))}
+    alone = {name: why for name in groups if (why := _untold(kernels[name], used[name], channels))}
     alone |= _shared(kernels, groups)
-    if sum(_count(units) for units in autorun.values()) > MOST_UNITS:
+    if sum(map(prod, autorun.values())) > MOST_UNITS:
         alone |= dict.fromkeys(autorun, f"more than {MOST_UNITS} units run by themselves")
-    untold = {name: next((f"{each}: {alone[each]}" for each in sorted(group) if each in alone), "")
-              for name, group in groups.items()}  # fmt: skip
-    return Streams(channels, kernels, autorun, groups, {name: why for name, why in untold.items() if why})
+    first: dict[frozenset[str], str] = {}
+    for name in sorted(alone):
+        first.setdefault(groups[name], f"{name}: {alone[name]}")
+    untold = {name: first[group] for name, group in groups.items() if group in first}
+    return Streams(channels, kernels, autorun, groups, untold)
 
 
 def _channels(text: str) -> Iterator[tuple[str, Channel]]:
@@ -151,14 +127,18 @@ def _channels(text: str) -> Iterator[tuple[str, Channel]]:
         begin = mark.end()
         if mark[0] != ";" or CHANNEL.search(statement) is None:
             continue
-        attributes = statement[: statement.find("channel")]
+        given = _declared(statement[: statement.find("channel")])
         for declarator in split(statement):
             parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
             if parsed is not None:
-                said = f"{attributes} {declarator}"
-                depth = _in_parentheses(DEPTH, said)
-                packets = constant(depth, {}) if depth else None
-                yield parsed["name"], Channel(packets, OUTSIDE.search(said) is not None)
+                own = _declared(declarator)
+                packets = constant(given[0] or own[0], {}) if given[0] or own[0] else None
+                yield parsed["name"], Channel(packets, given[1] or own[1])
+
+
+def _declared(text: str) -> tuple[str, bool]:
+    """The depth in attributes, "" for none, and whether they lead out of the program."""
+    return _in_parentheses(DEPTH, text), OUTSIDE.search(text) is not None
 
 
 def _in_parentheses(opening: re.Pattern[str], text: str) -> str:
@@ -167,46 +147,71 @@ def _in_parentheses(opening: re.Pattern[str], text: str) -> str:
     return text[found.end() : closing(text, found.end() - 1)] if found else ""
 
 
-def _channels_of(
-    kernel: str, loops: KernelLoops, channels: Mapping[str, Channel], talking: Mapping[str, Function]
-) -> frozenset[str]:
-    """The channels, arrays as one, that a kernel uses, by its loops or (where these are not known) by its text."""
-    named = {talk.channel.partition("[")[0].strip() for talk in talks(loops.body or ())}
-    if kernel in talking and (loops.body is None or not named <= channels.keys()):
-        named = set(re.findall(r"[A-Za-z_]\w*", talking[kernel].body))
-    if any(talk.untold for talk in talks(loops.body or ())):  # through functions, too
-        named |= {name for function in talking.values() for name in re.findall(r"[A-Za-z_]\w*", function.body)}
-    return frozenset(named & channels.keys())
+class _Used:
+    """The channels, arrays as one, that kernels use: by their loops or, where these are not known, by their text."""
+
+    def __init__(
+        self, kernels: Mapping[str, KernelLoops], channels: Mapping[str, Channel], talking: Mapping[str, Function]
+    ) -> None:
+        self._kernels = kernels
+        self._channels = channels
+        self._talking = talking
+
+    def by_kernel(self) -> dict[str, frozenset[str]]:
+        return {name: self._of(name, loops) for name, loops in self._kernels.items()}
+
+    def _of(self, kernel: str, loops: KernelLoops) -> frozenset[str]:
+        talks_of = list(talks(loops.body or ()))
+        if any(talk.untold for talk in talks_of):  # through functions, too
+            return self._everywhere
+        named = frozenset(talk.array for talk in talks_of)
+        if kernel in self._talking and (loops.body is None or not named <= self._channels.keys()):
+            return self._in(self._talking[kernel].body)
+        return named.intersection(self._channels)
+
+    @cached_property
+    def _everywhere(self) -> frozenset[str]:
+        """Those that any function uses; one set for all kernels, which may be many."""
+        return frozenset().union(*(self._in(function.body) for function in self._talking.values()))
+
+    def _in(self, text: str) -> frozenset[str]:
+        return frozenset(name for name in NAME.findall(text) if name in self._channels)
 
 
-def _groups(used: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, frozenset[str]]]:
-    """By kernel, those that are connected through channels."""
-    by_channel: dict[str, list[str]] = {}
+def _groups(used: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """By kernel, those that are connected through channels: one set for all of them."""
+    alike: dict[frozenset[str], list[str]] = {}
     for kernel, channels in used.items():
+        alike.setdefault(channels, []).append(kernel)
+    by_channel: dict[str, list[frozenset[str]]] = {}
+    for channels in alike:
         for channel in channels:
-            by_channel.setdefault(channel, []).append(kernel)
-    left = dict(used)
-    while left:
-        group, waiting = set[str](), [next(iter(left))]
+            by_channel.setdefault(channel, []).append(channels)
+    groups: dict[str, frozenset[str]] = {}
+    while alike:
+        kernels, waiting = list[str](), [next(iter(alike))]
         while waiting:
-            kernel = waiting.pop()
-            if kernel in left:
-                group.add(kernel)
-                waiting += [other for channel in left.pop(kernel) for other in by_channel.pop(channel, ())]
-        yield from ((kernel, frozenset(group)) for kernel in group)
+            channels = waiting.pop()
+            if channels in alike:
+                kernels += alike.pop(channels)
+                waiting += [other for channel in channels for other in by_channel.pop(channel, ())]
+        groups |= dict.fromkeys(kernels, frozenset(kernels))
+    return groups
 
 
-def _untold(kernel: str, loops: KernelLoops, used: frozenset[str], channels: Mapping[str, Channel]) -> str:
+def _untold(loops: KernelLoops, used: Set[str], channels: Mapping[str, Channel]) -> str:
     """Why a kernel's use of channels is not known; "" if it is."""
     if loops.body is None:
-        return "its loops cannot be counted"
-    found = next((talk.untold for talk in talks(loops.body) if talk.untold), "")
-    named = {talk.channel.partition("[")[0].strip() for talk in talks(loops.body) if not talk.untold}
+        return f"its loops cannot be counted: {loops.uncounted}"
+    why = [talk.untold for talk in talks(loops.body) if talk.untold]
+    named = {talk.array for talk in talks(loops.body) if not talk.untold}
     unknown = sorted(named - channels.keys())
     if unknown:
         return f"the declaration of channel '{unknown[0]}' is not understood"
-    outside = [name for name in sorted(used) if channels[name].outside]
-    return found or (f"channel '{outside[0]}' leads out of the program" if outside else "")
+    if why:
+        return why[0]
+    outside = sorted(name for name in used if channels[name].outside)
+    return f"channel '{outside[0]}' leads out of the program" if outside else ""
 
 
 def _shared(kernels: Mapping[str, KernelLoops], groups: Mapping[str, frozenset[str]]) -> dict[str, str]:
@@ -224,199 +229,3 @@ def _shared(kernels: Mapping[str, KernelLoops], groups: Mapping[str, frozenset[s
 def _units(head: str) -> tuple[int, ...]:
     numbers = [constant(each, {}) for each in split(_in_parentheses(UNITS, head))]
     return tuple(max(1, number or 1) for number in numbers) or (1,)
-
-
-def _count(units: tuple[int, ...]) -> int:
-    total = 1
-    for each in units:
-        total *= each
-    return total
-
-
-class _Process:
-    """Writes the steps of one launch, or unit."""
-
-    def __init__(
-        self, loops: KernelLoops, names: dict[str, str], latency: int, scale: Fraction, place: tuple[int, ...] = ()
-    ) -> None:
-        self._body = loops.body or ()
-        self._names = names
-        self._latency = self._units(latency, Fraction(1))
-        self._scale = scale
-        self._place = place
-        self._steps: list[Step] = []
-        self._blocks = 0
-        self._looked = 0
-        self._running: dict[str, int] = {}
-        """The variables of the loops that are being written, in the first of the iterations that are alike."""
-
-    @staticmethod
-    def _units(cycles: int, scale: Fraction) -> int:
-        units = -(-cycles * UNIT * scale.numerator // scale.denominator)
-        if units > LONGEST:
-            raise UncountableError(f"{cycles} cycles")
-        return units
-
-    def steps(self, work_items: int) -> tuple[Step, ...]:
-        if work_items > 1:
-            self._add(Step(lib.STREAM_LOOP, work_items, self._units(1, self._scale)))
-        self._block(self._body, self._names)
-        if work_items > 1:
-            self._add(Step(lib.STREAM_NEXT, 0, 0))
-        self._add(Step(lib.STREAM_PASS, self._latency, 0))
-        self._add(Step(lib.STREAM_END, 0, 0))
-        made = tuple(self._steps)
-        unstalled(made)
-        return made
-
-    def _add(self, step: Step) -> None:
-        if len(self._steps) == MOST_STEPS:
-            raise UncountableError(f"more than {MOST_STEPS} steps")
-        self._steps.append(step)
-
-    def _block(self, body: tuple[Item, ...], names: Mapping[str, str]) -> None:
-        self._blocks += 1
-        if self._blocks > MOST_STEPS:
-            raise UncountableError(f"more than {MOST_STEPS} iterations that are written out")
-        self._looked += size_of(body)
-        if self._looked > MOST_LOOKED:
-            raise UncountableError(f"more than {MOST_LOOKED} loops, conditions and uses of channels are written out")
-        for each in body:
-            if isinstance(each, Talk):
-                self._talk(each, names)
-            elif isinstance(each, Call) or next(talks((each,)), None) is None:
-                cycles = each.cycles(names)
-                if cycles:
-                    self._add(Step(lib.STREAM_PASS, self._units(cycles, self._scale), 0))
-            elif isinstance(each, Choice):
-                self._block(self._chosen(each, names), names)
-            else:
-                self._loop(each, names)
-
-    def _chosen(self, choice: Choice, names: Mapping[str, str]) -> tuple[Item, ...]:
-        """The branch that is taken in all the iterations that are being written."""
-        for condition, items in choice.branches:
-            value = constant(condition, names)
-            if value is None:
-                value = self._compared(condition, names)
-            if value is None:
-                raise UncountableError(f"a channel is used under a condition, if ({condition})")
-            if value:
-                return items
-        return ()
-
-    def _compared(self, condition: str, names: Mapping[str, str]) -> int | None:
-        """A comparison of the variable of a loop that runs with something that it does not change."""
-        found = COMPARED.fullmatch(_bare(condition))
-        if found is None or found["name"] not in self._running:
-            return None
-        bound = constant(found["bound"], names)
-        if bound is None:
-            return None
-        return constant(f"({self._running[found['name']]}) {found['compare']} ({bound})", {})
-
-    def _talk(self, talk: Talk, names: Mapping[str, str]) -> None:
-        kind = lib.STREAM_WRITE if talk.writing else lib.STREAM_READ
-        second = max(self._latency, UNIT) if talk.writing else 0
-        self._add(Step(kind, 0, second, self._channel(talk.channel, names)))
-
-    def _channel(self, text: str, names: Mapping[str, str]) -> str:
-        """Its name with the values of its indices. Raises UncountableError."""
-        parsed = NAMED.fullmatch(COMPUTE_ID.sub(self._compute_id, text))
-        if parsed is None:
-            raise UncountableError(f"channel '{text}'")
-        made = parsed["name"]
-        for index in BRACKETED.findall(parsed["indices"]):
-            number = constant(index, names)
-            if number is None:
-                raise UncountableError(f"channel '{text}'")
-            made += f"[{number}]"
-        return made
-
-    def _compute_id(self, found: re.Match[str]) -> str:
-        dimension = int(found["dimension"])
-        return str(self._place[dimension]) if dimension < len(self._place) else "0"
-
-    def _loop(self, loop: Loop, names: Mapping[str, str]) -> None:
-        if FOREVER.fullmatch(loop.head):
-            self._repeat(loop, names, ENDLESS, 1)
-            return
-        count = iterations(loop.head, names)
-        its = variable(loop.head, names)
-        factor = loop.factor(count, names)
-        if factor > 1 and cycles_of(loop.body, {**names, its.name: "0"}):
-            raise UncountableError(f"unrolled for ({loop.head})")
-        if count > LONGEST or (factor > 1 and min(count, factor) > MOST_UNITS):
-            raise UncountableError(f"for ({loop.head})")
-        if loop.unroll and factor >= count:
-            for number in range(count):
-                self._block(loop.body, {**names, its.name: f"({its.at(number)})"})
-            return
-        for begin, end in pairwise(sorted({0, count, *_cuts(loop.body, its, names, count)})):
-            if begin % factor:
-                raise UncountableError(f"unrolled for ({loop.head})")
-            before = self._running
-            self._running = {**before, its.name: its.at(begin)}
-            self._repeat(loop, names, -(-(end - begin) // factor), factor)
-            self._running = before
-
-    def _repeat(self, loop: Loop, names: Mapping[str, str], count: int, factor: int) -> None:
-        """`factor` iterations at once; a channel carries one packet per cycle."""
-        at = len(self._steps)
-        self._add(Step(lib.STREAM_LOOP, count, 0))
-        opened, depth, own = at + 1, 0, Counter[str]()
-        for _ in range(factor):
-            self._block(loop.body, names)
-        for step in self._steps[opened:]:
-            depth += {lib.STREAM_LOOP: 1, lib.STREAM_NEXT: -1}.get(step.kind, 0)
-            if step.channel and not depth:
-                own[step.channel] += 1
-        least = max(loop.least(names), max(own.values(), default=1))
-        self._steps[at] = Step(lib.STREAM_LOOP, count, self._units(least, self._scale))
-        self._add(Step(lib.STREAM_NEXT, at, 0))
-
-
-def _bare(condition: str) -> str:
-    """Without parentheses around all of it."""
-    text = condition.strip()
-    for _ in range(MOST_PARENTHESES):
-        if not text.startswith("(") or closing(text, 0) != len(text) - 1:
-            break
-        text = text[1:-1].strip()
-    return text
-
-
-def _cuts(body: tuple[Item, ...], its: Variable, names: Mapping[str, str], count: int) -> Iterator[int]:
-    """The iterations of a loop from which on a comparison with its variable may come out otherwise."""
-    for each in body:
-        if isinstance(each, Loop):
-            yield from _cuts(each.body, its, names, count)
-        elif isinstance(each, Choice):
-            for condition, items in each.branches:
-                yield from _cuts(items, its, names, count)
-                found = COMPARED.fullmatch(_bare(condition))
-                bound = constant(found["bound"], names) if found and found["name"] == its.name else None
-                if bound is not None:
-                    turn, rest = divmod(bound - its.first, its.by)
-                    turns = {"<": [turn + (rest != 0)], ">=": [turn + (rest != 0)], "<=": [turn + 1], ">": [turn + 1]}
-                    here = turns.get(found["compare"]) if found and its.by > 0 else None
-                    yield from (cut for cut in here or (turn, turn + 1) if 0 < cut < count)
-
-
-def unstalled(steps: tuple[Step, ...]) -> int:
-    """Units that a process takes if it never waits; ENDLESS for one without an end. Raises UncountableError."""
-    totals, opened = [0], list[Step]()
-    for step in steps:
-        if step.kind == lib.STREAM_LOOP:
-            opened.append(step)
-            totals.append(0)
-        elif step.kind == lib.STREAM_NEXT:
-            loop, body = opened.pop(), totals.pop()
-            if loop.first == ENDLESS:
-                return ENDLESS
-            totals[-1] += loop.first * max(loop.second, body)
-        elif step.kind == lib.STREAM_PASS:
-            totals[-1] += step.first
-        if totals[-1] > LONGEST:
-            raise UncountableError("a time beyond all measure")
-    return totals[-1]

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fpgart.engine.lowering import DIRECTIVE, HIDDEN, blank, split, without_attributes
+from fpgart.engine.source_text import DIRECTIVE, HIDDEN, blank, split, without_attributes
 
 WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
 LOCAL = re.compile(r"(?:static\s+|const\s+|volatile\s+)*\b(?:__)?local\b")

@@ -8,9 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fpgart.engine.preprocessing.expressions import constant
-from fpgart.engine.unrolling import HEAD, STEP
+from fpgart.engine.unrolling import HEAD, STEP, WORD
 
 FOREVER = re.compile(r"\s*(?:1|true)\s*|\s*;\s*;\s*")
+
+
+CHARACTERS = 64
+"""Of an expression, that take about as long to look at as an item does."""
 
 
 class UncountableError(Exception):
@@ -24,6 +28,11 @@ class Talk:
     channel: str
     writing: bool
     untold: str = ""
+
+    @property
+    def array(self) -> str:
+        """The channel, or the array that it is in."""
+        return self.channel.partition("[")[0].strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +133,25 @@ Item = Loop | Talk | Choice | Call
 
 
 def size_of(items: tuple[Item, ...]) -> int:
-    """How many items are in items, those of functions that are called with them."""
-    return sum(each.function.size if isinstance(each, Call) else 1 + size_of(tuple(inside(each))) for each in items)
+    """How many items are in items, those of functions that are called with them; long expressions count as several."""
+    return sum(_size_of(each) for each in items)
+
+
+def _size_of(item: Item) -> int:
+    items = item.function.size if isinstance(item, Call) else 1 + size_of(tuple(inside(item)))
+    return items + sum(map(len, _written(item))) // CHARACTERS
+
+
+def _written(item: Item) -> Iterator[str]:
+    """The expressions of an item that are looked at with it."""
+    if isinstance(item, Loop):
+        yield from (item.head, item.unroll, item.interval)
+    elif isinstance(item, Call):
+        yield from item.arguments
+    elif isinstance(item, Choice):
+        yield from (condition for condition, _ in item.branches)
+    else:
+        yield item.channel
 
 
 def cycles_of(items: tuple[Item, ...], names: Mapping[str, str]) -> int:
@@ -155,7 +181,7 @@ def iterations(head: str, names: Mapping[str, str]) -> int:
     """How often a loop runs, by what stands in its parentheses. Raises UncountableError."""
     parts = HEAD.fullmatch(head)
     step = STEP.fullmatch(parts["step"].strip()) if parts else None
-    if parts is None or step is None or not re.search(rf"\b{parts['name']}\b", step[0]):
+    if parts is None or step is None or parts["name"] not in WORD.findall(step[0]):
         raise UncountableError(f"for ({head})")
     first, last = constant(parts["first"], names), constant(parts["last"], names)
     by = constant(step["by"], names) if step["by"] else 1

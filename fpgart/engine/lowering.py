@@ -21,24 +21,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fpgart.engine.interface import PipeArgument
+from fpgart.engine.source_text import (
+    ATTRIBUTE,
+    DIRECTIVE,
+    HIDDEN,
+    LINE,
+    NAME_AND_SIZES,
+    WORD,
+    blank,
+    closing,
+    split,
+    without_attributes,
+)
 from fpgart.json_input import typed, untyped
 
 TABLE = 0x2F50_4741_0000
 """Where kernels look for the address of operation(), unless that place is taken."""
 
 USES = re.compile(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:__)?global\b", re.MULTILINE)
-HIDDEN = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]', re.DOTALL)
-DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
-LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+([0-9]{1,18})\b", re.MULTILINE)
 BEFORE = re.compile(r"\s+|\b(?:static|extern|const)\b|(?P<attribute>__attribute(?:__)?\s*\()")
 """What may stand before a declaration's first word."""
 BRACKETS = re.compile(r"[{}();]")
-PARENTHESES = re.compile(r"[()]")
 VALUE_OR_BODY = re.compile(r"[;={]")
 MOST_DIGITS = 18
-ATTRIBUTE = re.compile(r"__attribute(?:__)?\s*\(")
-WORD = re.compile(r"[A-Za-z_]\w*|[{}();]")
-NAME_AND_SIZES = re.compile(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 PIPE = re.compile(
     r"\s*(?:const\s+)?(?:(?:__)?(?P<access>read|write)_only\s+)?pipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?(?=\w)"
 )
@@ -171,11 +176,6 @@ def has_channels(source: str) -> bool:
     """Whether the source has channels or pipes."""
     found = lower(source) if USES.search(source) else None
     return found is not None and bool(found.channels or found.pipes)
-
-
-def blank(pattern: re.Pattern[str], text: str) -> str:
-    """The text with what matches made blank, so that all places stay."""
-    return pattern.sub(lambda hit: re.sub(r"[^\n]", " ", hit[0]), text)
 
 
 class _Lowering:
@@ -358,25 +358,6 @@ class _Lowering:
         )
 
 
-def closing(text: str, at: int) -> int:
-    """Where the parenthesis at `at` is closed; the text's end where it is not, or there is none."""
-    depth = 0
-    for hit in PARENTHESES.finditer(text, at):
-        depth += 1 if hit[0] == "(" else -1
-        if depth == 0:
-            return hit.start()
-    return len(text)
-
-
-def without_attributes(text: str) -> str:
-    parts = []
-    copied = 0
-    while hit := ATTRIBUTE.search(text, copied):
-        parts.append(text[copied : hit.start()])
-        copied = closing(text, hit.end() - 1) + 1
-    return "".join([*parts, text[copied:]])
-
-
 def _attributes(text: str) -> dict[str, str]:
     """What stands in the attributes' parentheses, by name; "" for those without any."""
     found = {}
@@ -389,17 +370,6 @@ def _attributes(text: str) -> dict[str, str]:
             name, _, value = each.strip().partition("(")
             found[name.strip().strip("_")] = value.rpartition(")")[0]
     return found
-
-
-def split(text: str) -> list[str]:
-    """Divided by the commas that are in no parentheses, brackets or braces."""
-    parts, depth, begin = [], 0, 0
-    for hit in re.finditer(r"[()\[\]{},]", text):
-        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(hit[0], 0)
-        if hit[0] == "," and depth == 0:
-            parts.append(text[begin : hit.start()])
-            begin = hit.end()
-    return [*parts, text[begin:]]
 
 
 def _sizes(text: str) -> list[str]:

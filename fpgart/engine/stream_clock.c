@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUANTUM = 4096 };
+enum { QUANTUM = 4096, NOBODY = -1 };
 
 /* Packet i is in slot i modulo `capacity`: the time of its write until it is read, then that of its
  * read. */
@@ -13,6 +13,8 @@ struct channel {
     int64_t written;
     int64_t read;
     int64_t *slots;
+    int reader; /* who waits for a packet, or for room: the first of them, NOBODY for none */
+    int writer;
 };
 
 struct frame {
@@ -27,8 +29,14 @@ struct process {
     size_t at;
     int64_t unstalled;
     int64_t stalled;
+    int next; /* who comes after it in the queue that it stands in */
     int depth;
     struct frame frames[STREAM_DEEPEST];
+};
+
+struct queue {
+    int first;
+    int last;
 };
 
 struct stream_clock {
@@ -36,11 +44,45 @@ struct stream_clock {
     int channel_count;
     struct process *processes;
     int process_count;
+    struct queue ready; /* who can go on */
+    struct queue ended; /* who has ended since that was asked */
+    uint64_t looks;
 };
 
 struct stream_clock *stream_clock_new(void)
 {
-    return calloc(1, sizeof(struct stream_clock));
+    struct stream_clock *clock = calloc(1, sizeof *clock);
+    if (clock != NULL)
+        clock->ready.first = clock->ended.first = NOBODY;
+    return clock;
+}
+
+static void put(struct stream_clock *clock, struct queue *queue, int number)
+{
+    clock->processes[number].next = NOBODY;
+    if (queue->first == NOBODY)
+        queue->first = number;
+    else
+        clock->processes[queue->last].next = number;
+    queue->last = number;
+}
+
+static int take(struct stream_clock *clock, struct queue *queue)
+{
+    int number = queue->first;
+    if (number != NOBODY)
+        queue->first = clock->processes[number].next;
+    return number;
+}
+
+/* Who waited at one end of a channel can go on; each looks for itself whether that is so. */
+static void wake(struct stream_clock *clock, int *waiting)
+{
+    while (*waiting != NOBODY) {
+        int number = *waiting;
+        *waiting = clock->processes[number].next;
+        put(clock, &clock->ready, number);
+    }
 }
 
 static void process_free(struct process *process)
@@ -74,7 +116,8 @@ int stream_clock_channel(struct stream_clock *clock, int64_t capacity)
     int64_t *slots = calloc((size_t)capacity, sizeof *slots);
     if (slots == NULL)
         return -1;
-    grown[clock->channel_count] = (struct channel){.capacity = capacity, .slots = slots};
+    grown[clock->channel_count] =
+        (struct channel){.capacity = capacity, .slots = slots, .reader = NOBODY, .writer = NOBODY};
     return clock->channel_count++;
 }
 
@@ -133,6 +176,7 @@ int stream_clock_process(struct stream_clock *clock, const struct stream_step *s
     memcpy(process->steps, steps, count * sizeof *steps);
     process->count = count;
     process->unstalled = begin;
+    put(clock, &clock->ready, number);
     return number;
 }
 
@@ -153,29 +197,32 @@ static void wait_until(struct process *process, int64_t time)
 
 /* A packet written in one moment can be read in the next unit of its writer's latency, which is in
  * `second`; a slot is free again when its packet is read. Returns false where the other side has to
- * come first. */
+ * come first: it wakes this one. */
 static bool move(struct stream_clock *clock, struct process *process,
                  const struct stream_step *step)
 {
     struct channel *channel = &clock->channels[step->first];
-    if (step->kind == STREAM_READ) {
-        if (channel->read == channel->written)
-            return false;
-        int64_t *slot = &channel->slots[channel->read % channel->capacity];
+    bool reads = step->kind == STREAM_READ;
+    int *waiting = reads ? &channel->reader : &channel->writer;
+    if (channel->written - channel->read == (reads ? 0 : channel->capacity)) {
+        process->next = *waiting;
+        *waiting = (int)(process - clock->processes);
+        return false;
+    }
+    int64_t *slot = &channel->slots[(reads ? channel->read : channel->written) % channel->capacity];
+    if (reads) {
         wait_until(process, *slot);
         *slot = process->unstalled + process->stalled;
         channel->read++;
-        return true;
+    } else {
+        if (channel->written >= channel->capacity)
+            wait_until(process, *slot - step->second);
+        else
+            process->waits[process->at].packets++;
+        *slot = process->unstalled + process->stalled + step->second;
+        channel->written++;
     }
-    if (channel->written - channel->read == channel->capacity)
-        return false;
-    int64_t *slot = &channel->slots[channel->written % channel->capacity];
-    if (channel->written >= channel->capacity)
-        wait_until(process, *slot - step->second);
-    else
-        process->waits[process->at].packets++;
-    *slot = process->unstalled + process->stalled + step->second;
-    channel->written++;
+    wake(clock, reads ? &channel->writer : &channel->reader);
     return true;
 }
 
@@ -195,11 +242,12 @@ static void next(struct process *process, const struct stream_step *jump)
     process->at = (size_t)jump->first + 1;
 }
 
-/* Returns the steps that it did; it has ended, waits for others, or has done `most`. */
-static uint64_t run(struct stream_clock *clock, struct process *process, uint64_t most)
+/* Returns the steps that it did: until it has ended or waits for others, or `most`, behind which it
+ * is ready again. */
+static uint64_t run(struct stream_clock *clock, int number, uint64_t most)
 {
-    uint64_t done = 0;
-    for (; done < most; done++) {
+    struct process *process = &clock->processes[number];
+    for (uint64_t done = 0; done < most; done++) {
         const struct stream_step *step = &process->steps[process->at];
         switch (step->kind) {
         case STREAM_LOOP:
@@ -215,6 +263,7 @@ static uint64_t run(struct stream_clock *clock, struct process *process, uint64_
             process->at++;
             break;
         case STREAM_END:
+            put(clock, &clock->ended, number);
             return done;
         default:
             if (!move(clock, process, step))
@@ -222,23 +271,29 @@ static uint64_t run(struct stream_clock *clock, struct process *process, uint64_
             process->at++;
         }
     }
-    return done;
+    put(clock, &clock->ready, number);
+    return most;
 }
 
 uint64_t stream_clock_run(struct stream_clock *clock, uint64_t most)
 {
-    bool moved = true;
-    while (moved && most > 0) {
-        moved = false;
-        for (int n = 0; n < clock->process_count && most > 0; n++) {
-            if (clock->processes[n].steps == NULL)
-                continue;
-            uint64_t done = run(clock, &clock->processes[n], most < QUANTUM ? most : QUANTUM);
-            moved = moved || done > 0;
-            most -= done;
-        }
+    int number;
+    while (most > 0 && (number = take(clock, &clock->ready)) != NOBODY) {
+        uint64_t done = run(clock, number, most < QUANTUM ? most : QUANTUM);
+        most -= done > 0 ? done : 1; /* looking at one that waits still costs a step's time */
+        clock->looks++;
     }
     return most;
+}
+
+int stream_clock_ended(struct stream_clock *clock)
+{
+    return take(clock, &clock->ended);
+}
+
+uint64_t stream_clock_looks(const struct stream_clock *clock)
+{
+    return clock->looks;
 }
 
 int stream_clock_at(const struct stream_clock *clock, int process, int64_t *at, int64_t *unstalled)

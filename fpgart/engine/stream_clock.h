@@ -49,12 +49,16 @@ int stream_clock_process(struct stream_clock *clock, const struct stream_step *s
 /* Run all until they have ended or wait for others, at most so many steps; returns the steps left.
  */
 uint64_t stream_clock_run(struct stream_clock *clock, uint64_t most);
+/* A process that has ended since it was asked, each once; -1 if there is none. */
+int stream_clock_ended(struct stream_clock *clock);
+/* How often it went to a process to run it. */
+uint64_t stream_clock_looks(const struct stream_clock *clock);
 /* Where a process is, and where it would be if it had never waited; returns whether it has ended.
  */
 int stream_clock_at(const struct stream_clock *clock, int process, int64_t *at, int64_t *unstalled);
 void stream_clock_waits(const struct stream_clock *clock, int process, size_t step,
                         struct stream_wait *wait);
-/* A process has ended, and its number may be used for another. */
+/* A process has ended, as stream_clock_ended() has said, and its number may be used for another. */
 void stream_clock_remove(struct stream_clock *clock, int process);
 /* cffi */
 #endif

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fpgart._native import ffi, lib
-from fpgart.engine.kernel_streams import Step, unstalled
+from fpgart.engine.stream_steps import Step, unstalled
 from fpgart.errors import OutOfHostMemory
 
 
@@ -38,6 +38,10 @@ class Process:
         self.steps = steps
         self.begin = begin
         self.length = unstalled(steps)
+        self.talks = [
+            (index, (step.channel, step.kind == lib.STREAM_WRITE)) for index, step in enumerate(steps) if step.channel
+        ]
+        """The steps that use channels, by their numbers: the channel, and whether it writes."""
 
 
 class StreamClock:
@@ -46,6 +50,8 @@ class StreamClock:
     def __init__(self, capacity: Callable[[str], int]) -> None:
         self._capacity = capacity
         self._channels: dict[str, int] = {}
+        self._processes: dict[int, Process] = {}
+        self._ended: list[Process] = []
         handle = lib.stream_clock_new()
         if handle == ffi.NULL:
             raise OutOfHostMemory("no room for the clock of channels")
@@ -65,11 +71,25 @@ class StreamClock:
         number = int(lib.stream_clock_process(self._handle, ffi.new("struct stream_step[]", code), len(code), begin))
         if number < 0:
             raise OutOfHostMemory(f"no room for a process of {len(code)} steps in simulated time")
-        return Process(number, steps, begin)
+        self._processes[number] = Process(number, steps, begin)
+        return self._processes[number]
 
     def run(self, most: int) -> bool:
         """Until all processes have ended or wait for others; False if that takes more than `most` steps."""
-        return int(lib.stream_clock_run(self._handle, most)) > 0
+        left = int(lib.stream_clock_run(self._handle, most))
+        while (number := int(lib.stream_clock_ended(self._handle))) >= 0:
+            self._ended.append(self._processes[number])
+        return left > 0
+
+    def take_ended(self) -> list[Process]:
+        """Those that have ended since this was asked."""
+        found, self._ended = self._ended, []
+        return found
+
+    @property
+    def looks(self) -> int:
+        """How often it went to a process to run it."""
+        return int(lib.stream_clock_looks(self._handle))
 
     def at(self, process: Process) -> tuple[bool, int, int]:
         """Whether it has ended, where it is, and how much of its length it has behind it."""
@@ -81,13 +101,12 @@ class StreamClock:
         """By channel, and whether it writes."""
         found: dict[tuple[str, bool], Wait] = {}
         read = ffi.new("struct stream_wait *")
-        for index, step in enumerate(process.steps):
-            if step.channel:
-                lib.stream_clock_waits(self._handle, process.number, index, read)
-                key = step.channel, step.kind == lib.STREAM_WRITE
-                found.setdefault(key, Wait()).add(Wait(read.total, read.begin, read.end, read.packets))
+        for index, key in process.talks:
+            lib.stream_clock_waits(self._handle, process.number, index, read)
+            found.setdefault(key, Wait()).add(Wait(read.total, read.begin, read.end, read.packets))
         return found
 
     def remove(self, process: Process) -> None:
         """It has ended, and is not asked about again."""
         lib.stream_clock_remove(self._handle, process.number)
+        del self._processes[process.number]

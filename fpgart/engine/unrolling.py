@@ -13,8 +13,8 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fpgart.engine.lowering import HIDDEN, blank
 from fpgart.engine.preprocessing.expressions import constant
+from fpgart.engine.source_text import HIDDEN, blank
 
 MOST_TOKENS = 8192
 """What a loop may become: about as many instructions."""

@@ -59,9 +59,10 @@ def _register(config: pytest.Config, option: str) -> None:
     from fpgart.cli.registration import RegistrationError
     from fpgart.cli.running import for_loaders
     from fpgart.cli.validation import refuse_wrong_options
+    from fpgart.option_values import names
 
     try:
-        boards = tuple(_absolute(name, base) for name in options.names(board))
+        boards = tuple(_absolute(name, base) for name in names(board))
         variables = {**for_loaders(), options.BOARD.name: ",".join(boards)}
         platform = config.getini("fpgart_platform")
         if platform:

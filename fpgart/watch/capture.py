@@ -14,9 +14,9 @@ from typing import Any
 
 from fpgart import log
 from fpgart._native import ffi
-from fpgart.config import Launches
 from fpgart.engine.interface import BYTES, LOCAL, NULL
 from fpgart.errors import CLError
+from fpgart.option_values import Launches
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.memory.buffer import Buffer

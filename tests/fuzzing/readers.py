@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from struct import pack
 
-from fpgart import config
+from fpgart import config, option_paths
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import format as written
 from fpgart.aocx.autodiscovery import parse as parse_autodiscovery
@@ -316,7 +316,7 @@ def read_variables(data: bytes) -> None:
     text = data.decode(errors="surrogateescape").replace("\0", "")
     for option in config.OPTIONS.values():
         try:
-            option.read(config.absolute(text, option.holds, "/folder"))
+            option.read(option_paths.absolute(text, option.holds, "/folder"))
         except ValueError:
             continue
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from fpgart import config
+from fpgart import config, option_paths
 from fpgart._native import ffi, lib
 from fpgart.engine.interface import SharedMemory
 
@@ -105,7 +105,7 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
     folder = config.Option.folder or config.working_folder()
     for name, option in config.OPTIONS.items():
         if passed.get(name):
-            passed[name] = config.absolute(passed[name], option.holds, folder)
+            passed[name] = option_paths.absolute(passed[name], option.holds, folder)
     return passed
 
 

@@ -9,6 +9,8 @@ from fpgart.engine.preprocessing.tokens import NAME, tokens_of
 
 DEEPEST = 64
 DEEPEST_CONSTANT = 16
+LONGEST = 2048
+"""Characters of a constant."""
 PRIORITIES = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8,
               ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}  # fmt: skip
 
@@ -129,25 +131,43 @@ def _applied(operator: str, left: int, right: int) -> int:
 
 
 def constant(text: str, macros: Mapping[str, str]) -> int | None:
-    """The value of an expression of numbers and of macros that are such expressions; None if it has no value."""
-    return _constant(text, macros, {}, 0)
+    """The value of an expression of numbers and of macros that are such expressions; None if it has no value.
+
+    Expressions of more than LONGEST characters, with those of their macros, have none.
+    """
+    return _Constant(macros).value(text, 0)
 
 
-def _constant(text: str, macros: Mapping[str, str], known: dict[str, int | None], depth: int) -> int | None:
-    tokens = []
-    for token in tokens_of(text):
-        word = token.text
-        if NAME.fullmatch(word):
-            if word not in known:
-                known[word] = None  # while it is being looked for
-                if word in macros and depth < DEEPEST_CONSTANT:
-                    known[word] = _constant(macros[word], macros, known, depth + 1)
-            value = known[word]
-            if value is None:
-                return None
-            word = f"{value}" if value >= 0 else f"(0-{-value})"
-        tokens += [each.text for each in tokens_of(word)]
-    try:
-        return Expression(tokens).value()
-    except (ValueError, IndexError):
-        return None
+class _Constant:
+    """Finds the value of one expression; each name is looked for once."""
+
+    def __init__(self, macros: Mapping[str, str]) -> None:
+        self._macros = macros
+        self._known: dict[str, int | None] = {}
+        self._left = LONGEST
+
+    def value(self, text: str, depth: int) -> int | None:
+        self._left -= len(text)
+        if self._left < 0:
+            return None
+        tokens = []
+        for token in tokens_of(text):
+            word = token.text
+            if NAME.fullmatch(word):
+                number = self._named(word, depth)
+                if number is None:
+                    return None
+                tokens += [str(number)] if number >= 0 else ["(", "-", str(-number), ")"]
+            else:
+                tokens.append(word)
+        try:
+            return Expression(tokens).value()
+        except (ValueError, IndexError):
+            return None
+
+    def _named(self, name: str, depth: int) -> int | None:
+        if name not in self._known:
+            self._known[name] = None  # while it is being looked for
+            if name in self._macros and depth < DEEPEST_CONSTANT:
+                self._known[name] = self.value(self._macros[name], depth + 1)
+        return self._known[name]

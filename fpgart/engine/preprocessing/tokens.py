@@ -24,6 +24,8 @@ LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]')
 MERGING = frozenset(re.findall("..", "++--<<>><=>===!=&&||+=-=*=/=%=&=|=^=->##///*::"))
 """Pairs of characters that would form one token if two tokens stood side by side."""
 NOBODY: frozenset[str] = frozenset()
+LONGEST_KEPT = 256
+"""Characters of texts whose tokens are kept: a token takes a hundred times the memory of its text."""
 
 
 class Token(NamedTuple):
@@ -59,9 +61,12 @@ def _hide(found: re.Match[str]) -> str:
     return (" " if text[0] == "/" else "") + ELIDED * text.count("\n")
 
 
-@lru_cache(maxsize=4096)
 def tokens_of(text: str) -> tuple[Token, ...]:
     """The text's tokens."""
+    return _kept_tokens_of(text) if len(text) <= LONGEST_KEPT else _tokens_of(text)
+
+
+def _tokens_of(text: str) -> tuple[Token, ...]:
     found = []
     spaced = False
     for hit in TOKEN.finditer(text):
@@ -71,6 +76,9 @@ def tokens_of(text: str) -> tuple[Token, ...]:
             found.append(Token(hit[0], spaced))
             spaced = False
     return tuple(found)
+
+
+_kept_tokens_of = lru_cache(maxsize=4096)(_tokens_of)
 
 
 def text_of(tokens: Iterable[Token]) -> str:

@@ -13,7 +13,8 @@ from fpgart.board.timing import Bank, Pace
 from fpgart.engine.loop_tree import UncountableError
 from fpgart.runtime.memory.block_copy import CHUNK
 from fpgart.runtime.memory.device import Device
-from fpgart.runtime.model.planning import Movement, Programming, Run, Spot, Step, jump_of
+from fpgart.runtime.model.kernel_planning import jump_of
+from fpgart.runtime.model.steps import Movement, Programming, Run, Spot, Step
 from fpgart.runtime.model.streaming import ChannelTime, Deeper, Group, OpenLaunch, Talking, steps_of
 from fpgart.runtime.model.timeline import Timeline
 

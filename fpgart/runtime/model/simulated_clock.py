@@ -18,7 +18,9 @@ from weakref import WeakKeyDictionary
 
 from fpgart.notices import NOTICES
 from fpgart.runtime.model.board_clock import BoardClocks, StepTime
-from fpgart.runtime.model.planning import Planner, Programming, Run, cabled_launch
+from fpgart.runtime.model.kernel_planning import cabled_launch
+from fpgart.runtime.model.planning import Planner
+from fpgart.runtime.model.steps import Programming, Run
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event, EventQueue, Operation
 from fpgart.runtime.scheduling.order import QueueOrder, Role
 from fpgart.runtime.scheduling.readiness import role_of

@@ -14,13 +14,16 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from fpgart.engine.kernel_streams import ENDLESS, UNIT, Step, Streams
+from fpgart.engine.kernel_streams import Streams
 from fpgart.engine.loop_tree import UncountableError
 from fpgart.engine.stream_clock import Process, StreamClock, Wait
+from fpgart.engine.stream_steps import ENDLESS, UNIT, Step
 from fpgart.errors import OutOfHostMemory
 
 MOST_STEPS = 4_000_000
 """What is run through of launches that have all begun; what is left then goes on as it did. A step takes about 3 ns."""
+MOST_HELD = 262_144
+"""Steps of all launches that run or wait; some 200 bytes each."""
 MOST_TRIED = 300_000
 """Steps of each trial with other depths."""
 MOST_TOGETHER = 32
@@ -28,6 +31,8 @@ MOST_TOGETHER = 32
 NO_PARTNER = "a kernel at its channels was not launched before the host asked for its end"
 WORTH = Fraction(1, 50)
 """Of the time, that a depth has to save."""
+MOST_COMPARED = 16_384
+"""Steps of launches together; where there are more, no other depths are tried. What was found is kept with them."""
 MOST_FULL = 64
 """Channels that were full; where there are more, no other depths are tried."""
 DEEPEST_TRIED = 1 << 18
@@ -96,6 +101,10 @@ class Group:
         self._mhz = clock_mhz
         self._running: dict[str, OpenLaunch] = {}
         self._waiting: dict[str, deque[OpenLaunch]] = {}
+        self._due: deque[str] = deque()
+        """Kernels that do not run, of which a launch waits."""
+        self._held = 0
+        """Steps of the launches that run or wait."""
         self.untold = ""
         """Why nobody knows what one of its kernels does: then none waits for others."""
         self._together: list[OpenLaunch] = []
@@ -126,7 +135,13 @@ class Group:
 
     def begin(self, launch: OpenLaunch) -> list[OpenLaunch]:
         """Add a launch; returns those that have an end now."""
-        self._waiting.setdefault(launch.kernel, deque()).append(launch)
+        waiting = self._waiting.setdefault(launch.kernel, deque())
+        if not waiting and launch.kernel not in self._running:
+            self._due.append(launch.kernel)
+        waiting.append(launch)
+        self._held += len(launch.steps)
+        if self._held > MOST_HELD:
+            return self.give_up(f"launches that wait for each other have more than {MOST_HELD:,} steps")
         try:
             return self._run()
         except OutOfHostMemory as error:
@@ -140,7 +155,17 @@ class Group:
             launch.note, launch.channels = why, []
         self._running.clear()
         self._waiting.clear()
+        self._due.clear()
+        self._held = 0
         return found
+
+    def _forget_running(self) -> None:
+        """Those that run have an end; the next ones of their kernels are due."""
+        self._held -= sum(len(launch.steps) for launch in self._running.values())
+        self._due += [kernel for kernel in self._running if self._waiting.get(kernel)]
+        self._running.clear()
+        self._together.clear()
+        self._new_clock()
 
     def release(self) -> list[OpenLaunch]:
         """Those that wait for kernels that were not launched go on without them."""
@@ -148,9 +173,7 @@ class Group:
         for launch in found:
             self._extend(launch, Fraction(1))
             launch.note = NO_PARTNER
-        self._running.clear()
-        self._together.clear()
-        self._new_clock()
+        self._forget_running()
         return found + (self._run() if found else [])
 
     def _run(self) -> list[OpenLaunch]:
@@ -160,7 +183,7 @@ class Group:
             if not self._running:
                 return found
             if self._clock.run(MOST_STEPS // 2):
-                ended = [launch for launch in self._running.values() if self._at(launch)[0]]
+                ended = self._take_ended()
                 for launch in ended:
                     self._end(launch)
                 if not ended:
@@ -171,18 +194,23 @@ class Group:
 
     def _begin_waiting(self) -> None:
         """Raises OutOfHostMemory; the launch waits on then."""
-        for kernel, waiting in self._waiting.items():
-            if waiting and kernel not in self._running:
-                launch = waiting[0]
-                begin = self.units(launch.begin)
-                if not self._own:
-                    self._own = {
-                        name: [self._clock.start(steps, begin) for steps in units]
-                        for name, units in self._autorun.items()
-                    }
-                launch.process = self._clock.start(launch.steps, begin)
-                self._running[kernel] = waiting.popleft()
-                self._together.append(launch)
+        while self._due:
+            kernel = self._due[0]
+            launch = self._waiting[kernel][0]
+            begin = self.units(launch.begin)
+            if not self._own:
+                self._own = {
+                    name: [self._clock.start(steps, begin) for steps in units] for name, units in self._autorun.items()
+                }
+            launch.process = self._clock.start(launch.steps, begin)
+            self._due.popleft()
+            self._running[kernel] = self._waiting[kernel].popleft()
+            self._together.append(launch)
+
+    def _take_ended(self) -> list[OpenLaunch]:
+        """Those that have ended, in the order in which they began to run."""
+        ended = {id(process) for process in self._clock.take_ended()}
+        return [launch for launch in self._running.values() if id(launch.process) in ended] if ended else []
 
     def _at(self, launch: OpenLaunch) -> tuple[bool, int, int]:
         assert launch.process is not None
@@ -191,6 +219,9 @@ class Group:
     def _end(self, launch: OpenLaunch) -> None:
         assert launch.process is not None
         del self._running[launch.kernel]
+        self._held -= len(launch.steps)
+        if self._waiting[launch.kernel]:
+            self._due.append(launch.kernel)
         launch.length = self.nanoseconds(self._at(launch)[1] - launch.process.begin)
         launch.channels = self._channels(launch)
         self._clock.remove(launch.process)
@@ -238,9 +269,7 @@ class Group:
             went = passed - passed_before
             self._extend(launch, Fraction(at - at_before, went) if went and not ended else Fraction(1))
             launch.note = f"after {MOST_STEPS:,} steps the rest was taken to go on in the same way"
-        self._running.clear()
-        self._together.clear()
-        self._new_clock()
+        self._forget_running()
         return found
 
     def _extend(self, launch: OpenLaunch, pace: Fraction) -> None:
@@ -254,8 +283,9 @@ class Group:
 
     def _delay_next(self, launch: OpenLaunch) -> None:
         """A kernel's hardware runs one launch at a time."""
-        for other in self._waiting.get(launch.kernel, ()):
-            other.begin = max(other.begin, launch.begin + launch.length + other.latency)
+        waiting = self._waiting.get(launch.kernel)
+        if waiting:
+            waiting[0].begin = max(waiting[0].begin, launch.begin + launch.length + waiting[0].latency)
 
     # Depths
 
@@ -268,6 +298,8 @@ class Group:
         if len(launches) > MOST_TOGETHER or len(full) > MOST_FULL:
             return None
         first = min(self.units(launch.begin) for launch in launches)
+        if sum(len(launch.steps) for launch in launches) > MOST_COMPARED:
+            return None
         plays = tuple((launch.kernel, launch.steps, self.units(launch.begin) - first) for launch in launches)
         own = tuple(steps for units in self._autorun.values() for steps in units)
         capacities = tuple((name, self._streams.capacity(name)) for name in sorted(_channels_of(plays, own)))
@@ -286,7 +318,7 @@ def _channels_of(plays: Plays, own: tuple[tuple[Step, ...], ...]) -> set[str]:
     return {step.channel for steps in processes for step in steps if step.channel}
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _better(
     plays: Plays, own: tuple[tuple[Step, ...], ...], capacities: tuple[tuple[str, int], ...], full: tuple[str, ...]
 ) -> tuple[tuple[tuple[str, int], ...], int] | None:

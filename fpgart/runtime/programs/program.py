@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha1
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 from fpgart import opencl as cl
-from fpgart.aocx.binary import SIGNATURE, ProgramBinary
-from fpgart.aocx.container import BOARD, BOARD_IMAGE, EMULATOR_BOARD, MAGIC, RANDOM_HASH, Container
-from fpgart.aocx.errors import AocxError
+from fpgart.aocx.binary import ProgramBinary
 from fpgart.engine.interface import BuildFailed, BuiltProgram, EngineKernel, KernelInterface, with_places
-from fpgart.engine.models import ModelKernel, ModelProgram, has_model
+from fpgart.engine.models import ModelKernel, has_model
 from fpgart.engine.opencl_c import buffer_locations, kernel_attributes
 from fpgart.errors import (
     BuildProgramFailure,
@@ -47,6 +46,23 @@ class ProgramKernel(Protocol):
 _attributes = lru_cache(maxsize=64)(kernel_attributes)
 
 
+@dataclass(slots=True)
+class Origin:
+    """What the binary that a program was loaded from says of it; empty for source and SPIR-V."""
+
+    container: bytes = b""
+    """The .aocx."""
+    image: bytes = b""
+    """What of the container a board gets."""
+    options: str = ""
+    """Those that the container was made with."""
+    interleaving: tuple[bool, ...] | None = None
+    """By memory, whether its banks are interleaved; None for binaries that say nothing of that."""
+    memories: frozenset[str] | None = None
+    """Memories that a buffer_location may name; None: any. Others are passed over."""
+    binary: ProgramBinary | None = None
+
+
 class Program:
     """Source, intermediate language or binaries, and what was built from them."""
 
@@ -58,6 +74,7 @@ class Program:
         source: str | None = None,
         il: bytes = b"",
         made: BuiltProgram | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self.handle = 0
         self.context = context
@@ -67,24 +84,17 @@ class Program:
         self.builds = {device: Build() for device in devices}
         self._kernels: Living[ProgramKernel] = Living()
         self._made = made
+        self.origin = origin or Origin()
+        binary = self.origin.binary
         self._interfaces: dict[str, KernelInterface] = {}
-        self._known: dict[str, KernelInterface] = {}
+        self._known: dict[str, KernelInterface] = binary.kernels if binary is not None else {}
+        self._locations: dict[str, tuple[str, ...]] = binary.locations if binary is not None else {}
+        self._hardware: dict[str, dict[str, tuple[int, ...]]] = binary.hardware if binary is not None else {}
         self._constants: dict[int, bytes] = {}
         self._building = threading.Lock()
-        self._loaded: ProgramBinary | None = None
         self._identity = ""
-        self.interleaving: tuple[bool, ...] | None = None
-        """By memory, whether the binary interleaves its banks; None for programs that say nothing of that."""
-        self._container = b""
-        self._made_with = ""
-        """A container's options."""
-        self._image = b""
         self._number = next(NUMBERS)
         self._others: dict[Device, Program] = {}
-        self._locations: dict[str, tuple[str, ...]] = {}
-        self._hardware: dict[str, dict[str, tuple[int, ...]]] = {}
-        self._memories: frozenset[str] | None = None
-        """Memories that a buffer_location may name; None: any. Others are passed over."""
         self.linked = False
         """Whether clLinkProgram made it, with success or not."""
         self._parts: tuple[str | None, ...] = ()
@@ -92,105 +102,29 @@ class Program:
             if device.memories.keeps_programs:
                 device.programs.add(self)
 
-    @classmethod
-    def from_binary(cls, context: ProgramContext, devices: list[Device], data: bytes) -> Program:
-        """Raises InvalidBinary for bytes that are not what clGetProgramInfo gave."""
-        if data.startswith(MAGIC):
-            return cls._from_container(context, devices, data)
-        binary = ProgramBinary.decode(data)
-        engine = context.platform.engine
-        if binary.engine != f"{engine.name} {engine.version}":
-            raise InvalidBinary(
-                f"the binary was made with engine '{binary.engine}', this process runs '{engine.name} {engine.version}'"
-            )
-        program = cls(context, devices, made=engine.from_binary(binary.payload))
-        program._loaded = binary
-        program._known = binary.kernels
-        program._locations, program._hardware = binary.locations, binary.hardware
-        for build in program.builds.values():
-            build.kind = binary.kind
-            build.options = binary.options
-        return program
+    @property
+    def interleaving(self) -> tuple[bool, ...] | None:
+        """By memory, whether the binary interleaves its banks; None for programs that say nothing of that."""
+        return self.origin.interleaving
 
-    @classmethod
-    def from_binaries(cls, context: ProgramContext, pairs: list[tuple[Device, bytes]]) -> Program:
-        """A program with a binary for each device, the same or another. Raises InvalidBinary.
-
-        What is asked of it without naming a device is answered by the first one's binary.
-        """
-        groups: dict[bytes, list[Device]] = {}
-        for device, data in pairs:
-            groups.setdefault(data, []).append(device)
-        first, *others = [cls.from_binary(context, devices, data) for data, devices in groups.items()]
-        for other in others:
-            if first._kernel_names() != other._kernel_names():
-                raise InvalidBinary("the devices' binaries do not have the same kernels")
-            first.devices = [*first.devices, *other.devices]
-            first.builds |= other.builds
-            first._others |= dict.fromkeys(other.devices, other)
-        return first
+    def add(self, other: Program) -> None:
+        """What of it is for the devices of another program. Raises InvalidBinary where that has other kernels."""
+        if self._kernel_names() != other._kernel_names():
+            raise InvalidBinary("the devices' binaries do not have the same kernels")
+        self.devices = [*self.devices, *other.devices]
+        self.builds |= other.builds
+        self._others |= dict.fromkeys(other.devices, other)
 
     def on(self, device: Device) -> Program:
         """What of it is for a device."""
         return self._others.get(device, self)
-
-    @classmethod
-    def _from_container(cls, context: ProgramContext, devices: list[Device], data: bytes) -> Program:
-        """A program from an .aocx; built at once. Raises InvalidBinary for one that does not fit a device."""
-        from fpgart.aocx.checks import check  # only who has an .aocx needs it
-
-        try:
-            container = Container.decode(data)
-            systems = [check(container, device.board) for device in devices]
-        except AocxError as error:
-            raise InvalidBinary(str(error)) from None
-        interleaving = tuple(memory.banks > 1 and memory.interleaved for memory in systems[0].memories)
-        image = container[BOARD_IMAGE]
-        if not image.startswith(SIGNATURE):
-            program = cls._from_hardware(context, devices, data, container)
-            program.interleaving = interleaving
-            return program
-        binary = ProgramBinary.decode(image)
-        program = cls(context, devices, source=binary.payload.decode(errors="surrogateescape"))
-        program.interleaving = interleaving
-        if container.text(BOARD) == EMULATOR_BOARD:
-            program._memories = frozenset(memory.name for memory in systems[0].memories)
-        program._container = data
-        program._made_with = binary.options
-        program._image = image
-        program._identity = container.text(RANDOM_HASH)
-        program.claim(devices)
-        try:
-            program.build(devices, binary.options)
-        except CLError as error:
-            raise InvalidBinary(f"the engine does not accept its source: {error}") from None
-        program.interfaces()
-        program._identity = container.text(RANDOM_HASH)
-        return program
-
-    @classmethod
-    def _from_hardware(
-        cls, context: ProgramContext, devices: list[Device], data: bytes, container: Container
-    ) -> Program:
-        """A program for a real board: its kernels' interfaces are known, Python models run them."""
-        from fpgart.aocx.interfaces import interfaces_of, value_sizes
-
-        made = ModelProgram(interfaces_of(container), value_sizes(container))
-        program = cls(context, devices, made=made)
-        program._container = data
-        program._image = container[BOARD_IMAGE]
-        program._identity = container.text(RANDOM_HASH) if RANDOM_HASH in container else sha1(data).hexdigest()
-        for build in program.builds.values():
-            build.status, build.kind = cl.CL_BUILD_SUCCESS, cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
-        program.interfaces()
-        return program
 
     # Building
 
     @property
     def is_container(self) -> bool:
         """Whether it was loaded from an .aocx."""
-        return bool(self._container)
+        return bool(self.origin.container)
 
     @property
     def executable(self) -> bool:
@@ -224,7 +158,7 @@ class Program:
                 self._build_parts(others, devices, options)
 
     def _build(self, devices: list[Device], options: str) -> None:
-        if self._container and self._interfaces:
+        if self.origin.container and self._interfaces:
             for device in devices:
                 self.builds[device] = Build(
                     cl.CL_BUILD_SUCCESS, options, "Trivial build", cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
@@ -247,14 +181,14 @@ class Program:
     def _compile(self, made: BuiltProgram, devices: list[Device], options: str) -> str:
         """Build as the context's compiler mode says; returns the log. Raises BuildFailed."""
         mode, source = self.context.compiler_mode, self.source
-        if mode in (1, 2) and source is not None and not self._container:
+        if mode in (1, 2) and source is not None and not self.origin.container:
             from fpgart.runtime.programs import library
 
             root, board = self.context.library_root, devices[0].board
             if mode == library.CompilerMode.CREATE_LIBRARY:
                 library.create(root, board, options, source, self.context.platform.engine)
             else:
-                self._container = library.load(root, board, options, source)
+                self.origin.container = library.load(root, board, options, source)
         return made.build(devices[0].board.build_options(options))
 
     def claim(self, devices: list[Device]) -> None:
@@ -346,16 +280,20 @@ class Program:
             self._identity = sha1(b"\0".join((self.image(), build.options.encode(errors="replace")))).hexdigest()
         return self._identity
 
+    @identity.setter
+    def identity(self, identity: str) -> None:
+        self._identity = identity
+
     def was_loaded_as(self, identity: str) -> bool:
         """Whether that is its identity; one that was never asked for its identity was never loaded."""
         return self._identity == identity
 
     def image(self) -> bytes:
         """What is loaded onto the board."""
-        if self._image:
-            return self._image
-        if self._loaded is not None:
-            return self._loaded.payload
+        if self.origin.image:
+            return self.origin.image
+        if self.origin.binary is not None:
+            return self.origin.binary.payload
         return self.il or (self.source or f"linked program {self._number}").encode(errors="replace")
 
     # Kernels and binaries
@@ -385,8 +323,8 @@ class Program:
         """All the OpenCL C that it is made of; None where some of it is not known."""
         if self.source is not None:
             return self.source
-        if self._loaded is not None:
-            return self._loaded.listing
+        if self.origin.binary is not None:
+            return self.origin.binary.listing
         return "\n".join(part or "" for part in self._parts) if self._parts and None not in self._parts else None
 
     def locations(self) -> dict[str, tuple[str, ...]]:
@@ -394,7 +332,7 @@ class Program:
         if self.source is None:
             return self._locations
         found = buffer_locations(self.source, self.options)
-        known = self._memories
+        known = self.origin.memories
         if known is None:
             return found
         return {name: tuple(place if place in known else "" for place in places) for name, places in found.items()}
@@ -411,7 +349,7 @@ class Program:
     @property
     def options(self) -> str:
         """Those of the last build, on any device; a container's own, which building it again does not change."""
-        return self._made_with or next((build.options for build in self.builds.values() if build.options), "")
+        return self.origin.options or next((build.options for build in self.builds.values() if build.options), "")
 
     def engine_kernel(self, name: str) -> EngineKernel:
         """Raises InvalidKernelName for a name that the program does not have."""
@@ -432,8 +370,8 @@ class Program:
         build = self.builds[device]
         if build.kind == cl.CL_PROGRAM_BINARY_TYPE_NONE:
             return b""
-        if self._container:
-            return self._container
+        if self.origin.container:
+            return self.origin.container
         engine = self.context.platform.engine
         kernels = self.interfaces() if self.executable else self.known()
         made_with = f"{engine.name} {engine.version}"

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fpgart run`: its options, and the variables of the driver that they become."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from fpgart import config
+from fpgart.cli import running
+from fpgart.cli.validation import refuse_wrong_options
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
+@click.option("--platform", metavar="NAME", help="Name of the platform that hosts see (see `fpgart info`).")
+@click.option(
+    "--topology",
+    metavar="FILE|NAME|CABLES",
+    help="Which I/O channels are connected: a .yaml file, ring, torus:2x4, ..., or cables (docs/clusters.md).",
+)
+@click.option(
+    "--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, oclgrind, or the path of a driver."
+)
+@click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
+@click.option("--faults", metavar="SPEC", help="Board calls that fail, such as write:fail:nth=3 (docs/faults.md).")
+@click.option(
+    "--time", "clock", type=click.Choice(("real", "model")), help="Times that profiling reports (docs/time.md)."
+)
+@click.option(
+    "--check",
+    metavar="NAME,...",
+    is_flag=False,
+    flag_value="all",
+    help="Look for mistakes: usm, buffers, order, fpga (the default), kernels (docs/checks.md).",
+)
+@click.option(
+    "--fail-on-finding", is_flag=True, help="Exit with status 3 for findings of --check (all by default) or --leaks."
+)
+@click.option("--summary", is_flag=True, help="Print on stderr, at the end, which data moved where.")
+@click.option("--log", is_flag=True, help="Print on stderr why each failing call failed.")
+@click.option(
+    "--leaks",
+    is_flag=True,
+    help="Print on stderr, at the end, which objects were never released and what created them.",
+)
+@click.option(
+    "--wrappers",
+    metavar="NAME,...",
+    help="Functions and files of the host that only wrap calls: findings name their callers.",
+)
+@click.option(
+    "--watchdog", metavar="SECONDS", help="Report who waits for whom when nothing has progressed for that long."
+)
+@click.option(
+    "--capture", metavar="DIR", help="Save launches there, with everything needed to run them again (`fpgart replay`)."
+)
+@click.option(
+    "--capture-kernels", metavar="NAME[:N[-M]],...", help="Which launches to save; default: the first of each kernel."
+)
+@click.option("--isolate", is_flag=True, help="Run kernels in a process of their own (docs/isolation.md).")
+@click.option("--served", metavar="NAME", help="Use the boards of a service: see `fpgart board` and docs/serving.md.")
+@click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
+def run(
+    board: str | None,
+    platform: str | None,
+    topology: str | None,
+    engine: str | None,
+    trace: str | None,
+    faults: str | None,
+    clock: str | None,
+    check: str | None,
+    fail_on_finding: bool,
+    summary: bool,
+    log: bool,
+    leaks: bool,
+    wrappers: str | None,
+    watchdog: str | None,
+    capture: str | None,
+    capture_kernels: str | None,
+    isolate: bool,
+    served: str | None,
+    require_use: bool,
+    program: tuple[str, ...],
+) -> None:
+    """Run PROGRAM with this driver as its only OpenCL platform.
+
+    fpgart itself prints nothing; output and exit status are those of the program. Everything that follows the
+    program, or --, belongs to the program:
+
+        fpgart run --board a10_ref,a10_ref -- python train.py --epochs 3
+
+    Invalid options end the run with status 2 before the program starts.
+    """
+    wanted = {
+        "FPGART_BOARD": board,
+        "FPGART_PLATFORM": platform,
+        "FPGART_TOPOLOGY": topology,
+        "FPGART_ENGINE": engine,
+        "FPGART_TRACE": trace,
+        "FPGART_FAULTS": faults,
+        "FPGART_TIME": clock,
+        "FPGART_CHECK": check or ("all" if fail_on_finding and not (leaks or config.CHECK.is_set) else None),
+        "FPGART_SUMMARY": "stderr" if summary else None,
+        "FPGART_LOG": "stderr" if log else None,
+        "FPGART_LEAKS": "1" if leaks else None,
+        "FPGART_WRAPPERS": wrappers,
+        "FPGART_WATCHDOG": watchdog,
+        "FPGART_LIVE": None if config.LIVE.is_set else "1",
+        "FPGART_CAPTURE": capture,
+        "FPGART_CAPTURE_KERNELS": capture_kernels,
+        "FPGART_ISOLATE": "1" if isolate else None,
+        "FPGART_SERVED": served,
+    }
+    given = {name: value for name, value in wanted.items() if value}
+    begin(given)
+    given |= running.place_in_topology() | running.boards_of_service()
+    if require_use or fail_on_finding:
+        sys.exit(running.run_and_judge(program, given, require_use=require_use, fail_on_finding=fail_on_finding))
+    running.replace_process(program, given)
+
+
+SPELLING = {
+    "FPGART_BOARD": "--board",
+    "FPGART_PLATFORM": "--platform",
+    "FPGART_TOPOLOGY": "--topology",
+    "FPGART_ENGINE": "--engine",
+    "FPGART_TRACE": "--trace",
+    "FPGART_FAULTS": "--faults",
+    "FPGART_CHECK": "--check",
+    "FPGART_WRAPPERS": "--wrappers",
+    "FPGART_WATCHDOG": "--watchdog",
+    "FPGART_SERVED": "--served",
+    "FPGART_CAPTURE": "--capture",
+    "FPGART_CAPTURE_KERNELS": "--capture-kernels",
+}
+"""What `fpgart run` calls the options that take a value."""
+
+
+def begin(given: dict[str, str]) -> None:
+    """Apply the options of the command line. Raises OptionError if they, or the environment, are invalid."""
+    os.environ.update(given)
+    refuse_wrong_options({name: flag for name, flag in SPELLING.items() if name in given})
+    for words in config.misspelt(os.environ):
+        click.echo(f"fpgart: {words}", err=True)

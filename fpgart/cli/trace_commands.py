@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fpgart report` and `fpgart diff`: what traces say."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from fpgart.watch import report as trace_report
+
+
+@click.command()
+@click.argument(
+    "traces",
+    metavar="TRACE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page with a timeline, a memory map and tables instead.",
+)
+@click.option("--follow", is_flag=True, help="Update the report as the trace grows, until its process has ended.")
+@click.option(
+    "--merged",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write one trace for Perfetto instead, with arrows for packets between boards.",
+)
+def report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None) -> None:
+    """Summarize a trace: traffic, buffers, copies and their causes, copies to avoid.
+
+    fpgart run --trace t.json -- ./my_host; fpgart report t.json
+
+    The traces of several processes, such as the ranks of mpirun, become one report.
+    """
+    with trace_report.of_fpgart(Path(", ".join(map(str, traces)))):
+        show_report(traces, as_json, page, follow, merged)
+
+
+def show_report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None) -> None:
+    """Raises TraceError."""
+    if follow and len(traces) > 1:
+        raise click.UsageError("--follow takes one trace")
+    read = [follow_trace(trace, draw=not as_json) if follow else trace_report.ordered(trace) for trace in traces]
+    events = trace_report.merged(read, [trace.stem for trace in traces])
+    found = trace_report.of(events)
+    if merged is not None:
+        write_text(merged, trace_report.as_trace(events))
+    if page is not None:
+        write_page(page, found, events, ", ".join(trace.name for trace in traces))
+    if (page is not None or merged is not None) and not as_json:
+        return
+    if as_json:
+        click.echo(trace_report.as_json(found), nl=False)
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        from fpgart.cli.tables import show
+
+        show(found, Console())
+    else:
+        click.echo(trace_report.as_text(found), nl=False)
+
+
+def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
+    """The events of a trace once it is whole; a terminal sees the report grow before, if it is to `draw` it."""
+    from rich.console import Console
+
+    from fpgart.cli import following
+    from fpgart.cli.tables import show
+
+    console = Console()
+
+    def redraw(found: trace_report.Report) -> None:
+        if draw and console.is_terminal:
+            console.clear()
+            show(found, console)
+
+    return following.follow(trace, redraw)
+
+
+@click.command()
+@click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--markdown", "form", flag_value="markdown", help="Print Markdown, for a pull request.")
+@click.option("--json", "form", flag_value="json", help="Print JSON, for programs.")
+@click.option(
+    "--threshold",
+    metavar="PERCENT",
+    type=click.FloatRange(min=0),
+    help="Exit with status 1 if a figure grew by more than this, or if there is new advice.",
+)
+def diff(before: Path, after: Path, form: str | None, threshold: float | None) -> None:
+    """Compare the traces of two runs: what moved more, what takes longer by the model of time, which advice is new.
+
+    fpgart run --time model --trace b.json -- ./my_host; fpgart diff a.json b.json --threshold 5
+    """
+    from fpgart.watch.report import difference
+
+    found = difference.between(trace_report.read(before), trace_report.read(after))
+    forms = {"markdown": difference.as_markdown, "json": difference.as_json}
+    click.echo(forms.get(form or "", difference.as_text)(found), nl=False)
+    if threshold is not None and found.exceeds(threshold):
+        sys.exit(1)
+
+
+def write_page(file: Path, found: trace_report.Report, events: list[trace_report.Args], title: str) -> None:
+    """Raises TraceError when it cannot."""
+    from fpgart.watch.page import as_html
+
+    write_text(file, as_html(found, events, title))
+
+
+def write_text(file: Path, text: str) -> None:
+    """Raises TraceError when it cannot."""
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise trace_report.TraceError(f"{file}: {error.strerror}") from None

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the variables of a function get values, found in one pass over its body."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+GIVEN = re.compile(
+    r"\b(?P<before>[A-Za-z_]\w*)\b(?=\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=)))"
+    r"|(?:\+\+|--|&)\s*(?P<behind>[A-Za-z_]\w*)"
+)
+
+
+class Assignments:
+    """Those of a body without directives. Who takes the address of a variable may give it a value."""
+
+    def __init__(self, body: str) -> None:
+        self._places: dict[str, list[int]] = {}
+        for found in GIVEN.finditer(body):
+            self._places.setdefault(found["before"] or found["behind"], []).append(found.start())
+
+    def count(self, name: str, begin: int = 0, end: int | None = None) -> int:
+        """How often a variable gets a value, in a part of the body or in all of it."""
+        places = self._places.get(name, [])
+        last = len(places) if end is None else bisect_left(places, end)
+        return max(0, last - bisect_left(places, begin))

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How texts in OpenCL C are taken apart: what is hidden from the compiler, brackets, lists and attributes."""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]', re.DOTALL)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+([0-9]{1,18})\b", re.MULTILINE)
+WORD = re.compile(r"[A-Za-z_]\w*|[{}();]")
+NAME_AND_SIZES = re.compile(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
+ATTRIBUTE = re.compile(r"__attribute(?:__)?\s*\(")
+PARENTHESES = re.compile(r"[()]")
+SEPARATORS = re.compile(r"[()\[\]{},]")
+
+
+def blank(pattern: re.Pattern[str], text: str) -> str:
+    """The text with what matches made blank, so that all places stay."""
+    return pattern.sub(lambda hit: re.sub(r"[^\n]", " ", hit[0]), text)
+
+
+def closing(text: str, at: int) -> int:
+    """Where the parenthesis at `at` is closed; the text's end where it is not, or there is none."""
+    depth = 0
+    for hit in PARENTHESES.finditer(text, at):
+        depth += 1 if hit[0] == "(" else -1
+        if depth == 0:
+            return hit.start()
+    return len(text)
+
+
+def without_attributes(text: str) -> str:
+    parts = []
+    copied = 0
+    while hit := ATTRIBUTE.search(text, copied):
+        parts.append(text[copied : hit.start()])
+        copied = closing(text, hit.end() - 1) + 1
+    return "".join([*parts, text[copied:]])
+
+
+def split(text: str) -> list[str]:
+    """Divided by the commas that are in no parentheses, brackets or braces."""
+    parts, depth, begin = [], 0, 0
+    for hit in SEPARATORS.finditer(text):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(hit[0], 0)
+        if hit[0] == "," and depth == 0:
+            parts.append(text[begin : hit.start()])
+            begin = hit.end()
+    return [*parts, text[begin:]]

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans the runs of kernels, by what their source shows: cycles, channels, ways through memory (docs/time.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from math import prod
+from weakref import WeakKeyDictionary
+
+from fpgart.board.timing import Access, Jump
+from fpgart.engine.access_patterns import Pattern, patterns
+from fpgart.engine.interface import BYTES
+from fpgart.engine.kernel_loops import KernelLoops, kernel_loops
+from fpgart.engine.kernel_streams import NOTHING, Streams, kernel_streams
+from fpgart.runtime.commands.launch import LaunchKernel
+from fpgart.runtime.model.steps import Run
+from fpgart.runtime.model.streaming import Talking
+from fpgart.runtime.programs.kernel import SIZES
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import Operation
+
+LOOPS_OR_HEADERS = re.compile(r"\b(?:for|while|do)\b|^[ \t]*#[ \t]*include\b", re.MULTILINE)
+MOST_REMEMBERED = 256
+"""Launches of a program with different numbers, whose patterns are kept."""
+INTEGER = re.compile(r"u?(?:char|short|int|long)|unsigned(?: (?:char|short|int|long))?|size_t|bool")
+
+
+class KernelPlans:
+    """What is known of the programs that run; each source is read once."""
+
+    def __init__(self) -> None:
+        self._widths: WeakKeyDictionary[Program, dict[str, int]] = WeakKeyDictionary()
+        self._loops: WeakKeyDictionary[Program, Mapping[str, KernelLoops]] = WeakKeyDictionary()
+        self._streams: WeakKeyDictionary[Program, Streams] = WeakKeyDictionary()
+        self._patterns: WeakKeyDictionary[Program, dict[object, list[Pattern]]] = WeakKeyDictionary()
+
+    def run(self, launch: LaunchKernel, accesses: tuple[Access, ...]) -> Run:
+        """The run of a launch; the first accesses are to its buffers, in their order."""
+        device, kernel, program = launch.device, launch.kernel, launch.program
+        sizes = SIZES.unpack(launch.sizes)
+        work_items = sizes[3] * sizes[4] * sizes[5]
+        width = self._widths_of(program).get(kernel.name, 1)
+        cycles = self._cycles_of(launch)
+        run = Run(device, program.identity, kernel.name, work_items, width, accesses, cycles, launch.uses)
+        known = self._loops_of(program).get(kernel.name)
+        if known is not None:
+            run = replace(self._with_patterns(run, known, launch), depth=known.depth)
+        return self._with_channels(run, launch)
+
+    def _cycles_of(self, launch: LaunchKernel) -> int | None:
+        """What the loops of a work-item take, with the launch's arguments; None where they cannot be counted."""
+        found = self._loops_of(launch.program).get(launch.kernel.name)
+        if found is not None:
+            return found.cycles(scalars(launch))
+        listing = launch.program.listing
+        return 1 if listing is not None and LOOPS_OR_HEADERS.search(listing) is None else None
+
+    def _loops_of(self, program: Program) -> Mapping[str, KernelLoops]:
+        if program not in self._loops:
+            found = self._streams_of(program)
+            self._loops[program] = loops(program) if found is NOTHING else found.kernels
+        return self._loops[program]
+
+    def _streams_of(self, program: Program) -> Streams:
+        if program not in self._streams:
+            self._streams[program] = streams(program)
+        return self._streams[program]
+
+    def _with_patterns(self, run: Run, known: KernelLoops, launch: LaunchKernel) -> Run:
+        """The same with the ways in which its loops go through its buffers."""
+        found = self._patterns_of(run, known, launch) if known.touches else []
+        if not found:
+            return run
+        arguments = launch.kernel.interface.arguments
+        by_array: dict[str, list[Pattern]] = {}
+        for pattern in found:
+            by_array.setdefault(pattern.array, []).append(pattern)
+        accesses, told = list(run.accesses), []
+        for at, (index, _) in enumerate(launch.buffers):
+            mine = by_array.get(arguments[index].name)
+            if mine:
+                accesses[at] = replace(accesses[at], jumps=tuple(map(jump_of, mine)))
+                told += [(accesses[at].memory, pattern) for pattern in mine]
+        return replace(run, accesses=tuple(accesses), patterns=tuple(told))
+
+    def _patterns_of(self, run: Run, known: KernelLoops, launch: LaunchKernel) -> list[Pattern]:
+        """Those of earlier launches with the same numbers are not looked for again."""
+        earlier = self._patterns.setdefault(launch.program, {})
+        numbers = scalars(launch)
+        key = run.kernel, tuple(numbers.items()), run.work_items, run.width
+        if key not in earlier:
+            if len(earlier) >= MOST_REMEMBERED:
+                earlier.clear()
+            earlier[key] = patterns(known, numbers, run.work_items, run.width)
+        return earlier[key]
+
+    def _with_channels(self, run: Run, launch: LaunchKernel) -> Run:
+        """The same with what is known of its channels."""
+        found = self._streams_of(launch.program)
+        if run.kernel not in found.groups:
+            return run
+        if cabled_launch(launch) is not None:
+            return replace(run, untold="the board has cables")
+        if run.kernel in found.untold:
+            return replace(run, untold=found.untold[run.kernel])
+        if run.width > 1:
+            return replace(run, untold=f"{run.width} work-items at once")
+        return replace(run, talking=Talking(found, scalars(launch)))
+
+    def _widths_of(self, program: Program) -> dict[str, int]:
+        if program not in self._widths:
+            self._widths[program] = widths(program)
+        return self._widths[program]
+
+
+def jump_of(pattern: Pattern) -> Jump:
+    """What a pattern is to the memory."""
+    return Jump(pattern.run, pattern.stride, pattern.count)
+
+
+def cabled_launch(operation: Operation | None) -> LaunchKernel | None:
+    """The launch that an operation is a stage of, if it may use cables: how many packets is known at its end."""
+    launch = getattr(operation, "launch", None)
+    is_cabled = isinstance(launch, LaunchKernel) and launch.device.has_cables and launch.needs_thread
+    return launch if is_cabled else None
+
+
+def widths(program: Program) -> dict[str, int]:
+    """By kernel, the work-items that enter its hardware per cycle: num_simd_work_items times num_compute_units.
+
+    A container without source knows the first of them.
+    """
+    if program.is_container and program.source is None:
+        from fpgart.aocx import container
+        from fpgart.aocx.autodiscovery import parse
+
+        text = container.Container.decode(program.binary(program.devices[0])).text(container.AUTODISCOVERY)
+        return {kernel.name: max(1, kernel.vector_lanes) for kernel in parse(text).kernels}
+    return {
+        name: max(1, prod(numbers.get("num_simd_work_items", ()))) * max(1, prod(numbers.get("num_compute_units", ())))
+        for name, numbers in program.hardware().items()
+    }
+
+
+def loops(program: Program) -> dict[str, KernelLoops]:
+    """By kernel, the loops in the OpenCL C that a program is made of; empty where that is not known."""
+    if program.listing is None:
+        return {}
+    return kernel_loops(program.listing, program.devices[0].board.build_options(program.options))
+
+
+def streams(program: Program) -> Streams:
+    """What the kernels in the OpenCL C that a program is made of do with channels."""
+    if program.listing is None:
+        return NOTHING
+    return kernel_streams(program.listing, program.devices[0].board.build_options(program.options))
+
+
+def scalars(launch: LaunchKernel) -> dict[str, int]:
+    """The launch's arguments that are integers, by name."""
+    found = {}
+    for argument, (kind, size, value) in zip(launch.kernel.interface.arguments, launch.arguments, strict=True):
+        if kind == BYTES and isinstance(value, bytes) and INTEGER.fullmatch(argument.type_name):
+            signed = not argument.type_name.startswith(("u", "size_t", "bool"))
+            found[argument.name] = int.from_bytes(value[:size], "little", signed=signed)
+    return found
