@@ -13,7 +13,7 @@ SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test nightly intel-engine intel isolated check-remote lint format picture bench clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
+.PHONY: build site demo fuzz test nightly intel-engine intel isolated served check-remote lint format picture bench clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -21,6 +21,7 @@ help:
 	@echo "make nightly  all tests, ten times the random examples and schedules, and those for Intel's engine"
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
 	@echo "make isolated the conformance tests with kernels in a process of their own, and what they may do wrong there"
+	@echo "make served   the conformance tests on the boards of a service"
 	@echo "make check-remote POCLD=folder  kernels through PoCL's remote driver and a server on this machine; docs/clusters.md"
 	@echo "make lint     format, types, layers"
 	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
@@ -97,6 +98,9 @@ intel: intel-engine
 isolated: build
 	FPGART_ISOLATE=1 $(PYTEST) -m "not slow" conformance --driver fpgart
 	$(PYTEST) tests/test_isolation.py tests/test_isolation_protocol.py
+
+served: build
+	$(BIN)/python conformance/served.py -m "not slow"
 
 check-remote: build
 	POCLD=$(abspath $(POCLD)) $(BIN)/pytest tests/test_remote_engine.py

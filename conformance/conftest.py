@@ -94,13 +94,19 @@ def plain_name(item: pytest.Item) -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     library = find_driver(str(config.getoption("--driver")))
-    if library is None or not library.name.startswith("libpocl"):
-        return
+    if library is not None and library.name.startswith("libpocl"):
+        leave_out(items, "PoCL", deviations.POCL)
+    elif os.environ.get("FPGART_SERVED"):
+        leave_out(items, "a service", deviations.SERVED)
+
+
+def leave_out(items: list[pytest.Item], who: str, why: dict[str, str]) -> None:
+    """Skip what `why` names: tests, with or without their parameters."""
     for item in items:
         name = plain_name(item)
-        words = deviations.POCL.get(name) or deviations.POCL.get(name.partition("[")[0])
+        words = why.get(name) or why.get(name.partition("[")[0])
         if words:
-            item.add_marker(pytest.mark.skip(reason=f"PoCL {words}"))
+            item.add_marker(pytest.mark.skip(reason=f"{who} {words}"))
 
 
 # The contract suite: each test has a `host` of its own and runs alone and in eight threads at once.

@@ -25,6 +25,12 @@ POCL = {
     "TestKernels::test_a_clone_has_the_arguments_and_then_its_own": "asks for a clone's arguments again",
 }
 
+# Tests that boards of a service cannot run, and why.
+SERVED = {
+    "test_vectors_larger_than_what_a_dsp_sees_are_added": "has no board that a file of the test describes",
+    "test_channels_are_as_deep_as_the_mode_says": "decides itself how deep channels are",
+}
+
 # Suite and test of OpenCL-CTS that fail here although the engine passes them: why.
 CTS: dict[str, str] = {
     "basic/bufferreadwriterect": (

@@ -136,7 +136,8 @@ def test_a_board_process_that_is_killed_while_nothing_runs_is_started_anew(tmp_p
 
 
 LOOPS = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background of a shell ignore it
 import numpy as np, pyopencl as cl
 context = cl.Context(cl.get_platforms()[0].get_devices())
 queue = cl.CommandQueue(context)
@@ -179,10 +180,13 @@ def test_ctrl_c_ends_a_kernel_of_a_host_in_python_that_loops(launch: str, tmp_pa
     command = [Path(sys.executable).with_name("fpgart"), "run", "--isolate", "--", sys.executable, program, launch]
     host = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert host.stdout is not None
-    assert host.stdout.readline() == b"ready\n"
-    time.sleep(0.3)
-    host.send_signal(signal.SIGINT)
-    output, errors = host.communicate(timeout=60)
+    try:
+        assert host.stdout.readline() == b"ready\n"
+        time.sleep(0.3)
+        host.send_signal(signal.SIGINT)
+        output, errors = host.communicate(timeout=60)
+    finally:
+        host.kill()  # which would run on where it was not interrupted
     assert output == b"interrupted\nright\n", errors
     assert (
         errors.count(b"kernel 'spin' was stopped by Ctrl-C; the memory that its arguments a point to is now undefined")

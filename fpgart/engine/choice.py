@@ -6,9 +6,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fpgart import config, log
 from fpgart._native import lib
@@ -152,8 +151,7 @@ def missing() -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class PassedOver:
+class PassedOver(NamedTuple):
     """A driver that cannot serve as the engine here."""
 
     path: Path
@@ -164,8 +162,7 @@ class PassedOver:
         return f"{self.path}: {said}"
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """The engine, and the drivers that were tried before it."""
 
     engine: Engine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages as bytes: named tuples and data classes of numbers, texts, bytes, tuples, lists and others of them.
+"""Messages as bytes: named tuples of numbers, texts, bytes, tuples, lists and others of them.
 
 All numbers are little-endian. What is read comes from another process and is believed in nothing: every length is
 compared with what is there before anything is made of it.
@@ -10,7 +10,6 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from functools import cache
 from struct import Struct
 from struct import error as StructError
@@ -99,7 +98,7 @@ def coder(annotation: Any) -> Coder:
     """How values that are annotated so are written and read; raises TypeError for what messages cannot have."""
     if annotation in SIMPLE:
         return SIMPLE[annotation]
-    if is_dataclass(annotation) or hasattr(annotation, "_fields"):
+    if hasattr(annotation, "_fields"):
         return _structure(annotation)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is tuple and arguments[-1:] == (...,):
@@ -116,8 +115,7 @@ def coder(annotation: Any) -> Coder:
 
 def _structure(kind: Any) -> Coder:
     hints = typing.get_type_hints(kind)
-    names = kind._fields if hasattr(kind, "_fields") else [field.name for field in fields(kind)]
-    members = [(name, coder(hints[name])) for name in names]
+    members = [(name, coder(hints[name])) for name in kind._fields]
 
     def write(parts: list[bytes], value: Any) -> None:
         for name, member in members:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
 from struct import Struct
+from typing import NamedTuple
 
 from fpgart.engine.interface import POINTER, KernelInterface
 from fpgart.errors import OutOfResources
@@ -26,8 +26,7 @@ class BoardLost(OutOfResources):
     """The board process died while a command was in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(NamedTuple):
     """How it ended. `stopped`: why the driver stopped it, if so; `address`, `stack`: as the crash handler saw them."""
 
     status: int | None

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fpgart._native import ffi
 from fpgart.engine.interface import History
@@ -87,8 +86,7 @@ class IsolatedNetwork:
         self._process.forget(network=self._number)
 
 
-@dataclass(frozen=True, slots=True)
-class IsolatedChannel:
+class IsolatedChannel(NamedTuple):
     """A channel of the program in the board process."""
 
     network: IsolatedNetwork
@@ -107,8 +105,7 @@ class IsolatedChannel:
         return process.ask(m.WriteChannel(number, self.name, wait_ms, data), m.Truth).truth
 
 
-@dataclass(frozen=True, slots=True)
-class IsolatedVariable:
+class IsolatedVariable(NamedTuple):
     """A program-scope variable in the board process."""
 
     network: IsolatedNetwork

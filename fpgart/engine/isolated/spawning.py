@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting a board process. Apart from the rest, so that the process starts while the host still imports that."""
+"""Starting a board process. Apart from the rest, so that the process starts while the host still imports that.
+
+So it needs few modules: neither dataclasses nor pathlib, which take as long as the interpreter's start.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fpgart import config, option_paths
 from fpgart._native import ffi, lib
-from fpgart.engine.interface import SharedMemory
 
-PROGRAM = Path(__file__).parents[2] / "fpgart-board"
+if TYPE_CHECKING:
+    from fpgart.engine.interface import SharedMemory
+
+PROGRAM = os.path.join(os.path.dirname(config.__file__), "fpgart-board")
 NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, config.SERVED.name, "FPGART_ONLY")
 """Variables that are for the host's process alone."""
 
@@ -23,17 +27,19 @@ class ProcessError(Exception):
     """The board process does not start; the sentence says why."""
 
 
-@dataclass(slots=True)
 class Spawned:
     """The host's ends of what it talks through with a new board process."""
 
-    session: socket.socket
-    life: socket.socket
-    """The keeper's."""
-    output: int
-    error: int
-    is_warming: bool = False
-    """It was told to load its engine, and has not been heard of since."""
+    __slots__ = ("error", "is_warming", "life", "output", "session")
+
+    def __init__(self, session: socket.socket, life: socket.socket, output: int, error: int) -> None:
+        """`life`: the keeper's."""
+        self.session = session
+        self.life = life
+        self.output = output
+        self.error = error
+        self.is_warming = False
+        """It was told to load its engine, and has not been heard of since."""
 
     def end(self) -> None:
         """Have the keeper end the board process, unless both have gone."""
@@ -78,11 +84,11 @@ def _spawn() -> Spawned:
 
 def _start(session: int, keeper: int, output: int, error: int) -> None:
     """Start fpgart-board with its descriptors; raises ProcessError."""
-    if not PROGRAM.exists():
+    if not os.path.exists(PROGRAM):
         raise ProcessError(f"{PROGRAM} is missing: it is built with the driver")
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        arguments = [ffi.new("char[]", os.fsencode(text)) for text in (str(PROGRAM), str(os.getpid()))]
+        arguments = [ffi.new("char[]", os.fsencode(text)) for text in (PROGRAM, str(os.getpid()))]
         variables = [
             ffi.new("char[]", os.fsencode(f"{name}={value}")) for name, value in _environment(os.environ).items()
         ]
@@ -109,16 +115,18 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
     return passed
 
 
-@dataclass(slots=True)
 class Isolation:
     """What an engine in a process of its own needs: the memory of both, and maybe a process that has been started."""
 
-    memory: SharedMemory
-    spawned: Spawned | None = None
-    start: Callable[[], Spawned] = spawn
-    """Gives another board process; raises ProcessError."""
+    __slots__ = ("_spawned", "memory", "start")
+
+    def __init__(self, memory: SharedMemory, spawned: Spawned | None, start: Callable[[], Spawned]) -> None:
+        """`start` gives another board process; raises ProcessError."""
+        self.memory = memory
+        self._spawned = spawned
+        self.start = start
 
     def take_spawned(self) -> Spawned:
         """A board process that nobody has talked to; raises ProcessError."""
-        found, self.spawned = self.spawned or self.start(), None
+        found, self._spawned = self._spawned or self.start(), None
         return found

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from fpgart import opencl as cl
 from fpgart._native import lib
@@ -13,15 +12,17 @@ from fpgart.engine.isolated.loss import ENTRY
 from fpgart.errors import OutOfHostMemory
 
 
-@dataclass(slots=True)
 class _Piece:
     """Host memory that arguments reach, those that overlap as one; `copy`: where it is for the kernel."""
 
-    begin: int
-    end: int
-    written: bool
-    arguments: list[int] = field(default_factory=list)
-    copy: int = 0
+    __slots__ = ("arguments", "begin", "copy", "end", "written")
+
+    def __init__(self, begin: int, end: int, written: bool) -> None:
+        self.begin = begin
+        self.end = end
+        self.written = written
+        self.arguments: list[int] = []
+        self.copy = 0
 
 
 class Staged:
