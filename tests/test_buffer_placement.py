@@ -183,7 +183,7 @@ def test_the_binary_of_a_launch_says_whether_a_bank_is_a_place(boards: Boards) -
     machine = boards("usm_s10")
     buffer = machine.buffer(4096, bank=3)
     kernel = machine.kernel(nothing, "")
-    kernel.program.interleaving = (False, False)
+    kernel.program.origin.interleaving = (False, False)
     kernel.set_buffer(0, buffer)
     machine.run(kernel)
     assert machine.bind(buffer) == 0x1000200000000

@@ -629,7 +629,7 @@ def test_a_run_of_two_programs_migrates_its_buffer_first(boards: Boards) -> None
 
 def test_programs_that_lay_out_memory_in_different_ways_do_not_run_together(two: TwoPrograms) -> None:
     assert may_run_together(two.kernels, two.machine.device)
-    two.kernels[1].program.interleaving = (True, True)
+    two.kernels[1].program.origin.interleaving = (True, True)
     assert not may_run_together(two.kernels, two.machine.device)
     assert may_run_together(two.kernels[:1], two.machine.device)
 
