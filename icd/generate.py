@@ -195,7 +195,6 @@ int fpgart_copy_was_missed(void);
 void fpgart_let_runs_pass(uintptr_t queue, uintptr_t submits, uintptr_t awaits);
 int fpgart_run_was_missed(void);
 void fpgart_await_birth(uintptr_t event);
-void fpgart_keep_parent(uintptr_t parent);
 int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);

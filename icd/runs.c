@@ -151,22 +151,33 @@ static uint32_t submit(const struct run *run)
     return taken;
 }
 
-/* What the events of launches that have gone well end with, made while the engine runs them. 0: the
- * host holds none, or there can be none. */
+static int has_events(const struct fpgart_launches *launches)
+{
+    for (uint32_t i = 0; i < launches->count; i++)
+        if (launches->launches[i].event != 0)
+            return 1;
+    return 0;
+}
+
+/* What the events of launches that have gone well end with, made while the engine runs them, and
+ * held. 0: the host wants none, or there can be none. */
 static uintptr_t make_parent(const struct run *run)
 {
+    static const cl_int complete = CL_COMPLETE;
     struct fpgart_visit visit;
-    uintptr_t parent = 0;
-    for (uint32_t i = 0; i < run->launches->count && parent == 0; i++) {
-        if (run->launches->launches[i].event == 0)
-            continue;
-        if (!fpgart_slip_in(&visit))
-            return 0;
-        parent = fpgart_ended_parent(run->queue);
-        fpgart_leave(&visit);
-        if (parent == 0)
-            return 0;
-    }
+    cl_context context;
+    if (!has_events(run->launches) || !fpgart_slip_in(&visit))
+        return 0;
+    uintptr_t parent = fpgart_ended_parent(run->queue);
+    fpgart_leave(&visit);
+    if (parent == 0)
+        return 0;
+    fpgart_keep_parent(parent);
+    fpgart_remember(parent, CL_EVENT_COMMAND_EXECUTION_STATUS, (const char *)&complete,
+                    sizeof complete);
+    if (fpgart_knows((const void *)run->queue, FPGART_QUEUE, CL_QUEUE_CONTEXT, sizeof context,
+                     &context, NULL))
+        fpgart_remember(parent, CL_EVENT_CONTEXT, (const char *)&context, sizeof context);
     return parent;
 }
 

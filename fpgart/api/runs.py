@@ -144,15 +144,11 @@ def _blocks(queue: CommandQueue, uses: tuple[RunUse, ...]) -> list[Block] | None
 
 
 def ended_parent(handle: int) -> int:
-    """The handle of an event that has ended, for events of a queue's launches to have ended with; C holds it."""
+    """The handle of an event that has ended, for events of a queue's launches to have ended with."""
     queue = find(handle, CommandQueue)
     event = Event(queue.context, queue, cl.CL_COMMAND_NDRANGE_KERNEL, None, COMPLETE)
     event.queued_ns = event.submit_ns = event.start_ns = event.end_ns = queue.context.scheduler.host_time()
-    parent = publish_parent(event)
-    lib.fpgart_keep_parent(parent)
-    lib.fpgart_remember(parent, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, bytes(4), 4)
-    lib.fpgart_remember(parent, cl.CL_EVENT_CONTEXT, queue.context.handle.to_bytes(8, "little"), 8)
-    return parent
+    return publish_parent(event)
 
 
 def run_failed(handle: int, address: int, outcomes_at: int) -> None:

@@ -52,8 +52,7 @@ int loan_return(struct loan *loan);
 uintptr_t loan_find(const struct loan *loan, uintptr_t queue, uint64_t queue_serial,
                     uintptr_t buffer, uint64_t serial, int way, uint64_t offset, uint64_t size);
 void loan_count(struct loan *loan, uintptr_t buffer, uint64_t size);
-/* cffi */
-/* The rest is for runs, while the loan is borrowed for one. Where a buffer that an argument needs
+/* For runs, while the loan is borrowed for one. Where a buffer that an argument needs
  * in `location` is, and the engine's kernel; 0 if that is for Python. */
 uintptr_t loan_find_use(const struct loan *loan, uintptr_t buffer, uint64_t serial,
                         uint32_t location);
@@ -63,4 +62,5 @@ uintptr_t loan_engine_queue(const struct loan *loan);
 /* Some launches have taken so long together. Kernels that run longer than Python was told are for
  * Python again. */
 void loan_count_run(struct loan *loan, uint32_t launches, uint64_t nanoseconds);
+/* cffi */
 #endif

@@ -138,7 +138,6 @@ class Loan:
             self._has_moved = False
             self._context = context
             lib.loan_forget(self._loan)
-        self.forget_kernels()
 
     def enter_use(self, buffer: int, serial: int, location: int, address: int) -> None:
         """Let launches use a buffer, as an argument that needs it in a memory (C's number of that)."""
