@@ -7,17 +7,21 @@ scheduler, the loan and what C asks of it (board/loan.c) are the real ones; the 
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from c_hosts import ROOT, build, plain_environment
 from fpgart._native import ffi, lib
 from interleavings import Chooser, Randomly, schedules
 from test_lent_transfers import BUFFERS, IN, OUT, LendingWorld
 from test_scheduler_interleavings import MOST_SCHEDULES, RANDOM_SCHEDULES
 
+from fpgart.engine.choice import choose_engine
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, Event
 from fpgart.runtime.scheduling.loan import LAUNCHES
@@ -345,3 +349,20 @@ def test_the_engine_has_its_queue_back_when_the_loan_is_gone() -> None:
     loan._give_queue_back()
     assert world.engine_queues.taken == 0
     assert ffi.cast("uintptr_t", world.native)
+
+
+def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> None:
+    engine, begun = tmp_path / "libpocl-refusing.so", tmp_path / "begun"
+    source = ROOT / "tests" / "programs" / "refusing_engine.c"
+    subprocess.run(["gcc", "-Wall", "-shared", "-fPIC", f"-I{ROOT / 'include'}", source, "-o", engine], check=True)
+    host = build("refused_launches", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    refusing = {
+        "FPGART_ENGINE": str(engine),
+        "REFUSING_ENGINE": choose_engine().path,
+        "REFUSING_WHILE": str(begun),
+    }
+    result = subprocess.run(
+        [host, begun], capture_output=True, text=True, timeout=120, env=plain_environment() | refusing
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert int(result.stdout) > 5, "none was refused"
