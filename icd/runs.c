@@ -24,9 +24,10 @@ enum { LAUNCHES = 4 };
 /* What one run needs while it is under way. */
 struct room {
     uintptr_t engine_kernels[FPGART_KERNELS];
-    uintptr_t events[FPGART_LAUNCHES]; /* of those that the engine has taken */
-    uint32_t numbers[FPGART_LAUNCHES]; /* which launches those are */
-    int32_t statuses[FPGART_LAUNCHES]; /* of those */
+    uintptr_t kernels[FPGART_KERNELS], uses[FPGART_USES]; /* what is held */
+    uintptr_t events[FPGART_LAUNCHES];                    /* of those that the engine has taken */
+    uint32_t numbers[FPGART_LAUNCHES];                    /* which launches those are */
+    int32_t statuses[FPGART_LAUNCHES];                    /* of those */
     int64_t
         outcomes[FPGART_LAUNCHES]; /* of all, as the engine's calls give them; 0: it went well */
     _Alignas(16) char laid_out[FPGART_LAUNCHES * sizeof(struct submission) + FPGART_IMAGES];
@@ -105,17 +106,19 @@ static int accepts(struct fpgart_launches *launches, void *data)
         if (use->address == 0)
             return 0;
     }
-    run->launches = launches; /* for those that are held */
     for (; run->held_kernels < launches->kernel_count; run->held_kernels++) {
         const struct fpgart_launched *kernel = &launches->kernels[run->held_kernels];
         if (!fpgart_hold(kernel->handle, FPGART_KERNEL, kernel->serial))
             return 0;
+        run->room->kernels[run->held_kernels] = kernel->handle;
     }
     for (; run->held_uses < launches->use_count; run->held_uses++) {
         const struct fpgart_use *use = &launches->uses[run->held_uses];
         if (!fpgart_hold(use->buffer, FPGART_MEM, use->serial))
             return 0;
+        run->room->uses[run->held_uses] = use->buffer;
     }
+    run->launches = launches;
     return 1;
 }
 
@@ -244,9 +247,9 @@ static void tell_end(struct loan *loan)
 static void unhold(const struct run *run)
 {
     for (uint32_t i = 0; i < run->held_uses; i++)
-        fpgart_unhold(run->launches->uses[i].buffer, FPGART_MEM);
+        fpgart_unhold(run->room->uses[i], FPGART_MEM);
     for (uint32_t i = 0; i < run->held_kernels; i++)
-        fpgart_unhold(run->launches->kernels[i].handle, FPGART_KERNEL);
+        fpgart_unhold(run->room->kernels[i], FPGART_KERNEL);
     fpgart_unhold(run->queue, FPGART_QUEUE);
 }
 
