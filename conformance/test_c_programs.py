@@ -275,6 +275,12 @@ def test_launches_that_recur_work_on_what_was_set_when_they_were_enqueued(
     run(build("recurring"), "2", environment=driver_environment)
 
 
+def test_launches_that_are_waited_for_run_once_while_others_ask_for_their_events(
+    build: Build, driver_environment: Environment
+) -> None:
+    run(build("waited"), "1", environment=driver_environment)
+
+
 def test_threads_that_share_queues_get_right_results_under_signals(
     build: Build, driver_environment: Environment
 ) -> None:

@@ -62,7 +62,8 @@ REMEMBERED = {
         "Event": "EVENT",
     }.items()
 } | {
-    "clWaitForEvents": "fpgart_knows_ends(num_events, event_list)",
+    "clFinish": "fpgart_finishes({})",
+    "clWaitForEvents": "fpgart_knows_ends(num_events, event_list) || fpgart_finishes_events(num_events, event_list)",
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
     "clEnqueueNDRangeKernel": "fpgart_records_launch(command_queue, kernel, work_dim, global_work_offset, "
     "global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, event)",
@@ -74,7 +75,7 @@ REMEMBERED = {
     "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
     "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
-"""What C does by itself once Python has done it (remembered.c, arguments.c, launches.c, copies.c).
+"""What C does by itself once Python has done it (remembered.c, arguments.c, launches.c, copies.c, runs.c).
 
 {} is the function's first parameter.
 """
@@ -160,6 +161,8 @@ void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
 void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
 int fpgart_copy_was_missed(void);
+void fpgart_let_runs_pass(uintptr_t queue, uintptr_t submits, uintptr_t awaits);
+int fpgart_run_was_missed(void);
 int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);
@@ -193,6 +196,7 @@ void fpgart_refuse(const char *reason);
 void fpgart_close(void);
 void fpgart_close_at_exit(void);
 void fpgart_remember_nothing(void);
+void fpgart_await_birth(uintptr_t event);
 void fpgart_record_launches(int flag);
 void fpgart_wake_reaper(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
@@ -232,6 +236,8 @@ def declarations(api: Api) -> str:
     lines.append("    int fpgart_hurry_keeper(void);")
     lines.append("    int fpgart_take_in_queue(uintptr_t queue);")
     lines.append("    void fpgart_copy_ended(uintptr_t loan);")
+    lines.append("    uintptr_t fpgart_ended_parent(uintptr_t queue);")
+    lines.append("    void fpgart_run_failed(uintptr_t queue, uintptr_t launches, uintptr_t outcomes);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
     lines.append("    int fpgart_settle(void);")

@@ -209,6 +209,12 @@ int fpgart_event_late(uintptr_t event, uintptr_t parent)
     return 0;
 }
 
+/* Until fpgart_unhold(). */
+void fpgart_keep_parent(uintptr_t parent)
+{
+    atomic_fetch_add(&find(parent)->references, CHILD);
+}
+
 uintptr_t fpgart_event_parent(uintptr_t event)
 {
     struct handle *slot = find(event);

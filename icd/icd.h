@@ -76,6 +76,7 @@ int fpgart_event_is_of(uintptr_t event, uint64_t record, uint32_t *number);
 int fpgart_event_is_unborn(uintptr_t event);
 int fpgart_event_born(uintptr_t event);
 int fpgart_event_late(uintptr_t event, uintptr_t parent);
+void fpgart_keep_parent(uintptr_t parent);
 uintptr_t fpgart_event_parent(uintptr_t event);
 uintptr_t fpgart_next_late(uintptr_t event);
 int fpgart_event_bear(uintptr_t event);
@@ -216,6 +217,24 @@ void fpgart_wake_reaper(void);
 struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, uint64_t *serial,
                                              int by_keeper);
 void fpgart_launches_taken(struct fpgart_launches *launches);
+void fpgart_record_single(uintptr_t queue);
+uintptr_t fpgart_only_recorded(void);
+int fpgart_take_run(uintptr_t queue, int (*accepts)(struct fpgart_launches *, void *), void *data);
+void fpgart_run_over(struct fpgart_launches *launches);
+
+/* Recorded launches that C has the engine run, because the host waits for them (runs.c). The first
+ * two are functions of fpgart/engine/calls.h, the last two calls into Python: a new event that has
+ * ended, which the caller holds, and the end of launches that did not go well. */
+typedef uint32_t (*fpgart_submit)(uintptr_t queue, const uintptr_t *kernels, const char *launches,
+                                  uint32_t from, uint32_t to, uintptr_t *events, int64_t *result);
+typedef void (*fpgart_await)(const uintptr_t *events, uint32_t count, int32_t *statuses);
+void fpgart_let_runs_pass(uintptr_t queue, uintptr_t submits, uintptr_t awaits);
+int fpgart_run_was_missed(void); /* the last wait of this thread could have been C's */
+int fpgart_finishes(const void *queue);
+int fpgart_finishes_events(cl_uint count_of_events, const cl_event *events);
+void fpgart_await_birth(uintptr_t event);
+uintptr_t fpgart_ended_parent(uintptr_t queue);
+void fpgart_run_failed(uintptr_t queue, uintptr_t launches, uintptr_t outcomes);
 
 /* Blocking transfers that C carries out (copies.c): between the host's memory and a buffer whose
  * place Python has told, while the board's transfers are lent to the queue (fpgart/board/loan.h).

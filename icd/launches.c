@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#define MOST_PATIENCE 61
 #define MANY                                                                                       \
     64 /* launches that are not to wait for the keeper's next look where nothing may run           \
         */
@@ -28,6 +29,8 @@ struct fpgart_recorder {
     uint64_t calls;       /* how many of its calls Python had seen then */
     int with_events;      /* whether launches that the host wants events of may be recorded */
     int in_rows;          /* the last one that was recorded was not alone */
+    uint32_t alone;       /* launches that were not recorded because they were alone */
+    uint32_t patience;    /* after how many of them one is: C may run it when it is waited for */
     int is_fresh; /* the host has taken in what was recorded before, and may be idle since */
     struct fpgart_recorder *next;
     int listed; /* whether it is among those with something recorded; `listing` guards it */
@@ -195,7 +198,9 @@ static int record(struct fpgart_recorder *recorder, uintptr_t kernel,
     if (event != NULL && !recorder->with_events)
         return 0;
     int follows = recorder->caller == &mine && recorder->calls == mine.count;
-    if ((!follows && !recorder->in_rows) || !may_wait_for(recorder, waits, wait_list, &after)) {
+    int is_alone = !follows && !recorder->in_rows;
+    if ((is_alone && recorder->alone++ < recorder->patience) ||
+        !may_wait_for(recorder, waits, wait_list, &after)) {
         recorder->caller = &mine;
         recorder->calls = mine.count + 1; /* Python sees this one */
         return 0;
@@ -366,6 +371,11 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, u
         taken = recorder->filling;
         recorder->filling = NULL;
         recorder->is_fresh = !by_keeper && taken != NULL && taken->count < FPGART_LAUNCHES;
+        if (taken != NULL && taken->count == 1 && recorder->alone != 0)
+            recorder->patience = 2 * recorder->patience + 1 < MOST_PATIENCE
+                                     ? 2 * recorder->patience + 1
+                                     : MOST_PATIENCE;
+        recorder->alone = 0;
         if (!by_keeper)
             recorder->in_rows = taken != NULL && taken->count > 1;
         if (!by_keeper && !recorder->in_rows)
@@ -384,6 +394,59 @@ struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, u
 
 void fpgart_launches_taken(struct fpgart_launches *launches)
 {
-    free(atomic_exchange(&spare, launches));
+    fpgart_run_over(launches);
     atomic_fetch_sub(&waiting, 1);
+}
+
+/* C may run what is recorded next, although it is alone. */
+void fpgart_record_single(uintptr_t queue)
+{
+    struct fpgart_recorder *recorder = recorder_for(queue);
+    if (recorder == NULL)
+        return;
+    pthread_mutex_lock(&recorder->lock);
+    recorder->alone = recorder->patience = 0;
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+/* The queue that alone has something recorded; 0 if there is none, or another one, too. */
+uintptr_t fpgart_only_recorded(void)
+{
+    pthread_mutex_lock(&listing);
+    uintptr_t queue = first != NULL && atomic_load(&waiting) == 1 ? first->queue : 0;
+    pthread_mutex_unlock(&listing);
+    return queue;
+}
+
+/* What is recorded of a queue is the caller's, to run it, if nothing else is recorded or just being
+ * taken in, and `accepts` says so, which is asked while nothing is recorded in that queue. */
+int fpgart_take_run(uintptr_t queue, int (*accepts)(struct fpgart_launches *, void *), void *data)
+{
+    fpgart_recorder_slot *slot = fpgart_recorder_of(queue);
+    struct fpgart_recorder *recorder = slot != NULL ? atomic_load(slot) : NULL;
+    if (recorder == NULL)
+        return 0;
+    pthread_mutex_lock(&recorder->lock);
+    int taken = recorder->filling != NULL && atomic_load(&waiting) == 1 &&
+                accepts(recorder->filling, data) && unlist(recorder) != NULL;
+    if (taken) {
+        recorder->in_rows = recorder->filling->count > 1;
+        recorder->is_fresh = recorder->filling->count < FPGART_LAUNCHES;
+        if (!recorder->in_rows)
+            recorder->caller = NULL;
+        recorder->filling = NULL;
+        recorder->alone = recorder->patience = 0;
+        pthread_mutex_lock(&listing);
+        recorder->listed = 0;
+        pthread_mutex_unlock(&listing);
+        atomic_fetch_sub(&waiting, 1);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+    return taken;
+}
+
+/* The launches have been run, or are in their queue. */
+void fpgart_run_over(struct fpgart_launches *launches)
+{
+    free(atomic_exchange(&spare, launches));
 }

@@ -53,7 +53,9 @@ MOST = {
     "enqueue_and_drop": Most(0.2, 8, 0),
     "enqueue_and_replace": Most(0.5, 30, 1),  # and for each run the last event that ends with it
     "enqueue_in_turn": Most(0.5, 30, 1),
-    "launch_and_wait": Most(3, 114, 4),
+    "launch_and_wait": Most(3.2, 120, 5),  # now and then to record one
+    "launch_again_and_wait": Most(0.2, 8, 5),
+    "launch_and_wait_for_event": Most(5, 40, 5),  # to make the event that its own ends with, and to forget that
     "write_and_wait": Most(0, 0, 0),
     "read_and_wait": Most(0, 0, 0),
     "make_write_launch_read": Most(14, 420, 4),

@@ -102,6 +102,7 @@ def test_an_event_that_another_thread_is_making_is_found(
         return 0
 
     monkeypatch.setattr(table, "fpgart_event_parent", parent_of, raising=False)
+    monkeypatch.setattr(table, "fpgart_await_birth", lambda handle: None, raising=False)
     other = threading.Thread(target=other_thread)
     other.start()
     assert begun.wait(20)

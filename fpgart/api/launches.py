@@ -18,6 +18,7 @@ from _fpgart_icd import ffi, lib
 from fpgart import log
 from fpgart import opencl as cl
 from fpgart.api.arguments import buffer_of, is_kept
+from fpgart.api.candidates import TAKEN_IN, Candidate, RunUse
 from fpgart.api.handles import HELD, KEPT, bear, publish_as, publish_parent
 from fpgart.api.info import handle as handle_of
 from fpgart.api.info import remember
@@ -228,10 +229,26 @@ class _Recorded:
         # The places of all are the same, for all of them are reserved.
         for number, (_, address) in zip(self._buffers, runs[0].addresses(), strict=True):
             self._launches.uses[number].address = address
+        self._note([entry.address for entry in self._launches.uses[0 : len(uses)]])
         lib.fpgart_address_images(self._launches)
         for (begin, end), run in zip(parts, runs, strict=True):
             run.lay_out(self._laid_out(begin, end - begin), end - begin)
             self._enqueue_run(run, begin, end)
+
+    def _note(self, addresses: Sequence[int]) -> None:
+        """Launches like these may be for C. `addresses`: where the engine finds the buffer of each use."""
+        if self._allocations:
+            return
+        entries = zip(self._launches.uses[0 : len(addresses)], self._buffers.values(), addresses, strict=True)
+        uses = (RunUse(buffer, use.buffer, use.serial, use.location, address) for use, buffer, address in entries)
+        TAKEN_IN[:] = [Candidate(ref(self._queue), tuple(ref(kernel) for kernel in self._kernels), tuple(uses))]
+
+    def _note_single(self, launch: LaunchKernel) -> None:
+        """As _note(), of the only one."""
+        places = {buffer: block for (_, buffer), block in zip(launch.buffers, launch.places, strict=True)}
+        alive = [buffer() for buffer in self._buffers.values()]
+        if all(buffer in places for buffer in alive):
+            self._note([places[buffer].pointer + buffer.origin for buffer in alive if buffer is not None])
 
     def _enqueue_run(self, run: LaunchRun, begin: int, end: int) -> None:
         """Enqueue some of the launches as one command; the events among them end with it."""
@@ -303,6 +320,8 @@ class _Recorded:
             except CLError as error:  # the host's call has returned: a command fails in its stead
                 self._enqueue(failing(device, error), number, made)
             else:
+                if self._launches.count == 1:
+                    self._note_single(operation)
                 self._enqueue(operation, number, made)
 
     def _arguments_of(self, launch: Any, count: int) -> list[Argument]:

@@ -30,6 +30,20 @@ def take_in_queue(queue: int) -> bool:
     return True
 
 
+def ended_parent(queue: int) -> int:
+    """An event that has ended, for those of launches that C has had run (runs.py)."""
+    from fpgart.api import runs
+
+    return runs.ended_parent(queue)
+
+
+def run_failed(queue: int, launches: int, outcomes: int) -> None:
+    """Launches that C has had run did not all go well (runs.py)."""
+    from fpgart.api import runs
+
+    runs.run_failed(queue, launches, outcomes)
+
+
 PATIENCE_NS = 200_000
 """How long launches wait for a call of the host before the keeper takes them in: hosts that wait for each few would
 otherwise meet it there."""

@@ -191,6 +191,8 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
 
     ffi.def_extern(name="fpgart_take_in")(recorder.take_in)
     ffi.def_extern(name="fpgart_copy_ended")(scheduler.copy_ended)
+    ffi.def_extern(name="fpgart_ended_parent", error=0)(recorder.ended_parent)
+    ffi.def_extern(name="fpgart_run_failed")(recorder.run_failed)
     recorded = recorder.Recorder(scheduler)
     ffi.def_extern(name="fpgart_hurry_keeper", error=0)(recorded.hurry_keeper)
     ffi.def_extern(name="fpgart_take_in_queue", error=0)(recorder.take_in_queue)

@@ -193,6 +193,21 @@ static cl_int launch_and_wait(void)
     return enqueue() | clFinish(queue);
 }
 
+/* With nothing that C could not have the engine run by itself. */
+static cl_int launch_again_and_wait(void)
+{
+    return enqueue_again() | clFinish(other_queue);
+}
+
+static cl_int launch_and_wait_for_event(void)
+{
+    cl_event event;
+    size_t size = 1;
+    cl_int status =
+        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, &event);
+    return status | clWaitForEvents(1, &event) | clReleaseEvent(event);
+}
+
 static cl_int write_and_wait(void)
 {
     return clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
@@ -239,6 +254,8 @@ static const struct {
     {"enqueue_and_replace", enqueue_and_replace},
     {"enqueue_in_turn", enqueue_in_turn},
     {"launch_and_wait", launch_and_wait},
+    {"launch_again_and_wait", launch_again_and_wait},
+    {"launch_and_wait_for_event", launch_and_wait_for_event},
     {"write_and_wait", write_and_wait},
     {"read_and_wait", read_and_wait},
     {"make_write_launch_read", make_write_launch_read},

@@ -15,6 +15,12 @@ Move = tuple[Buffer, Block]
 """A buffer, and the block that is to have its contents."""
 
 
+def call_in(devices: tuple[Device, ...]) -> None:
+    """Have launches that C has had begin keep their buffers where they are."""
+    for device in devices:
+        device.occupancy.call_in()
+
+
 class MoveToBlocks(Transfer):
     """Buffers to blocks on a device.
 
@@ -37,6 +43,7 @@ class MoveToBlocks(Transfer):
         return tuple(found)
 
     def claim(self) -> Claim:
+        call_in(self.devices())
         for buffer, target in self.moves:
             home = buffer.owner.home
             if home is not target and (target.running or (home is not None and home.running)):
@@ -112,6 +119,7 @@ class MigrateToHost(Transfer):
         return tuple({buffer.device_of_contents(self.device): None for buffer in self.buffers})
 
     def claim(self) -> Claim:
+        call_in(self.devices())
         homes = [buffer.owner.home for buffer in self.buffers]
         if any(home.running for home in homes if home is not None):
             return Claim.YIELDS

@@ -46,8 +46,8 @@ class Occupancy:
     `moving`: the directions in which transfers are under way. `programming`: whether it is being programmed.
     `launches`: how many launches count on the binary that is loaded. `busy_cores`: how many cores run tasks.
     `closing`: whether a launch waits to program the board for transfers alone; no other transfer begins then, or
-    hosts that never pause would keep it waiting for ever. `lent` takes its transfers back from C, if C may carry out
-    some by itself (loan.py): one that is under way is among those that are moving then.
+    hosts that never pause would keep it waiting for ever. `lent` takes the board back from C, if C may carry out
+    transfers or launches by itself (loan.py): what is under way is among those that are moving, or launches, then.
     """
 
     __slots__ = ("busy_cores", "closing", "cores", "full_duplex", "launches", "lent", "moving", "programming")
@@ -66,6 +66,11 @@ class Occupancy:
     def lanes(self, way: Direction) -> Direction:
         """The directions that a transfer keeps busy which goes `way`."""
         return way if self.full_duplex else BOTH
+
+    def call_in(self) -> None:
+        """Have what C does by itself be among what the board is busy with."""
+        if self.lent is not None:
+            self.lent()
 
     # Transfers
 

@@ -249,16 +249,23 @@ class Scheduler:
                 self._loans[device.loan.address] = device.loan
             return device.loan
 
-    def lend(self, queue: EventQueue, serial: int, loan: Loan, enter: Callable[[], bool]) -> bool:
-        """Lend a board's transfers to a queue, if nothing is in that and nothing moves; whether it is so.
+    def lend(
+        self, queue: EventQueue, serial: int, loan: Loan, enter: Callable[[], bool], *, runs: bool = False
+    ) -> bool:
+        """Lend what a board does to a queue, if nothing is in that and nothing moves; whether it is so.
 
         `serial`: what the queue's handle stands for. `enter` tells C of a buffer, whose contents stay where they are
-        meanwhile, or forbids the loan.
+        meanwhile, or forbids the loan. `runs`: also of kernels, if none of others run or wait.
         """
         with self._lock:
             if loan.occupancy.lent is not None:
                 self._call_in(loan)
-            if self._closed or queue.order.open or loan.is_out or not loan.occupancy.is_idle or not enter():
+            if self._closed or queue.order.open or loan.is_out or not loan.occupancy.is_idle:
+                return False
+            if runs and (loan.occupancy.launches or loan.device.ready_kernels):
+                return False
+            loan.forget_kernels()
+            if not enter():
                 return False
             loan.lend(queue, serial)
             return True
@@ -273,6 +280,7 @@ class Scheduler:
         loan = self._loans[address]
         with self._lock:
             event, loan.copy = loan.copy, None
+            loan.count_runs()
         if event is None:  # nothing was copied, for the queue is gone
             return
         self._ended_stage(event, COMPLETE, None)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Launches in rows, of which the engine refuses some (refusing_engine.c) once there is the file
+ * that is the argument. Each writes a number of its own, and no other launch may take the blame. */
+#include "host.h"
+
+#include <fcntl.h>
+
+enum { ROWS = 60, MOST = 5 };
+
+static const char *source = "kernel void put(global int *x, int place, int value)"
+                            "{ if (get_global_id(0) == 0) x[place] = value; }";
+
+/* Whether what a launch wrote is there if, and only if, its event ended well. */
+static int is_right(cl_event event, int found, int written, int *failed)
+{
+    cl_int status = CL_QUEUED;
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
+         "status");
+    *failed += status < 0;
+    return status <= CL_COMPLETE && (status == CL_COMPLETE) == (found == written);
+}
+
+int main(int count, char **words)
+{
+    struct host host;
+    if (count < 2)
+        return 2;
+    start(&host, source);
+    cl_int found[MOST], failed = 0;
+    cl_kernel kernel = new_kernel(&host, "put");
+    cl_mem buffer = new_buffer(&host, sizeof found);
+    set_argument(kernel, 0, sizeof buffer, &buffer);
+    for (cl_int row = 1; row <= ROWS; row++) {
+        cl_int length = row % MOST + 1;
+        cl_event events[MOST];
+        size_t size = 1;
+        if (row == ROWS / 2)
+            close(open(words[1], O_CREAT | O_WRONLY, 0600));
+        for (cl_int place = 0; place < length; place++) {
+            set_argument(kernel, 1, sizeof place, &place);
+            set_argument(kernel, 2, sizeof row, &row);
+            launch(host.queue, kernel, size, &events[place]);
+        }
+        must(clFinish(host.queue), "finish");
+        must(
+            clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL),
+            "read");
+        for (cl_int place = 0; place < length; place++) {
+            if (!is_right(events[place], found[place], row, &failed)) {
+                printf("row %d: launch %d\n", row, place);
+                return 1;
+            }
+            must(clReleaseEvent(events[place]), "release");
+        }
+    }
+    printf("%d\n", failed);
+    return 0;
+}
