@@ -16,7 +16,7 @@ from fpgart.engine import assignments, dependences
 from fpgart.engine.access_patterns import patterns
 from fpgart.engine.dependences import broken_promises
 from fpgart.engine.kernel_loops import MOST_ITEMS, kernel_loops
-from fpgart.engine.kernel_streams import MOST_STEPS, kernel_streams
+from fpgart.engine.kernel_streams import MOST_STEPS, Streams, kernel_streams
 from fpgart.engine.loop_tree import UncountableError, talks
 from fpgart.engine.preprocessing import expressions, tokens
 from fpgart.engine.preprocessing.expressions import LONGEST, constant
@@ -223,26 +223,46 @@ def test_processes_that_end_are_told_once() -> None:
     assert clock.take_ended() == []
 
 
+PAIR = """channel int c; kernel void give(int n) { write_channel_intel(c, 1); }
+kernel void take(int n) { read_channel_intel(c); }"""
+
+
+def launch(group: Group, streams: Streams, kernel: str) -> list[OpenLaunch]:
+    steps = streams.process(kernel, {"n": 1}, 1, 0, Fraction(1))
+    return group.begin(OpenLaunch(kernel, None, None, 0, 0, steps))
+
+
+def held_by(launches: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Group, Streams]:
+    """The kernels of PAIR, with room for the steps of so many launches of `take`."""
+    found = kernel_streams(PAIR)
+    steps = found.process("take", {"n": 1}, 1, 0, Fraction(1))
+    monkeypatch.setattr(streaming, "MOST_HELD", launches * len(steps))
+    return Group(found, found.groups["take"], {}, 300), found
+
+
 def test_steps_of_launches_that_wait_are_not_kept_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "MOST_HELD", 100)
-    found = kernel_streams(ring(2))
-    group = Group(found, found.groups["k0"], {}, 300)
-    ended: list[OpenLaunch] = []
-    while not ended:
-        steps = found.process("k0", {"n": 9}, 1, 0, Fraction(1))
-        ended = group.begin(OpenLaunch("k0", None, None, 0, 0, steps))
-    assert {launch.note for launch in ended} == {"launches that wait for each other have more than 100 steps"}
-    assert sum(len(launch.steps) for launch in ended) <= 100 + len(steps)
+    group, found = held_by(20, monkeypatch)
+    assert not any(launch(group, found, "take") for _ in range(20))
+    ended = launch(group, found, "take")
+    assert {each.note for each in ended} == {
+        f"launches that wait for each other have more than {streaming.MOST_HELD:,} steps"
+    }
+    assert len(ended) == 21
 
 
 def test_steps_of_launches_that_have_ended_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "MOST_HELD", 100)
-    source = "channel int c; kernel void give(int n) { write_channel_intel(c, 1); } "
-    found = kernel_streams(source + "kernel void take(int n) { read_channel_intel(c); }")
-    group = Group(found, found.groups["give"], {}, 300)
-    for _ in range(100):
-        for name in ("give", "take"):
-            group.begin(OpenLaunch(name, None, None, 0, 0, found.process(name, {"n": 1}, 1, 0, Fraction(1))))
+    group, found = held_by(3, monkeypatch)
+    for _ in range(50):
+        launch(group, found, "give")
+        launch(group, found, "take")
+    assert not group.untold
+
+
+def test_steps_of_launches_that_no_longer_wait_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    group, found = held_by(3, monkeypatch)
+    for _ in range(50):
+        launch(group, found, "take")
+        assert len(group.release()) == 1
     assert not group.untold
 
 

@@ -655,6 +655,20 @@ def test_depths_are_tried_for_launches_that_ran_together_alone(scene: Callable[[
     assert deeper.depths == (("c", 16),)
 
 
+@pytest.mark.parametrize(("room", "is_tried"), [(0, True), (-1, False)])
+def test_depths_are_tried_for_launches_of_few_steps(
+    scene: Callable[[str], Scene], told: Told, monkeypatch: pytest.MonkeyPatch, room: int, is_tried: bool
+) -> None:
+    source = pair(BURSTS, STEADY, "2")
+    found = kernel_streams(source)
+    steps = sum(len(found.process(kernel, {"n": 99}, 1, 0, Fraction(1))) for kernel in ("give", "take"))
+    monkeypatch.setattr(streaming, "MOST_COMPARED", steps + room)
+    play = scene(source)
+    play.launch("give", 99)
+    length(play.launch("take", 99))
+    assert any(step.deeper for step in told.steps) == is_tried
+
+
 def test_a_channel_before_a_slower_kernel_needs_no_depth(scene: Callable[[str], Scene], told: Told) -> None:
     play = scene(pair(take=SLOW))
     play.launch("give", 1000)

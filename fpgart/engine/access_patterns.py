@@ -52,7 +52,7 @@ class _Level:
 
 
 def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int, width: int) -> list[Pattern]:
-    """Those that are not one after the other; by array only where all of its accesses are known."""
+    """Return the patterns of accesses that are not sequential; none of arrays with accesses that are unknown."""
     launch = _Launch(loops, scalars, work_items, width)
     found: list[Pattern] = []
     unknown: set[str] = set()
@@ -69,7 +69,7 @@ def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int, wi
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """What counts in an index, a loop's variable or the work-items: its step, how often, and how often at once."""
+    """A loop's variable, or the number of a work-item: its step, how often it counts, and how many counts are one."""
 
     name: str
     by: int
@@ -78,7 +78,7 @@ class _Counter:
 
 
 class _Launch:
-    """What names stand for in a launch, and its loops, each of which is counted once."""
+    """What names stand for in a launch, and its loops; each loop is counted once."""
 
     def __init__(self, loops: KernelLoops, scalars: Mapping[str, int], work_items: int, width: int) -> None:
         self._names = {name: WORK_ITEM.sub(ITEM, value) for name, value in loops.names(scalars).items()}
@@ -88,7 +88,7 @@ class _Launch:
         self._looked = 0
 
     def pattern(self, touch: Touch) -> Pattern | None:
-        """None for accesses one after the other. Raises UncountableError for those that nobody knows."""
+        """Return the pattern of an access; None if it is sequential. Raises UncountableError if it is unknown."""
         if not touch.times:
             raise UncountableError(f"{touch.array}[...] under a condition")
         counters = [*(self._counter(loop) for loop in reversed(touch.loops)), self._items]
@@ -107,7 +107,7 @@ class _Launch:
         return _walk(touch, list(_levels(index, counters, mentioned, names, touch.element)))
 
     def _counter(self, loop: Loop) -> _Counter:
-        """Raises UncountableError."""
+        """Return the counter of a loop. Raises UncountableError."""
         if loop.begin not in self._counters:
             self._counters[loop.begin] = None
             count = iterations(loop.head, self._names)
@@ -119,9 +119,9 @@ class _Launch:
         return found
 
     def _mentioned(self, index: str) -> set[str] | None:
-        """The names in an index and in what they stand for; None if one of these is an element of an array.
+        """Return the names in an index and in their values; None if these read an element of an array.
 
-        Raises UncountableError for too many.
+        Raises UncountableError for more than MOST_NAMES.
         """
         waiting, seen = [index], set[str]()
         while waiting:
@@ -137,7 +137,7 @@ class _Launch:
         return seen
 
     def _look(self, index: str, times: int) -> None:
-        """Raises UncountableError where that would take too long."""
+        """Count the characters of an index that is looked at. Raises UncountableError beyond MOST_LOOKED."""
         self._looked += times * len(index)
         if self._looked > MOST_LOOKED:
             raise UncountableError(f"more than {MOST_LOOKED:,} characters of indices")
@@ -146,7 +146,10 @@ class _Launch:
 def _levels(
     index: str, counters: list[_Counter], mentioned: Set[str], names: ChainMap[str, str], element: int
 ) -> Iterator[_Level]:
-    """Bytes from one value to the next; only what is mentioned makes a difference. Raises UncountableError."""
+    """Yield the stride of each counter in bytes; it is 0 for those that the index does not mention.
+
+    Raises UncountableError.
+    """
     first = constant(index, names)
     if first is None:
         raise UncountableError(f"[{index}]")

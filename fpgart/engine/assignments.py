@@ -13,7 +13,7 @@ GIVEN = re.compile(
 
 
 class Assignments:
-    """Those of a body without directives. Who takes the address of a variable may give it a value."""
+    """The assignments in a body without directives. Taking the address of a variable counts as one."""
 
     def __init__(self, body: str) -> None:
         self._places: dict[str, list[int]] = {}
@@ -21,7 +21,7 @@ class Assignments:
             self._places.setdefault(found["before"] or found["behind"], []).append(found.start())
 
     def count(self, name: str, begin: int = 0, end: int | None = None) -> int:
-        """How often a variable gets a value, in a part of the body or in all of it."""
+        """Return how often a variable gets a value between two positions of the body, or in all of it."""
         places = self._places.get(name, [])
         last = len(places) if end is None else bisect_left(places, end)
         return max(0, last - bisect_left(places, begin))

@@ -21,7 +21,7 @@ CALLED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*\(")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of a source behind the preprocessor, without comments; pragmas are in its body."""
+    """A function of a preprocessed source; its body contains pragmas, but no comments."""
 
     name: str
     parameters: str
@@ -35,12 +35,12 @@ class Function:
 
 
 def functions(source: str, options: str = "") -> list[Function]:
-    """All functions; none of a source that the preprocessor cannot read by itself."""
+    """Return all functions; none if the preprocessor needs headers of the host."""
     return list(functions_in(plain_text(source, options)))
 
 
 def plain_text(source: str, options: str = "") -> str:
-    """A source behind the preprocessor, without comments and literals; "" if that cannot read it by itself."""
+    """Return a preprocessed source without comments and literals; "" if it needs headers of the host."""
     read = CompilerOptions.read(options)
     macros = predefined_macros("", "", options)
     try:
@@ -51,7 +51,7 @@ def plain_text(source: str, options: str = "") -> str:
 
 
 def functions_in(text: str) -> Iterator[Function]:
-    """The functions of a plain_text()."""
+    """Yield the functions of a plain_text()."""
     plain = blank(DIRECTIVE, text)
     closed = closings(plain)
     lines = Lines(text)
@@ -69,7 +69,7 @@ def functions_in(text: str) -> Iterator[Function]:
 
 
 class Lines:
-    """The lines of a source by places in the text that the preprocessor made of it."""
+    """Maps positions in a preprocessed text to lines of its source."""
 
     def __init__(self, text: str) -> None:
         self._ends = [hit.start() for hit in re.finditer("\n", text)]

@@ -49,7 +49,7 @@ MOST_CONSTANTS = 256
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """An element of a global array that is read or written in each iteration of `loops`, the outermost first."""
+    """An access to an element of a global array in each iteration of `loops`, the outermost first."""
 
     array: str
     element: int
@@ -64,7 +64,7 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class KernelLoops:
-    """The loops of a kernel one after the other, and what it does with channels; None where that cannot be counted."""
+    """The loops and uses of channels of a kernel, in their order; `body` is None if they cannot be counted."""
 
     body: tuple[Item, ...] | None
     parameters: tuple[str, ...]
@@ -78,7 +78,7 @@ class KernelLoops:
     """Why its loops cannot be counted."""
 
     def cycles(self, arguments: Mapping[str, int]) -> int | None:
-        """Those of one work-item, at least 1; `arguments`: scalars by name. None where nobody can tell."""
+        """Return the cycles of one work-item, at least 1, for scalar `arguments` by name; None if they are unknown."""
         if self.body is None:
             return None
         names = self.names(arguments)
@@ -88,12 +88,12 @@ class KernelLoops:
             return None
 
     def names(self, arguments: Mapping[str, int]) -> dict[str, str]:
-        """What names stand for in the heads of its loops, for a launch with these scalars."""
+        """Return what names stand for in the heads of loops, for a launch with these scalars."""
         return with_values(self.constants, {name: arguments[name] for name in self.parameters if name in arguments})
 
 
 def with_values(constants: tuple[tuple[str, str], ...], numbers: Mapping[str, int]) -> dict[str, str]:
-    """Names with their numbers, and constants with theirs; with what is written where only a loop gives it one."""
+    """Return names with their numbers, and constants with theirs: as text if that depends on a loop's variable."""
     names = {name: f"({number})" for name, number in numbers.items()}
     given = {**dict(constants), **names}
     for name, written in constants:
@@ -104,19 +104,19 @@ def with_values(constants: tuple[tuple[str, str], ...], numbers: Mapping[str, in
 
 
 def kernel_loops(source: str, options: str = "") -> dict[str, KernelLoops]:
-    """By kernel; empty for a source that the preprocessor cannot read by itself, as one with headers of the host's."""
+    """Return the loops by kernel; none if the preprocessor needs headers of the host."""
     return loops_of(functions(source, options))
 
 
 def loops_of(found: list[Function]) -> dict[str, KernelLoops]:
-    """By kernel, of all functions of a source."""
+    """Return the loops by kernel, given all functions of a source."""
     looping = _looping(found)
     talking = {function.name for function in found if TALKING.search(function.body)}
     return {function.name: _kernel(function, looping, talking) for function in found if function.is_kernel}
 
 
 def _looping(found: list[Function]) -> dict[str, Called | None]:
-    """The functions with loops that take cycles, or may; None where nobody can tell how many."""
+    """Return the functions whose loops may take cycles; None for those whose cycles cannot be counted."""
     looping: dict[str, Called | None] = {}
     looked = 0
     for function in found:  # each is defined before it is called
@@ -136,7 +136,7 @@ def _looping(found: list[Function]) -> dict[str, Called | None]:
 
 
 def _called(function: Function, looping: Mapping[str, Called | None]) -> Called:
-    """Raises UncountableError."""
+    """Return a function as others call it. Raises UncountableError."""
     scan = Scan(function, looping, frozenset())
     parameters, constants = _known(function, scan)
     items = scan.items()
@@ -144,7 +144,7 @@ def _called(function: Function, looping: Mapping[str, Called | None]) -> Called:
 
 
 def _sized(items: tuple[Item, ...]) -> int:
-    """Their size. Raises UncountableError for too many."""
+    """Return the size of items. Raises UncountableError for more than MOST_ITEMS."""
     size = size_of(items)
     if size > MOST_ITEMS:
         raise UncountableError(f"more than {MOST_ITEMS:,} loops, conditions and calls")
@@ -152,7 +152,7 @@ def _sized(items: tuple[Item, ...]) -> int:
 
 
 def _is_free(called: Called) -> bool:
-    """Whether it takes no cycles, whatever it is given."""
+    """Return whether a function takes no cycles for any arguments."""
     try:
         return not Call(called, ()).cycles({})
     except UncountableError:
@@ -160,7 +160,7 @@ def _is_free(called: Called) -> bool:
 
 
 def _known(function: Function, scan: Scan) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """The parameters of a function, and the variables that keep the value they are declared with."""
+    """Return the parameters that a function never changes ("" for others) and its variables that keep one value."""
     parts = function.parameters.split(",")
     names = tuple(found[-1] for part in parts if (found := NAME.findall(part)))
     declared = islice(DECLARED.finditer(scan.plain), MOST_CONSTANTS)
@@ -184,7 +184,7 @@ def _kernel(function: Function, looping: Mapping[str, Called | None], talking: S
 
 
 def global_arrays(parameters: str) -> dict[str, int]:
-    """The pointers to global memory among a kernel's parameters, and the bytes of their elements, where that shows."""
+    """Return the pointers to global memory among a kernel's parameters, with the size of their elements in bytes."""
     found = {}
     for parameter in split(parameters):
         match = ARRAY.search(parameter) if len(parameter) < LONGEST_PARAMETER else None
@@ -195,7 +195,7 @@ def global_arrays(parameters: str) -> dict[str, int]:
 
 
 def _touches(function: Function, scan: Scan, arrays: Mapping[str, int], body: tuple[Item, ...]) -> Iterator[Touch]:
-    """The elements of arrays that a kernel uses in every iteration."""
+    """Yield the accesses of a kernel to the elements of `arrays`."""
     conditional = 0
     conditions = scan.conditions
     around = _Around(body)
@@ -211,7 +211,7 @@ def _touches(function: Function, scan: Scan, arrays: Mapping[str, int], body: tu
 
 
 class _Around:
-    """The loops around places that ascend; those under conditions are left out."""
+    """Finds the loops around ascending positions; it passes over loops under conditions."""
 
     def __init__(self, body: tuple[Item, ...]) -> None:
         self._opened: list[Loop] = []
@@ -219,7 +219,7 @@ class _Around:
         self._next = next(self._left, None)
 
     def loops(self, at: int) -> tuple[Loop, ...]:
-        """Those around a place, the outermost first."""
+        """Return the loops around a position, the outermost first."""
         while self._next is not None and self._next.begin <= at:
             self._leave(self._next.begin)
             self._opened.append(self._next)
@@ -233,7 +233,7 @@ class _Around:
 
 
 def _loops_in(body: tuple[Item, ...]) -> Iterator[Loop]:
-    """Loops in the order in which they begin."""
+    """Yield loops and those within them in the order in which they begin."""
     for each in body:
         if isinstance(each, Loop):
             yield each

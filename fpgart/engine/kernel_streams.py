@@ -22,7 +22,7 @@ from fpgart.engine.loop_scan import TALKING
 from fpgart.engine.loop_tree import UncountableError, talks
 from fpgart.engine.preprocessing.expressions import constant
 from fpgart.engine.source_text import DIRECTIVE, NAME_AND_SIZES, blank, closing, split, without_attributes
-from fpgart.engine.stream_steps import Process, Step
+from fpgart.engine.stream_steps import Step, StepWriter
 
 MOST_UNITS = 256
 """Compute units of kernels that run by themselves, in all."""
@@ -41,7 +41,7 @@ UNITS = re.compile(r"\bnum_compute_units\s*\(")
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """The declaration of a channel, or of an array of them; `outside`: its other end is no kernel's."""
+    """The declaration of a channel or an array of channels. `outside`: no kernel uses its other end."""
 
     depth: int | None
     outside: bool
@@ -49,7 +49,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """A program's kernels with channels. `untold`: by kernel, why it is not known what it does with them."""
+    """The kernels of a program that use channels. `untold` says, by kernel, why its use of them is unknown."""
 
     channels: Mapping[str, Channel]
     kernels: Mapping[str, KernelLoops]
@@ -60,31 +60,31 @@ class Streams:
     untold: Mapping[str, str]
 
     def capacity(self, channel: str) -> int:
-        """The packets that a channel by name (`c[3]`) holds: one, where it has no depth."""
+        """Return how many packets a channel (`c[3]`) holds: one if it has no depth."""
         depth = self.channels[channel.partition("[")[0]].depth
         return min(max(1, depth or 0), DEEPEST_CHANNEL)
 
     def depth(self, channel: str) -> int | None:
-        """What its declaration says of that."""
+        """Return the declared depth of a channel."""
         return self.channels[channel.partition("[")[0]].depth
 
     def process(
         self, kernel: str, arguments: Mapping[str, int], work_items: int, latency: int, scale: Fraction
     ) -> tuple[Step, ...]:
-        """The steps of a launch. Raises UncountableError.
+        """Return the steps of a launch. Raises UncountableError.
 
-        `latency`: cycles from the begin of an iteration until its packet is written, and until the last one ends.
-        `scale`: how much longer a cycle of the kernel takes, because it waits for memory.
+        `latency` is the number of cycles from the begin of an iteration to its write, and from that of the last one to
+        the end. `scale` stretches the cycles of a kernel whose memory is slower than its pipeline.
         """
         loops = self.kernels[kernel]
-        return Process(loops, loops.names(arguments), latency, scale).steps(work_items)
+        return StepWriter(loops, loops.names(arguments), latency, scale).steps(work_items)
 
     def running(self, kernel: str, latency: int) -> Iterator[tuple[Step, ...]]:
-        """Those of each unit of a kernel that runs by itself. Raises UncountableError."""
+        """Yield the steps of each compute unit of an autorun kernel. Raises UncountableError."""
         loops = self.kernels[kernel]
         made = 0
         for place in product(*map(range, self.autorun[kernel])):
-            steps = Process(loops, loops.names({}), latency, Fraction(1), place).steps(1)
+            steps = StepWriter(loops, loops.names({}), latency, Fraction(1), place).steps(1)
             made += len(steps)
             if made > MOST_STEPS:
                 raise UncountableError(f"its units take more than {MOST_STEPS:,} steps")
@@ -95,7 +95,7 @@ NOTHING = Streams({}, {}, {}, {}, {})
 
 
 def kernel_streams(source: str, options: str = "") -> Streams:
-    """Of a whole program; NOTHING where no kernel uses channels, or the preprocessor cannot read it by itself."""
+    """Read a whole program; NOTHING if no kernel uses channels, or if the preprocessor needs headers of the host."""
     if "channel" not in source:
         return NOTHING
     text = plain_text(source, options)
@@ -120,7 +120,7 @@ def kernel_streams(source: str, options: str = "") -> Streams:
 
 
 def _channels(text: str) -> Iterator[tuple[str, Channel]]:
-    """The declarations of channels in a text without directives."""
+    """Yield the channels that a text without directives declares, by name."""
     begin = 0
     for mark in STATEMENT.finditer(text):
         statement = text[begin : mark.start()]
@@ -137,18 +137,21 @@ def _channels(text: str) -> Iterator[tuple[str, Channel]]:
 
 
 def _declared(text: str) -> tuple[str, bool]:
-    """The depth in attributes, "" for none, and whether they lead out of the program."""
+    """Return the depth that attributes state ("" for none) and whether the channel leaves the program."""
     return _in_parentheses(DEPTH, text), OUTSIDE.search(text) is not None
 
 
 def _in_parentheses(opening: re.Pattern[str], text: str) -> str:
-    """What stands behind what matches, until that is closed; "" if nothing matches."""
+    """Return the text between the parenthesis that `opening` matches and its closing one; "" without a match."""
     found = opening.search(text)
     return text[found.end() : closing(text, found.end() - 1)] if found else ""
 
 
 class _Used:
-    """The channels, arrays as one, that kernels use: by their loops or, where these are not known, by their text."""
+    """Finds the channels that kernels use: from their loops or, if these cannot be counted, from their text.
+
+    An array of channels counts as one.
+    """
 
     def __init__(
         self, kernels: Mapping[str, KernelLoops], channels: Mapping[str, Channel], talking: Mapping[str, Function]
@@ -171,7 +174,7 @@ class _Used:
 
     @cached_property
     def _everywhere(self) -> frozenset[str]:
-        """Those that any function uses; one set for all kernels, which may be many."""
+        """The channels that any function uses: one set, which many kernels may share."""
         return frozenset().union(*(self._in(function.body) for function in self._talking.values()))
 
     def _in(self, text: str) -> frozenset[str]:
@@ -179,7 +182,7 @@ class _Used:
 
 
 def _groups(used: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """By kernel, those that are connected through channels: one set for all of them."""
+    """Return, by kernel, the kernels that channels connect it with; connected kernels share one set."""
     alike: dict[frozenset[str], list[str]] = {}
     for kernel, channels in used.items():
         alike.setdefault(channels, []).append(kernel)
@@ -200,7 +203,7 @@ def _groups(used: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
 
 
 def _untold(loops: KernelLoops, used: Set[str], channels: Mapping[str, Channel]) -> str:
-    """Why a kernel's use of channels is not known; "" if it is."""
+    """Return why a kernel's use of channels is unknown; "" if it is known."""
     if loops.body is None:
         return f"its loops cannot be counted: {loops.uncounted}"
     why = [talk.untold for talk in talks(loops.body) if talk.untold]
@@ -215,7 +218,7 @@ def _untold(loops: KernelLoops, used: Set[str], channels: Mapping[str, Channel])
 
 
 def _shared(kernels: Mapping[str, KernelLoops], groups: Mapping[str, frozenset[str]]) -> dict[str, str]:
-    """Channels that more than one kernel writes, or reads: who comes first is not known."""
+    """Return, by kernel, the channels whose same end another kernel uses: nobody knows which comes first."""
     ends: dict[tuple[str, bool], str] = {}
     found = {}
     for kernel in sorted(groups):

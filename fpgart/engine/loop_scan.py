@@ -43,7 +43,7 @@ LONGEST_CHANNEL = 256
 
 
 class Places:
-    """Where something stands in a text; the places ascend."""
+    """The ascending positions of something in a text."""
 
     def __init__(self, places: Iterator[int]) -> None:
         self._places = list(places)
@@ -53,20 +53,21 @@ class Places:
         return cls(found.start() for found in pattern.finditer(text))
 
     def before(self, at: int) -> int:
-        """The last one before `at`; 0 if there is none."""
+        """Return the last position before `at`, or 0 if there is none."""
         index = bisect_left(self._places, at)
         return self._places[index - 1] if index else 0
 
     def any(self, begin: int, end: int) -> bool:
-        """Whether there is one from `begin` on, before `end`."""
+        """Return whether a position lies in [`begin`, `end`)."""
         index = bisect_left(self._places, begin)
         return index < len(self._places) and self._places[index] < end
 
 
 class Scan:
-    """The walk. `looping`, `talking`: the functions with loops, and with channels, that the function may call.
+    """Walks through the body of one function.
 
-    Where loops, calls and so on stand is found once: conditions in each other cost no more than others.
+    `looping` and `talking` name the functions that contain loops, and those that use channels. The positions of loops,
+    calls and jumps are found once, so nested conditions cost no more than others.
     """
 
     def __init__(self, function: Function, looping: Mapping[str, Called | None], talking: Set[str]) -> None:
@@ -91,11 +92,11 @@ class Scan:
         return function in self._talking and function != self.name
 
     def items(self) -> tuple[Item, ...]:
-        """Those of the whole body. Raises UncountableError."""
+        """Return the items of the whole body; raise UncountableError if they cannot be counted."""
         return tuple(self._block(0, len(self.body), 0, 0))
 
     def _block(self, begin: int, end: int, depth: int, nested: int) -> Iterator[Item]:
-        """The loops in a part of it, and what is outside of them but uses a channel. Raises UncountableError."""
+        """Yield the loops, calls and uses of channels in a part of the body. Raises UncountableError."""
         at = begin
         hints: dict[str, str] = {}
         while (found := STEP_OF_CODE.search(self.body, at, end)) is not None:
@@ -123,7 +124,7 @@ class Scan:
                 yield from choice
 
     def _choice(self, at: int, end: int, depth: int, nested: int) -> tuple[list[Choice], int]:
-        """What an `if` at `at` and all that is `else` to it choose between, and where the last of it ends."""
+        """Return the branches of the `if` at `at`, with every `else`, and the end of the last one."""
         branches: list[tuple[str, tuple[Item, ...]]] = []
         matters, hangs, begin = False, False, at
         head = IF.match(self.plain, at, end)
@@ -144,7 +145,7 @@ class Scan:
         return ([Choice(tuple(branches))] if matters else []), at
 
     def _branch(self, begin: int, end: int, depth: int, nested: int) -> tuple[Item, ...]:
-        """What is under a condition; nothing, where that has no loops and no channels."""
+        """Return the items of one branch; none if it has neither loops nor channels. Raises UncountableError."""
         if depth and (self._leaving.any(begin, end) or self._skips(begin, end)):
             raise UncountableError("a loop, or a channel, is left early")
         if not self._matters(begin, end):
@@ -154,11 +155,11 @@ class Scan:
         return tuple(self._block(begin, end, depth, nested + 1))
 
     def _skips(self, begin: int, end: int) -> bool:
-        """Whether an iteration may end before it comes to a channel."""
+        """Return whether `continue` may skip a use of a channel."""
         return self._uses_channels and self._skipping.any(begin, end)
 
     def _loop(self, at: int, end: int, hints: Mapping[str, str], depth: int, nested: int) -> tuple[Loop, int]:
-        """The loop whose `for` ends at `at`, and where it ends."""
+        """Return the loop whose keyword ends at `at`, and the end of its statement. Raises UncountableError."""
         opened = self.plain.find("(", at)
         closed = self._closed.get(opened)
         if closed is None or depth == DEEPEST:
@@ -172,19 +173,19 @@ class Scan:
         return Loop(head, _unrolling(hints), hints.get("ii", ""), within, at, until), until
 
     def _factor(self, at: int) -> str:
-        """That of the attribute whose name ends at `at`."""
+        """Return the factor in the unrolling attribute whose name ends at `at`."""
         opened = self.plain.find("(", at, at + LONGEST_CHANNEL)
         closed = self._closed.get(opened, at)
         return self.plain[at:closed].strip("( ") if closed - at < LONGEST_CHANNEL else "?"
 
     def _is_endless(self, at: int) -> bool:
-        """Whether the loop whose `while` ends at `at` never ends; that of a `do` ends with a semicolon."""
+        """Return whether the condition of the `while` that ends at `at` is always true."""
         opened = self.plain.find("(", at)
         closed = self._closed.get(opened, -1)
         return closed > 0 and bool(FOREVER.fullmatch(self.plain, opened + 1, closed))
 
     def _call(self, function: str, at: int, depth: int, nested: int) -> tuple[list[Item], int]:
-        """A call of a function with loops or channels, whose name ends at `at`, behind its arguments; where it ends.
+        """Return a call whose function's name ends at `at`, behind the items of its arguments, and the call's end.
 
         Raises UncountableError.
         """
@@ -202,11 +203,11 @@ class Scan:
         return [*found, *arguments, call], closed
 
     def _matters(self, begin: int, end: int) -> bool:
-        """Whether a part of it has loops or channels, or calls functions that do."""
+        """Return whether a part of the body contains loops or channels, or calls functions that do."""
         return any(places.any(begin, end) for places in (self._loops, self._talks, self._calls))
 
     def _talk(self, begin: int, at: int) -> Talk:
-        """The use of a channel whose call stands from `begin`; its name ends at `at`."""
+        """Return the use of a channel by the call that begins at `begin` and whose name ends at `at`."""
         call = TALKING.match(self.plain, begin)
         closed = self._closed.get(self.plain.find("(", at))
         if call is None or closed is None or not call["way"]:

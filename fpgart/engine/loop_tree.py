@@ -23,7 +23,7 @@ class UncountableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A packet that is written to a channel, or read from it; `untold` says why nobody knows whether it is."""
+    """A packet that is written to a channel or read from it. `untold` says why the use is unknown."""
 
     channel: str
     writing: bool
@@ -42,7 +42,7 @@ class Choice:
     branches: tuple[tuple[str, tuple[Item, ...]], ...]
 
     def chosen(self, names: Mapping[str, str]) -> tuple[Item, ...] | None:
-        """What is in the branch that is taken; None where nobody can tell."""
+        """Return the items of the branch that is taken; None if that is unknown."""
         for condition, items in self.branches:
             value = constant(condition, names)
             if value is None:
@@ -52,7 +52,7 @@ class Choice:
         return ()
 
     def cycles(self, names: Mapping[str, str]) -> int:
-        """Those of the branch that is taken. Raises UncountableError, unless all of them take equally long."""
+        """Return the cycles of the branch that is taken. Raises UncountableError if that is unknown and they differ."""
         chosen = self.chosen(names)
         if chosen is not None:
             return cycles_of(chosen, names)
@@ -78,7 +78,7 @@ class Loop:
     """Where its statement stands in the kernel's body."""
 
     def cycles(self, names: Mapping[str, str]) -> int:
-        """Those of all its iterations. Raises UncountableError."""
+        """Return the cycles of all iterations. Raises UncountableError."""
         inner = cycles_of(self.body, names)
         if self.unroll == "all" and not inner:
             return 0
@@ -91,14 +91,14 @@ class Loop:
         return -(-count // factor) * max(self.least(names), inner)
 
     def factor(self, count: int, names: Mapping[str, str]) -> int:
-        """How many of its `count` iterations are one. Raises UncountableError."""
+        """Return how many of its `count` iterations unrolling makes one. Raises UncountableError."""
         factor = 1 if not self.unroll else max(1, count) if self.unroll == "all" else constant(self.unroll, names)
         if factor is None or factor < 1:
             raise UncountableError(f"unrolled for ({self.head})")
         return factor
 
     def least(self, names: Mapping[str, str]) -> int:
-        """The cycles from an iteration to the next that its pragma asks for."""
+        """Return the cycles between two iterations that its pragma asks for, at least 1."""
         return max(1, (constant(self.interval, names) if self.interval else 1) or 1)
 
 
@@ -120,7 +120,7 @@ class Call:
     arguments: tuple[str, ...]
 
     def cycles(self, names: Mapping[str, str]) -> int:
-        """Those of the function with these arguments. Raises UncountableError."""
+        """Return the cycles of the function with these arguments. Raises UncountableError."""
         own = dict(self.function.constants)
         for name, text in zip(self.function.parameters, self.arguments, strict=False):
             value = constant(text, names)
@@ -133,7 +133,7 @@ Item = Loop | Talk | Choice | Call
 
 
 def size_of(items: tuple[Item, ...]) -> int:
-    """How many items are in items, those of functions that are called with them; long expressions count as several."""
+    """Return the number of items, nested and called ones included; long expressions count as several."""
     return sum(_size_of(each) for each in items)
 
 
@@ -143,7 +143,7 @@ def _size_of(item: Item) -> int:
 
 
 def _written(item: Item) -> Iterator[str]:
-    """The expressions of an item that are looked at with it."""
+    """Yield the expressions of an item."""
     if isinstance(item, Loop):
         yield from (item.head, item.unroll, item.interval)
     elif isinstance(item, Call):
@@ -155,12 +155,12 @@ def _written(item: Item) -> Iterator[str]:
 
 
 def cycles_of(items: tuple[Item, ...], names: Mapping[str, str]) -> int:
-    """Those of items one after the other; channels take none. Raises UncountableError."""
+    """Return the cycles of items one after the other; uses of channels take none. Raises UncountableError."""
     return sum(each.cycles(names) for each in items if not isinstance(each, Talk))
 
 
 def inside(item: Item) -> Iterator[Item]:
-    """What is directly in it, in whatever branch."""
+    """Yield the items directly in an item, in all branches."""
     if isinstance(item, Loop):
         yield from item.body
     elif isinstance(item, Choice):
@@ -169,7 +169,7 @@ def inside(item: Item) -> Iterator[Item]:
 
 
 def talks(items: tuple[Item, ...]) -> Iterator[Talk]:
-    """All uses of channels in items, those in loops and under conditions too."""
+    """Yield all uses of channels in items, in loops and under conditions too."""
     for each in items:
         if isinstance(each, Talk):
             yield each
@@ -178,7 +178,7 @@ def talks(items: tuple[Item, ...]) -> Iterator[Talk]:
 
 
 def iterations(head: str, names: Mapping[str, str]) -> int:
-    """How often a loop runs, by what stands in its parentheses. Raises UncountableError."""
+    """Return how often a loop with this head runs. Raises UncountableError."""
     parts = HEAD.fullmatch(head)
     step = STEP.fullmatch(parts["step"].strip()) if parts else None
     if parts is None or step is None or parts["name"] not in WORD.findall(step[0]):
@@ -194,7 +194,7 @@ def iterations(head: str, names: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """That of a loop: its first value, and what is added each time."""
+    """The variable of a loop: its first value and its step."""
 
     name: str
     first: int
@@ -205,7 +205,7 @@ class Variable:
 
 
 def variable(head: str, names: Mapping[str, str]) -> Variable:
-    """Of a loop that iterations() can count. Raises UncountableError."""
+    """Return the variable of a loop that iterations() can count. Raises UncountableError."""
     parts = HEAD.fullmatch(head)
     step = STEP.fullmatch(parts["step"].strip()) if parts else None
     first = constant(parts["first"], names) if parts else None

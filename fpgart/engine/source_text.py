@@ -16,12 +16,12 @@ SEPARATORS = re.compile(r"[()\[\]{},]")
 
 
 def blank(pattern: re.Pattern[str], text: str) -> str:
-    """The text with what matches made blank, so that all places stay."""
+    """Return the text with each match replaced by blanks; positions and lines stay."""
     return pattern.sub(lambda hit: re.sub(r"[^\n]", " ", hit[0]), text)
 
 
 def closing(text: str, at: int) -> int:
-    """Where the parenthesis at `at` is closed; the text's end where it is not, or there is none."""
+    """Return the position of the parenthesis that closes the one at `at`; the end of the text if none does."""
     depth = 0
     for hit in PARENTHESES.finditer(text, at):
         depth += 1 if hit[0] == "(" else -1
@@ -40,7 +40,7 @@ def without_attributes(text: str) -> str:
 
 
 def split(text: str) -> list[str]:
-    """Divided by the commas that are in no parentheses, brackets or braces."""
+    """Split a text at the commas outside of parentheses, brackets and braces."""
     parts, depth, begin = [], 0, 0
     for hit in SEPARATORS.finditer(text):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(hit[0], 0)

@@ -48,7 +48,7 @@ BRACKETED = re.compile(r"\[([^\]]*)\]")
 
 
 class Step(NamedTuple):
-    """As stream_clock.h has it; the channels of reads and writes are by name, such as `c[3]`."""
+    """A step as in stream_clock.h, with the name of its channel, such as `c[3]`."""
 
     kind: int
     first: int
@@ -56,8 +56,8 @@ class Step(NamedTuple):
     channel: str = ""
 
 
-class Process:
-    """Writes the steps of one launch, or unit."""
+class StepWriter:
+    """Writes the steps of one launch or compute unit."""
 
     def __init__(
         self, loops: KernelLoops, names: dict[str, str], latency: int, scale: Fraction, place: tuple[int, ...] = ()
@@ -117,7 +117,7 @@ class Process:
                 self._loop(each, names)
 
     def _chosen(self, choice: Choice, names: Mapping[str, str]) -> tuple[Item, ...]:
-        """The branch that is taken in all the iterations that are being written."""
+        """Return the branch that all iterations being written take. Raises UncountableError."""
         for condition, items in choice.branches:
             value = constant(condition, names)
             if value is None:
@@ -129,7 +129,7 @@ class Process:
         return ()
 
     def _compared(self, condition: str, names: Mapping[str, str]) -> int | None:
-        """A comparison of the variable of a loop that runs with something that it does not change."""
+        """Return the result of comparing a running loop's variable with a bound that the loop does not change."""
         found = COMPARED.fullmatch(_bare(condition))
         if found is None or found["name"] not in self._running:
             return None
@@ -144,7 +144,7 @@ class Process:
         self._add(Step(kind, 0, second, self._channel(talk.channel, names)))
 
     def _channel(self, text: str, names: Mapping[str, str]) -> str:
-        """Its name with the values of its indices. Raises UncountableError."""
+        """Return a channel's name with the values of its indices. Raises UncountableError."""
         parsed = NAMED.fullmatch(COMPUTE_ID.sub(self._compute_id, text))
         if parsed is None:
             raise UncountableError(f"channel '{text}'")
@@ -184,7 +184,7 @@ class Process:
             self._running = before
 
     def _repeat(self, loop: Loop, names: Mapping[str, str], count: int, factor: int) -> None:
-        """`factor` iterations at once; a channel carries one packet per cycle."""
+        """Write a loop that does `factor` iterations at once; a channel carries one packet per cycle."""
         at = len(self._steps)
         self._add(Step(lib.STREAM_LOOP, count, 0))
         opened, depth, own = at + 1, 0, Counter[str]()
@@ -200,7 +200,7 @@ class Process:
 
 
 def _bare(condition: str) -> str:
-    """Without parentheses around all of it."""
+    """Return a condition without the parentheses that enclose it."""
     text = condition.strip()
     for _ in range(MOST_PARENTHESES):
         if not text.startswith("(") or closing(text, 0) != len(text) - 1:
@@ -210,7 +210,7 @@ def _bare(condition: str) -> str:
 
 
 def _cuts(body: tuple[Item, ...], its: Variable, names: Mapping[str, str], count: int) -> Iterator[int]:
-    """The iterations of a loop from which on a comparison with its variable may come out otherwise."""
+    """Yield the iterations at which a comparison with the loop's variable may change its result."""
     for each in body:
         if isinstance(each, Loop):
             yield from _cuts(each.body, its, names, count)
@@ -227,7 +227,7 @@ def _cuts(body: tuple[Item, ...], its: Variable, names: Mapping[str, str], count
 
 
 def unstalled(steps: tuple[Step, ...]) -> int:
-    """Units that a process takes if it never waits; ENDLESS for one without an end. Raises UncountableError."""
+    """Return the units that a process takes if it never waits; ENDLESS if it has no end. Raises UncountableError."""
     totals, opened = [0], list[Step]()
     for step in steps:
         if step.kind == lib.STREAM_LOOP:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from struct import pack
@@ -34,8 +36,13 @@ from fpgart.board.xml_elements import BoardSpecError
 from fpgart.cli.aoc_options import UsageError, read_command_line
 from fpgart.cli.board_packages import BoardPackage
 from fpgart.engine import call_graph, file_scope, lowering, network, opencl_c, spirv
+from fpgart.engine.access_patterns import patterns
+from fpgart.engine.dependences import broken_promises
 from fpgart.engine.dialect import Compiler, CompilerOptions, predefined_macros, translate
 from fpgart.engine.interface import ArgumentInterface, KernelInterface, PipeArgument
+from fpgart.engine.kernel_loops import kernel_loops
+from fpgart.engine.kernel_streams import kernel_streams
+from fpgart.engine.loop_tree import UncountableError
 from fpgart.engine.opencl_engine.binary import LOWERED, with_notes, without_notes
 from fpgart.engine.preprocessing.files import Embedded, Input, Inside, PreprocessorError
 from fpgart.errors import CLError
@@ -66,6 +73,15 @@ OPENCL_C = (
     b"?", b":", b"defined(", b"<<", b"/ 0", b"global", b"local int x[2];", b"for (int i = 0; i < 9; i++) ", b"__LINE__",
     b"\n#line 4000000000\n", b"ap_int<3>", b"{", b"}", b";", b"(", b")", b"[", b"]", b",", b"struct s { int a; };",
     b"typedef", b"half",
+)  # fmt: skip
+
+
+LOOPS = (
+    b"for (int i = 0; i < n; i++) ", b"while (1) ", b"if (n > 3) ", b"else ", b"switch (n)", b"break;", b"a[i * n + ",
+    b"#pragma unroll\n", b"#pragma ii 3\n", b"#pragma ivdep\n", b"__attribute__((opencl_unroll_hint(",
+    b"get_global_id(0)", b"get_compute_id(0)", b"write_channel_intel(other, ", b"read_channel_intel(link[",
+    b"write_pipe(", b"int m = n + ", b"const int m = 0xffffffffffffffffffff;", b"++", b"&n", b"drain(", b"return;",
+    b"kernel void f(int n) {",
 )  # fmt: skip
 
 
@@ -225,6 +241,27 @@ def read_declarations(data: bytes) -> None:
     file_scope.without_clashes([source.split("\n"), source.split("\n")])
 
 
+def looping_sources() -> list[bytes]:
+    """The sources without what only an engine's headers have, so that the preprocessor can read them by itself."""
+    return [re.sub(rb"(?m)^#include.*$", b"", data) for data in sources()]
+
+
+def read_loops(data: bytes) -> None:
+    """As the model of time and the checks do for a program and a launch of each of its kernels."""
+    source = data.decode(errors="surrogateescape")
+    broken_promises(source)
+    streams = kernel_streams(source)
+    for name, loops in (streams.kernels or kernel_loops(source)).items():
+        numbers = dict.fromkeys(loops.parameters, 7)
+        loops.cycles(numbers)
+        patterns(loops, numbers, 64, 1)
+        if name in streams.groups and name not in streams.untold:
+            with suppress(UncountableError):
+                streams.process(name, numbers, 4, 3, Fraction(5, 4))
+                if name in streams.autorun:
+                    list(streams.running(name, 3))
+
+
 def modules() -> list[bytes]:
     sys.path.insert(0, str(ROOT / "conformance"))
     from spirv_module import scale_and_add  # type: ignore[import-not-found]
@@ -370,6 +407,7 @@ READERS: dict[str, Reader] = {
                                              b'<platform name="linux64"/></board_env>'], (BoardSpecError,), XML),
     "source": Reader(read_source, sources, (PreprocessorError, lowering.LoweringError, OSError), OPENCL_C),
     "declarations": Reader(read_declarations, sources, (), OPENCL_C),
+    "loops": Reader(read_loops, looping_sources, (), (*OPENCL_C, *LOOPS)),
     "options": Reader(read_options, lambda: BUILD_OPTIONS, (PreprocessorError, lowering.LoweringError, OSError),
                       (b"-D", b"-I", b"-cl-std=CL", b"=", b'"', b"'", b"\\", b" ")),
     "il": Reader(spirv.interfaces, modules, (), NUMBERS),
