@@ -618,6 +618,35 @@ def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: B
     assert moving.claim() is Claim.TAKEN
 
 
+@pytest.mark.parametrize("where", ["the host", "another memory"])
+def test_a_kernel_does_not_begin_while_its_buffer_moves(boards: Boards, where: str) -> None:
+    machine = boards("hetero")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    kernel = machine.kernel(increment, "")
+    kernel.set_buffer(0, buffer)
+    machine.run(kernel)
+    moving: Operation = MigrateToHost(machine.device, [buffer], keep=True)
+    if where != "the host":
+        moving = Migration(machine.device, [(buffer, buffer.reserve(machine.device, 1))], "test")
+    launch = new_launch(kernel, machine.device, 1, (0,) * 3 + (1,) * 6, True)
+    assert moving.claim() is Claim.TAKEN
+    assert launch.claim() is Claim.TAKEN
+    migration = launch.run()
+    assert migration is not None
+    launch.release(migration)
+    assert migration.claim() is Claim.WAITS
+    moving.run()
+    moving.release(None)
+    assert migration.claim() is Claim.TAKEN
+    assert migration.run() is launch
+    migration.release(launch)
+    assert launch.claim() is Claim.TAKEN
+    assert launch.run() is None
+    launch.release(None)
+    assert first_byte(machine, buffer) == 2
+
+
 # The invocation image
 
 

@@ -264,11 +264,13 @@ class LaunchKernel(Invocation):
             block.running += 1
 
     def adopt_places(self) -> bool:
-        """Whether all buffers are where they are needed; those without contents are by definition."""
+        """Whether all buffers are where they are needed, and stay; those without contents are by definition."""
         ready = len(self.places) == len(self.buffers)
         for (_, buffer), block in zip(self.buffers, self.places, strict=False):
             owner = buffer.owner
-            if owner.home is not block:
+            if owner.moving:
+                ready = False
+            elif owner.home is not block:
                 if owner.home is None and not owner.on_host:
                     owner.home = block
                 else:

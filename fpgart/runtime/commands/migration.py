@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fpgart.runtime.commands.access import Accesses, AccessMode, whole
 from fpgart.runtime.commands.transfers import Transfer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.reservation import NOTHING, Reservation
 from fpgart.runtime.scheduling.event import Operation
-from fpgart.runtime.scheduling.occupancy import Claim
+from fpgart.runtime.scheduling.occupancy import TAKEN, Claim
 
 Move = tuple[Buffer, Block]
 """A buffer, and the block that is to have its contents."""
@@ -21,18 +23,32 @@ def call_in(devices: tuple[Device, ...]) -> None:
         device.occupancy.call_in()
 
 
+def begin_to_move(buffers: Iterable[Buffer]) -> None:
+    """No kernel that begins now may use them where they are. The scheduler's lock is held."""
+    for buffer in buffers:
+        buffer.moving += 1
+
+
+def end_move(buffers: Iterable[Buffer]) -> None:
+    """They are where they were to go, or have stayed. The scheduler's lock is held."""
+    for buffer in buffers:
+        buffer.moving -= 1
+
+
 class MoveToBlocks(Transfer):
     """Buffers to blocks on a device.
 
     It waits while a running kernel uses a block that it would move contents from or to.
     """
 
-    __slots__ = ("moves",)
+    __slots__ = ("leaving", "moves")
     name = "migration"
 
     def __init__(self, device: Device, moves: list[Move]) -> None:
         super().__init__(device)
         self.moves = moves
+        self.leaving: tuple[Buffer, ...] = ()
+        """Those that are on their way."""
 
     def devices(self) -> tuple[Device, ...]:
         found = {self.device: None}
@@ -48,7 +64,15 @@ class MoveToBlocks(Transfer):
             home = buffer.owner.home
             if home is not target and (target.running or (home is not None and home.running)):
                 return Claim.YIELDS
-        return super().claim()
+        claim = super().claim()
+        if claim is TAKEN:
+            self.leaving = tuple(buffer.owner for buffer, target in self.moves if buffer.owner.home is not target)
+            begin_to_move(self.leaving)
+        return claim
+
+    def release(self, following: Operation | None) -> None:
+        super().release(following)
+        end_move(self.leaving)
 
     def accesses(self) -> Accesses:
         return tuple(whole(AccessMode.MOVE, buffer.owner) for buffer, _ in self.moves)
@@ -123,7 +147,14 @@ class MigrateToHost(Transfer):
         homes = [buffer.owner.home for buffer in self.buffers]
         if any(home.running for home in homes if home is not None):
             return Claim.YIELDS
-        return super().claim()
+        claim = super().claim()
+        if claim is TAKEN:
+            begin_to_move(buffer.owner for buffer in self.buffers)
+        return claim
+
+    def release(self, following: Operation | None) -> None:
+        super().release(following)
+        end_move(buffer.owner for buffer in self.buffers)
 
     def run(self) -> None:
         for buffer in self.buffers:

@@ -45,6 +45,8 @@ class Residency:
     blocks: dict[tuple[Device, int], Block] | None = None
     home: Block | None = None
     on_host = False
+    moving = 0
+    """How many migrations of the contents are under way; the scheduler's lock guards it."""
     host_ptr = 0
     hint = ""
     store: HostStore | None = None
