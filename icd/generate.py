@@ -154,34 +154,22 @@ void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, si
 void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
 void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
-void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions, const size_t *offset,
-                            const size_t *global, const size_t *local, const struct fpgart_nd_range *nd_range,
-                            const char *image, uint32_t size, const uint32_t *locations, int with_events);
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 int fpgart_launch_is_known(void);
-void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
 int fpgart_copy_was_missed(void);
-void fpgart_let_runs_pass(uintptr_t queue, uintptr_t submits, uintptr_t awaits);
 int fpgart_run_was_missed(void);
 int fpgart_any_launches(void);
 int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);
-struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, uint64_t *serial, int by_keeper);
-void fpgart_launches_taken(struct fpgart_launches *launches);
-uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers);
-uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, uint32_t to, uintptr_t parent,
-                              uintptr_t *events);
 int fpgart_handle_is_held(uintptr_t handle);
 int fpgart_event_born(uintptr_t event);
 uintptr_t fpgart_event_parent(uintptr_t event);
 uintptr_t fpgart_next_late(uintptr_t event);
 int fpgart_event_bear(uintptr_t event);
 int fpgart_event_loses_child(uintptr_t parent);
-void fpgart_address_images(struct fpgart_launches *launches);
-uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
 int fpgart_is_guest(void);
 """
-"""What takes no time and waits for no thread that might want the interpreter's lock.
+"""What takes no time and waits for no thread that might want the interpreter's lock, nor for threads that record launches.
 
 So callers keep the lock: where many threads call, each hand-over of it is two changes of threads.
 """
@@ -199,6 +187,18 @@ void fpgart_remember_nothing(void);
 void fpgart_await_birth(uintptr_t event);
 void fpgart_record_launches(int flag);
 void fpgart_wake_reaper(void);
+void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions, const size_t *offset,
+                            const size_t *global, const size_t *local, const struct fpgart_nd_range *nd_range,
+                            const char *image, uint32_t size, const uint32_t *locations, int with_events);
+void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
+void fpgart_let_runs_pass(uintptr_t queue, uintptr_t submits, uintptr_t awaits);
+struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, uint64_t *serial, int by_keeper);
+void fpgart_launches_taken(struct fpgart_launches *launches);
+uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers);
+uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, uint32_t to, uintptr_t parent,
+                              uintptr_t *events);
+void fpgart_address_images(struct fpgart_launches *launches);
+uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
@@ -219,7 +219,7 @@ void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, 
                            size_t count, const uintptr_t *things, const uint64_t *bytes,
                            const uint32_t *group_of, const char *file, int findings);
 """
-"""What may wait, call hosts or touch their memory, or is rare: called without the interpreter's lock."""
+"""What may wait, call hosts, touch their memory or much of ours, or is rare: called without the interpreter's lock."""
 
 
 def declarations(api: Api) -> str:
