@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -312,6 +313,23 @@ def test_a_name_is_a_socket_in_a_folder_of_the_user_and_a_path_is_itself(runtime
     for name in ("", "lab 1", "a" * 61):
         with pytest.raises(ServiceError, match=f"'{name}' is not a name of a service"):
             places.path_of(name)
+
+
+def test_services_are_listed_by_name_in_order(runtime: Path) -> None:
+    assert places.names() == []
+    for name in ("lab.service", "bench.service", "lab.service.lock", "notes"):
+        (runtime / name).touch()
+    assert places.names() == ["bench", "lab"]
+
+
+def test_without_a_private_folder_there_are_no_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> str:
+        raise PermissionError(errno.EACCES, "Permission denied", "/run/user/1")
+
+    monkeypatch.setattr(places, "runtime_folder", refuse)
+    with pytest.raises(ServiceError, match="no private folder for services: /run/user/1: Permission denied"):
+        places.path_of("lab")
+    assert places.names() == []
 
 
 def test_a_service_that_was_killed_is_in_nobodys_way(runtime: Path) -> None:
