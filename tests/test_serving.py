@@ -682,6 +682,25 @@ def test_a_host_gets_the_ends_of_its_board_process_which_ends_with_the_host(serv
     await_that(lambda: has_nothing_left(service))
 
 
+def test_a_board_process_that_has_to_end_while_it_is_given_to_its_host_ends(
+    service: Service, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = m.send_with_descriptors
+
+    def reset_meanwhile(connection: socket.socket, message: object, files: list[int]) -> None:
+        (holder,) = service._clients
+        holder.end_process()
+        send(connection, message, files)
+
+    client = Connection(service.path)
+    monkeypatch.setattr(m, "send_with_descriptors", reset_meanwhile)
+    made = client.new_process()
+    assert process.has_ended()
+    made.discard()
+    client.close()
+    await_that(lambda: has_nothing_left(service))
+
+
 def test_a_service_that_stops_ends_the_board_processes_of_its_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
