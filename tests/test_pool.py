@@ -60,6 +60,12 @@ def pool(processes: Processes) -> Iterator[Pool]:
     made = Pool()
     yield made
     made.close()
+    for thread in threads_of_pools():
+        thread.join(PATIENCE_S)
+
+
+def threads_of_pools() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "fpgart pool"]
 
 
 def ready(pool: Pool, processes: Processes) -> Spawned:
@@ -152,7 +158,7 @@ def test_a_process_that_gets_no_engine_is_ended(
 def test_the_thread_of_a_pool_ends_with_it_and_keeps_no_process_alive(pool: Pool, processes: Processes) -> None:
     pool.start()
     ready(pool, processes)
-    (thread,) = [each for each in threading.enumerate() if each.name == "fpgart pool"]
+    (thread,) = threads_of_pools()
     assert thread.daemon
     pool.close()
     thread.join(PATIENCE_S)
