@@ -435,6 +435,17 @@ def test_the_launch_that_was_refused_is_told_also_behind_one_that_was_not_tried(
     assert host.ran == ["a"]
 
 
+def test_why_a_launch_failed_is_told_of_no_other(host: Host) -> None:
+    told: list[CLError] = []
+    host.machine.context._notify = told.append
+    kernel, why = host.kernel("a"), OutOfResources("the kernel divided by zero")
+    kernel.engine_kernel.new_batch = lambda most: PythonBatch(at_once=100, fail={2}, failure=why)
+    events = [host.enqueue(kernel) for _ in range(3)]
+    host.finish()
+    assert [event.status for event in events] == [COMPLETE, why.status, COMPLETE]
+    assert told == [why]
+
+
 def test_a_launch_that_cannot_be_prepared_fails_and_the_others_run(host: Host) -> None:
     kernel, added = host.kernel("a"), count(1)
 

@@ -573,6 +573,7 @@ def test_beside_a_kernel_of_its_first_program_a_run_begins_before_it_programs_th
     machine.scheduler.while_none_begins(lambda: occupancy.end_launch(0))
     machine.scheduler.wait(event)
     assert (two.order, event.status) == (["a", "a", "b"], COMPLETE)
+    assert (occupancy.launches, occupancy.busy_cores, occupancy.programming) == (0, 0, False)
 
 
 def test_transfers_wait_while_a_run_programs_the_board(two: TwoPrograms) -> None:

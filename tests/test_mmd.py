@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fpgart.board.mmd import PHYSICAL_MEMORY, SHARED_VIRTUAL_MEMORY, Capability, Info, OfflineInfo, Traffic
+from fpgart.board.catalogue import describe
+from fpgart.board.mmd import PHYSICAL_MEMORY, SHARED_VIRTUAL_MEMORY, Around, Capability, Info, OfflineInfo, Traffic
+from fpgart.board.simulated_board import SimulatedBoard
 
 HEADER = (Path(__file__).resolve().parent.parent / "include" / "aocl_mmd.h").read_text()
 NUMBERS = {name: int(number) for name, number in re.findall(r"AOCL_MMD_(\w+) = (\d+)", HEADER)}
@@ -32,3 +34,21 @@ def test_traffic_is_the_number_of_calls_and_the_sum_of_their_bytes() -> None:
     traffic.add(100)
     traffic.add(28)
     assert (traffic.calls, traffic.bytes) == (2, 128)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_an_mmd_around_another_tells_of_the_board_what_that_does(monkeypatch: pytest.MonkeyPatch, shared: bool) -> None:
+    board = SimulatedBoard(describe("a10_ref"))
+    monkeypatch.setattr(board, "is_shared", shared)
+    around = Around(board)
+    assert around.is_shared is shared
+    assert around.description is board.description
+    assert around.traffic["program"] is board.traffic["program"]
+    assert around.is_available() == board.is_available()
+    assert around.loaded() == board.loaded()
+
+
+def test_c_may_not_pass_by_an_mmd_around_another() -> None:
+    board = SimulatedBoard(describe("a10_ref"))
+    assert board.own_traffic
+    assert Around(board).own_traffic == 0

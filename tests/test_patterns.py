@@ -189,6 +189,26 @@ def test_a_kernel_that_goes_in_strides_takes_what_the_memory_takes(boards: Board
     assert pattern.saved == pytest.approx(4096 * 9.15 - 4096 * 10 / 3, rel=0.01)
 
 
+def test_strides_through_a_buffer_are_none_through_another(boards: Boards) -> None:
+    machine = boards("a10_ref", modelled=True)
+    source = (
+        COLUMNS.replace("int a1", "global const float *a1, int a2")
+        .replace("< a1", "< a2")
+        .replace("+= ", "+= a1[i] + ")
+    )
+    buffers = [machine.keep(machine.buffer(1 << 24)) for _ in range(2)]
+    kernel = machine.kernel(lambda *_: None, "", "", None, source=source)
+    for index, buffer in enumerate(buffers):
+        kernel.set_buffer(index, buffer)
+    kernel.set_value(2, (4096).to_bytes(4, "little"))
+    told = Told()
+    NOTICES.listen(told)
+    operation = new_launch(kernel, machine.devices[0], 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
+    NOTICES.silence(told)
+    assert [(pattern.array, pattern.stride) for pattern in told.steps[-1].patterns] == [("a0", 4096)]
+
+
 def test_strides_behind_a_slower_pipeline_cost_nothing(boards: Boards) -> None:
     slow = COLUMNS.replace("for (int i = 0; i < a1", "\n#pragma ii 30\nfor (int i = 0; i < a1")
     (pattern,) = ran(boards, slow, 1 << 24, 4096).patterns

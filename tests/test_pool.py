@@ -12,7 +12,7 @@ import pytest
 
 from fpgart.engine.isolated.spawning import ProcessError, Spawned
 from fpgart.serving import pool as pools
-from fpgart.serving.pool import REST_S, Pool
+from fpgart.serving.pool import REST_S, Pool, warm
 
 PATIENCE_S = 20
 
@@ -60,6 +60,12 @@ def pool(processes: Processes) -> Iterator[Pool]:
     made = Pool()
     yield made
     made.close()
+    for thread in threads_of_pools():
+        thread.join(PATIENCE_S)
+
+
+def threads_of_pools() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "fpgart pool"]
 
 
 def ready(pool: Pool, processes: Processes) -> Spawned:
@@ -104,12 +110,12 @@ def test_a_process_waits_on_though_a_host_came_while_it_was_being_started(
                 pool._closed.set()
             return True
 
-    def warm() -> Spawned:
+    def start() -> Spawned:
         if len(processes.made) < 2:
             pool.take().discard()
         return processes.start()
 
-    monkeypatch.setattr(pools, "warm", warm)
+    monkeypatch.setattr(pools, "warm", start)
     pool._taken = Closing()
     pool._taken.set()
     pool._refill()
@@ -135,10 +141,24 @@ def test_a_pool_that_is_closed_ends_what_waits_and_what_comes_too_late(pool: Poo
     assert pool._ready is None
 
 
+@pytest.mark.parametrize("failure", [TimeoutError("it does not answer"), ProcessError("it has ended")])
+def test_a_process_that_gets_no_engine_is_ended(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(pools, "warm_up", lambda made: None)
+    monkeypatch.setattr(pools, "await_engine", fail)
+    with pytest.raises(ProcessError, match=f"a board process has no engine: {failure}"):
+        warm()
+    assert processes.was_told_to_end(0)
+
+
 def test_the_thread_of_a_pool_ends_with_it_and_keeps_no_process_alive(pool: Pool, processes: Processes) -> None:
     pool.start()
     ready(pool, processes)
-    (thread,) = [each for each in threading.enumerate() if each.name == "fpgart pool"]
+    (thread,) = threads_of_pools()
     assert thread.daemon
     pool.close()
     thread.join(PATIENCE_S)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -33,7 +34,7 @@ from fpgart.engine.isolated.spawning import ProcessError, Spawned
 from fpgart.serving import connection, places
 from fpgart.serving.connection import Connection
 from fpgart.serving.places import ServiceError
-from fpgart.serving.service import MOST_CLIENTS, Service, listen
+from fpgart.serving.service import MOST_CLIENTS, Service, descriptor_of, listen, name_of
 from fpgart.serving.shared_board import SharedBoard, numbers_of
 from fpgart.version import __version__
 
@@ -314,6 +315,23 @@ def test_a_name_is_a_socket_in_a_folder_of_the_user_and_a_path_is_itself(runtime
             places.path_of(name)
 
 
+def test_services_are_listed_by_name_in_order(runtime: Path) -> None:
+    assert places.names() == []
+    for name in ("lab.service", "bench.service", "lab.service.lock", "notes"):
+        (runtime / name).touch()
+    assert places.names() == ["bench", "lab"]
+
+
+def test_without_a_private_folder_there_are_no_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> str:
+        raise PermissionError(errno.EACCES, "Permission denied", "/run/user/1")
+
+    monkeypatch.setattr(places, "runtime_folder", refuse)
+    with pytest.raises(ServiceError, match="no private folder for services: /run/user/1: Permission denied"):
+        places.path_of("lab")
+    assert places.names() == []
+
+
 def test_a_service_that_was_killed_is_in_nobodys_way(runtime: Path) -> None:
     runtime.mkdir(0o700)
     path = str(runtime / "lab.service")
@@ -428,6 +446,33 @@ def test_other_users_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 12345)
         with pytest.raises(ServiceError, match=f"belongs to user {os.getuid()}, not to user 12345"):
             places.peer_of(ours)
+
+
+def test_who_connects_to_another_users_service_hangs_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: socket.socket) -> int:
+        raise ServiceError("it belongs to another user")
+
+    monkeypatch.setattr(connection, "peer_of", refuse)
+    guard, listener = listen(str(tmp_path / "s"))
+    with listener:
+        with pytest.raises(ServiceError, match="another user"):
+            connection.connected(str(tmp_path / "s"))
+        with listener.accept()[0] as other:
+            assert other.recv(1) == b""
+    os.close(guard)
+
+
+NOBODY = 1 << 23
+"""No process has a number above 4194304."""
+
+
+def test_processes_have_names_and_descriptors_while_they_are_there() -> None:
+    here = descriptor_of(os.getpid())
+    assert here >= 0
+    os.close(here)
+    assert name_of(os.getpid()) == Path("/proc/self/comm").read_text().strip()
+    assert [descriptor_of(each) for each in (0, NOBODY)] == [-1, -1]
+    assert name_of(NOBODY) == "?"
 
 
 @pytest.fixture(scope="module")
@@ -634,6 +679,54 @@ def test_a_host_gets_the_ends_of_its_board_process_which_ends_with_the_host(serv
     made.life.close()
     client.close()
     assert process.has_ended()
+    await_that(lambda: has_nothing_left(service))
+
+
+def test_a_board_process_that_has_to_end_while_it_is_given_to_its_host_ends(
+    service: Service, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = m.send_with_descriptors
+
+    def reset_meanwhile(connection: socket.socket, message: object, files: list[int]) -> None:
+        (holder,) = service._clients
+        holder.end_process()
+        send(connection, message, files)
+
+    client = Connection(service.path)
+    monkeypatch.setattr(m, "send_with_descriptors", reset_meanwhile)
+    made = client.new_process()
+    assert process.has_ended()
+    made.discard()
+    client.close()
+    await_that(lambda: has_nothing_left(service))
+
+
+def test_a_service_that_stops_ends_the_board_processes_of_its_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Service(str(tmp_path / "s"), ["usm_s10"])
+    process = Process()
+    monkeypatch.setattr(made._pool, "start", lambda: None)
+    monkeypatch.setattr(made._pool, "take", lambda: process.spawned)
+    thread = threading.Thread(target=made.run)
+    thread.start()
+    client = Connection(made.path)
+    given = client.new_process()
+    made.stop()
+    thread.join(20)
+    assert process.has_ended()
+    given.discard()
+    process.close()
+    client.close()
+
+
+def test_a_host_whose_end_cannot_be_watched_is_served_until_it_hangs_up(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fpgart.serving.service.descriptor_of", lambda process: -1)
+    client = Connection(service.path)
+    client.ask(m.OpenBoard(0), m.Boards)
+    client.close()
     await_that(lambda: has_nothing_left(service))
 
 

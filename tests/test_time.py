@@ -291,7 +291,9 @@ def test_a_kernel_whose_loops_cannot_be_counted_says_so(boards: Boards) -> None:
         launch(machine.queue, looping(machine, LOOP.replace("i < a1", "i < x[0]"), 1000), 1)
         launch(machine.queue, looping(machine, LOOP, 1000), 1)
         launch(machine.queue, looping(machine, f'#include "missing.h"\n{LOOP}', 1000), 1)
-    assert [step.uncounted for step in told.steps if step.kernel] == [True, False, True]
+        launch(machine.queue, kernel_on(machine, machine.buffer(1024), source="KERNEL(k)"), 1)
+        launch(machine.queue, kernel_on(machine, machine.buffer(1024), source="KERNEL(k) for"), 1)
+    assert [step.uncounted for step in told.steps if step.kernel] == [True, False, True, False, True]
 
 
 def test_a_kernel_does_not_end_before_its_buffers_went_through_memory_once(boards: Boards) -> None:
@@ -410,6 +412,17 @@ def test_a_migration_lies_between_submit_and_start(boards: Boards) -> None:
     assert [step.name for step in listener.steps] == ["program", "migration", "kernel", "kernel"]
     # from two banks of DDR to one of HBM, which is the slower side
     assert listener.steps[1].end - listener.steps[1].begin == 23_000 + 116_054
+
+
+def test_where_contents_are_is_looked_up_once_boards_are_as_new(boards: Boards) -> None:
+    machine = boards("hetero", modelled=True)
+    buffer = machine.buffer(MIB)
+    machine.write(buffer, bytes(MIB))
+    machine.scheduler.boards_renewed()
+    with listening() as listener:
+        launch(machine.queue, kernel_on(machine, buffer, "HBM"), 1)
+        machine.queue.finish()
+    assert [step.name for step in listener.steps] == ["program", "migration", "kernel"]
 
 
 def test_a_board_to_board_copy_reads_and_writes_at_once_in_pieces(boards: Boards) -> None:

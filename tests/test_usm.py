@@ -21,7 +21,7 @@ from fpgart.board.device_address import DeviceAddress
 from fpgart.errors import InvalidOperation, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.new_launch import new_launch
-from fpgart.runtime.commands.transfers import FILL_CHUNK
+from fpgart.runtime.commands.transfers import FILL_CHUNK, WriteBuffer
 from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer
 from fpgart.runtime.memory import usm
 from fpgart.runtime.memory.device import Device
@@ -489,6 +489,20 @@ def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_al
     assert machine.context.usm.find(other.pointer) is other
     for made in (launch, plain, reaching):
         made.abandon()
+
+
+def test_who_frees_what_is_no_allocation_waits_for_nobody(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = boards("usm_s10")
+    buffer = machine.buffer(PAGE)
+    machine.bind(buffer)
+    event = machine.queue.new_event(cl.CL_COMMAND_WRITE_BUFFER)
+    event.operation = WriteBuffer(machine.device, buffer, 0, PAGE, PAGE)
+    waited: list[Event] = []
+    monkeypatch.setattr(machine.scheduler, "unfinished", lambda queues: [event])
+    monkeypatch.setattr(machine.scheduler, "wait", waited.append)
+    with pytest.raises(InvalidValue, match="no allocation is there"):
+        blocking_free(machine.context, PAGE)
+    assert waited == []
 
 
 def test_a_kernel_brings_shared_memory_without_a_device_to_its_own(boards: Boards) -> None:

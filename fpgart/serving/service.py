@@ -238,10 +238,11 @@ class Service:
         except ProcessError as error:
             raise OutOfResources(str(error)) from None
         try:
-            files = [made.session.fileno(), made.life.fileno(), made.output, made.error]
-            m.send_with_descriptors(client.connection, m.Done(), files)
+            with made.life.dup() as life:  # its own may be closed meanwhile: whoever resets the board ends the process
+                client.have_process(made.life)
+                files = [made.session.fileno(), life.fileno(), made.output, made.error]
+                m.send_with_descriptors(client.connection, m.Done(), files)
         finally:
-            client.have_process(made.life)
             made.session.close()
             os.close(made.output)
             os.close(made.error)

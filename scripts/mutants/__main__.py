@@ -39,7 +39,8 @@ DATA = Path("tests/mutants.json")
 KILLED, TIMEOUT, EXPLAINED, SURVIVED, UNREACHED = "killed", "timeouts", "explained", "survived", "no test"
 LEFT_OUT = "not run"
 IDENTITY = ("module", "function", "before", "after")
-ALL = ("fpgart/runtime", "fpgart/board")
+ALL = ("fpgart/runtime", "fpgart/board", "fpgart/serving")
+OF_THE_ENGINE = ["engine/interface", "engine/mirrors", "engine/resident"]
 
 
 @dataclass
@@ -87,7 +88,7 @@ class Module:
 
 def module_names() -> list[str]:
     paths = [path for folder in ALL for path in sorted(Path(folder).rglob("*.py")) if path.name != "__init__.py"]
-    return [str(path.relative_to("fpgart").with_suffix("")) for path in paths] + ["engine/interface"]
+    return [str(path.relative_to("fpgart").with_suffix("")) for path in paths] + OF_THE_ENGINE
 
 
 def read_module(name: str) -> Module:
