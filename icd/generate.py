@@ -169,7 +169,7 @@ int fpgart_event_bear(uintptr_t event);
 int fpgart_event_loses_child(uintptr_t parent);
 int fpgart_is_guest(void);
 """
-"""What takes no time and waits for no thread that might want the interpreter's lock, nor for threads that record launches.
+"""What takes no time and waits neither for who might want the interpreter's lock nor for who records launches.
 
 So callers keep the lock: where many threads call, each hand-over of it is two changes of threads.
 """

@@ -22,6 +22,7 @@ from fpgart.board.catalogue import describe
 from fpgart.cli import aocl
 from fpgart.cli.aoc import compile_command
 from fpgart.engine.interface import Engine
+from fpgart.engine.opencl_engine.program import DriverProgram
 from fpgart.errors import CLError
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.objects.queue import CommandQueue
@@ -69,6 +70,19 @@ def ints(board: Machine, source: str, *values: int, options: str = "", names: tu
 def test_functions_may_be_static_whatever_version_a_program_is_for(board: Machine, standard: str) -> None:
     source = "static int twice(int x) { return 2 * x; } kernel void k(global int *x) { x[0] = twice(x[0]); }"
     assert ints(board, source, 21, options=f"-cl-std={standard}") == [42]
+
+
+def test_static_functions_are_refused_once_and_then_built_for_a_version_that_has_them(
+    board: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    build = DriverProgram._build
+    monkeypatch.setattr(DriverProgram, "_build", lambda self, options: asked.append(options) or build(self, options))
+    monkeypatch.setattr(board.device.platform.engine, "refuses_static", False)
+    for number in range(3):
+        source = f"static int f(int x) {{ return x + {number}; }} kernel void k(global int *x) {{ x[0] = f(x[0]); }}"
+        assert ints(board, source, 21, options="-cl-std=CL1.1") == [21 + number]
+    assert [options.split()[-1] for options in asked] == ["-cl-std=CL1.1", *["-cl-std=CL1.2"] * 3]
 
 
 def test_a_program_for_an_old_version_that_is_wrong_otherwise_does_not_build(board: Machine) -> None:

@@ -16,7 +16,7 @@ from machine import Machine
 
 from fpgart import config
 from fpgart.board.mmd import BoardError
-from fpgart.engine import choice, room
+from fpgart.engine import room
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import Engine
 from fpgart.output_file import FIRST_FREE, KeptOutput, open_output
@@ -196,11 +196,3 @@ def test_pocl_is_passed_over_where_few_files_can_be_opened(monkeypatch: pytest.M
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert len(os.listdir("/proc/self/fd")) == before
-
-
-def test_a_sandbox_that_does_not_tell_processors_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbidden(process: int) -> set[int]:
-        raise PermissionError("Operation not permitted")
-
-    monkeypatch.setattr(os, "sched_getaffinity", forbidden)
-    assert not choice.may_use_all_processors()

@@ -92,23 +92,6 @@ def let_linker_be_found() -> None:
     say("PATH", os.pathsep.join(filter(None, (own, *STANDARD_PATH))))
 
 
-def may_use_all_processors() -> bool:
-    try:
-        return len(os.sched_getaffinity(0)) == os.cpu_count()
-    except OSError:  # a sandbox forbids to ask
-        return False
-
-
-def let_threads_stay() -> None:
-    """Have PoCL bind its threads to processors, unless the user decided about that.
-
-    The thread that launches sleeps so shortly between kernels that Linux otherwise often leaves all of
-    PoCL's threads on one processor: kernels of a millisecond then take twice as long.
-    """
-    if may_use_all_processors():
-        say("POCL_AFFINITY", "1", unless_set=True)
-
-
 def let_kernels_run_beside_each_other(path: Path) -> None:
     """Have PoCL offer a device that runs kernels on our threads, which channels need.
 
@@ -191,7 +174,6 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
 
                 check_room(path)
             let_linker_be_found()
-            let_threads_stay()
             let_kernels_run_beside_each_other(path)
             let_kernels_be_kept(path)
             if path.name == OCLGRIND:

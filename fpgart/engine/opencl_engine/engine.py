@@ -40,6 +40,7 @@ class OpenCLEngine:
     memory: SharedMemory | None = None
     mirrors: Mirrors | None = None
     needs_for_channels = NEEDS_POCL
+    refuses_static = False
 
     def __init__(self, name: str, driver: Driver) -> None:
         self.name = name

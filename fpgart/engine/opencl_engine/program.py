@@ -33,6 +33,7 @@ LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in loca
 """How compilers refuse local variables outside the outermost block of kernels."""
 STATIC_REFUSED = re.compile(r"OpenCL C version 1\.[01] does not support the 'static' storage class")
 BEFORE_STATIC = re.compile(r"-cl-std=CL1\.[01]\b")
+STATIC = re.compile(r"\bstatic\b")
 NEEDS_POCL = (
     "They need PoCL as engine, and PoCL's device 'basic' besides 'pthread'. If this process uses PoCL as a platform, "
     "too, start it with `fpgart run`, or set POCL_DEVICES='pthread basic'."
@@ -45,6 +46,9 @@ class ProgramEngine(KernelEngine, Protocol):
     @property
     def driver(self) -> Driver:
         """The driver's device for programs without channels."""
+
+    refuses_static: bool
+    """The compiler has refused `static` in a program for OpenCL C before 1.2."""
 
     @property
     def compiler(self) -> Compiler:
@@ -133,9 +137,12 @@ class DriverProgram:
         """Do a step with the source as the compiler takes it: what it refuses as it stands, in all our words.
 
         `static`, which OpenCL C has from 1.2 on, is taken in programs for older ones, too: hosts such as CLBlast ask
-        for 1.1 and use it.
+        for 1.1 and use it. Once it was refused, programs with that word are built for 1.2 at once: a refusal takes as
+        long as a compilation, and no cache keeps it.
         """
         everything = False
+        if self.engine.refuses_static and STATIC.search(self.source):
+            options = BEFORE_STATIC.sub("-cl-std=CL1.2", options)
         while True:
             try:
                 return step(self._translate(options, headers, everything=everything))
@@ -146,6 +153,7 @@ class DriverProgram:
                     raise
                 everything = everything or bool(has_local)
                 if has_static:
+                    self.engine.refuses_static = True
                     options = BEFORE_STATIC.sub("-cl-std=CL1.2", options)
 
     def build(self, options: str) -> str:
