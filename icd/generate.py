@@ -105,6 +105,7 @@ struct fpgart_launch {
     uint32_t size;
     uint32_t after;
     uintptr_t event;
+    int is_late;
 };
 struct fpgart_launched {
     uintptr_t handle;
@@ -173,6 +174,7 @@ uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, u
                               uintptr_t *events);
 int fpgart_handle_is_held(uintptr_t handle);
 int fpgart_event_born(uintptr_t event);
+void fpgart_run_becomes(uintptr_t event, uintptr_t command);
 uintptr_t fpgart_event_parent(uintptr_t event);
 uintptr_t fpgart_next_late(uintptr_t event);
 int fpgart_event_bear(uintptr_t event);
@@ -196,7 +198,7 @@ void fpgart_refuse(const char *reason);
 void fpgart_close(void);
 void fpgart_close_at_exit(void);
 void fpgart_remember_nothing(void);
-void fpgart_await_birth(uintptr_t event);
+uintptr_t fpgart_await_birth(uintptr_t event);
 void fpgart_record_launches(int flag);
 void fpgart_wake_reaper(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
