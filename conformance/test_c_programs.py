@@ -281,6 +281,12 @@ def test_launches_that_are_waited_for_run_once_while_others_ask_for_their_events
     run(build("waited"), "1", environment=driver_environment)
 
 
+def test_a_kernel_that_was_always_short_may_wait_for_a_thread_that_asks_for_its_event(
+    build: Build, driver_environment: Environment
+) -> None:
+    run(build("suddenly_long"), environment=driver_environment)
+
+
 def test_threads_that_share_queues_get_right_results_under_signals(
     build: Build, driver_environment: Environment
 ) -> None:

@@ -105,6 +105,7 @@ struct fpgart_launch {
     uint32_t size;
     uint32_t after;
     uintptr_t event;
+    int is_late;
 };
 struct fpgart_launched {
     uintptr_t handle;
@@ -163,6 +164,7 @@ int fpgart_launches_wait_for(uint64_t nanoseconds);
 void fpgart_launches_tended(int flag);
 int fpgart_handle_is_held(uintptr_t handle);
 int fpgart_event_born(uintptr_t event);
+void fpgart_run_becomes(uintptr_t event, uintptr_t command);
 uintptr_t fpgart_event_parent(uintptr_t event);
 uintptr_t fpgart_next_late(uintptr_t event);
 int fpgart_event_bear(uintptr_t event);
@@ -184,7 +186,7 @@ void fpgart_refuse(const char *reason);
 void fpgart_close(void);
 void fpgart_close_at_exit(void);
 void fpgart_remember_nothing(void);
-void fpgart_await_birth(uintptr_t event);
+uintptr_t fpgart_await_birth(uintptr_t event);
 void fpgart_record_launches(int flag);
 void fpgart_wake_reaper(void);
 void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions, const size_t *offset,

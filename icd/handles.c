@@ -181,6 +181,11 @@ int fpgart_event_is_of(uintptr_t event, uint64_t record, uint32_t *number)
     return 1;
 }
 
+uint64_t fpgart_event_record(uintptr_t event)
+{
+    return find(event)->record;
+}
+
 int fpgart_event_is_unborn(uintptr_t event)
 {
     return atomic_load(&find(event)->birth) == UNBORN;

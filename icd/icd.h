@@ -73,6 +73,7 @@ void fpgart_unhold(uintptr_t handle, int kind);
  * fpgart_event_bear() whether it was late and is born now. */
 uintptr_t fpgart_event_unborn(uint64_t record, uint32_t number);
 int fpgart_event_is_of(uintptr_t event, uint64_t record, uint32_t *number);
+uint64_t fpgart_event_record(uintptr_t event); /* of what was unborn once */
 int fpgart_event_is_unborn(uintptr_t event);
 int fpgart_event_born(uintptr_t event);
 int fpgart_event_late(uintptr_t event, uintptr_t parent);
@@ -145,6 +146,7 @@ struct fpgart_launch {
     uint32_t size;   /* their bytes */
     uint32_t after;  /* the number, from 1, of one whose event it waits for; 0: none */
     uintptr_t event; /* unborn; 0: the host wanted none */
+    int is_late;     /* or that was seen to while C had it run (runs.c) */
 };
 struct fpgart_launched { /* a kernel of some launches */
     uintptr_t handle;
@@ -232,7 +234,8 @@ void fpgart_let_runs_pass(uintptr_t queue, uintptr_t submits, uintptr_t awaits);
 int fpgart_run_was_missed(void); /* the last wait of this thread could have been C's */
 int fpgart_finishes(const void *queue);
 int fpgart_finishes_events(cl_uint count_of_events, const cl_event *events);
-void fpgart_await_birth(uintptr_t event);
+uintptr_t fpgart_await_birth(uintptr_t event);
+void fpgart_run_becomes(uintptr_t event, uintptr_t command);
 uintptr_t fpgart_ended_parent(uintptr_t queue);
 void fpgart_run_failed(uintptr_t queue, uintptr_t launches, uintptr_t outcomes);
 

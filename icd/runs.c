@@ -7,7 +7,8 @@
  *
  * The queue, the kernels and the buffers are held meanwhile, as a command holds them. Python may
  * want the loan back meanwhile: the run then counts as a command of the queue, and its end is told.
- * Its events are not born before its end: whoever asks for one waits for that. */
+ * Its events are not born before its end: whoever asks for one waits for that, but not for long.
+ * Then the loan is called in, and the event is a late one of the command that the run is. */
 #include "icd.h"
 
 #include "../fpgart/board/loan.h"
@@ -20,6 +21,7 @@
 #include <time.h>
 
 enum { LAUNCHES = 4 };
+enum { PATIENCE_NS = 3000000 }; /* runs have taken less before, a third of that at most */
 
 /* What one run needs while it is under way. */
 struct room {
@@ -41,6 +43,8 @@ struct run {
     struct room *room;
     int is_taken; /* what was recorded is the run's */
     uint32_t held_kernels, held_uses;
+    uintptr_t command;         /* the event that it is, once late ones end with that; held */
+    struct run *next, *before; /* while it is listed */
 };
 
 /* One that is not used, so that none is mapped anew for each run. */
@@ -49,10 +53,13 @@ static _Atomic(fpgart_submit) engine_submits;
 static _Atomic(fpgart_await) engine_awaits;
 static _Thread_local int was_missed;
 
-/* Runs that may have events which are not born: how many, and who waits for their ends. */
+/* Runs that may have events which are not born: how many, those that the engine has or is about to
+ * be given, and who waits for their ends. */
 static uint32_t under_way;
+static struct run *first;
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t one_ended = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t one_ended;
+static pthread_once_t waiting_once = PTHREAD_ONCE_INIT;
 
 void fpgart_let_runs_pass(uintptr_t queue, uintptr_t submits, uintptr_t awaits)
 {
@@ -66,8 +73,19 @@ int fpgart_run_was_missed(void)
     return was_missed;
 }
 
+/* Of a clock that nobody sets. */
+static void prepare_waiting(void)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&one_ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 static void count(int more)
 {
+    pthread_once(&waiting_once, prepare_waiting);
     pthread_mutex_lock(&counting);
     under_way += (uint32_t)more;
     if (more < 0)
@@ -75,13 +93,86 @@ static void count(int more)
     pthread_mutex_unlock(&counting);
 }
 
-void fpgart_await_birth(uintptr_t event)
+static void list(struct run *run)
 {
-    if (fpgart_handle_kind(event) != FPGART_EVENT)
-        return;
     pthread_mutex_lock(&counting);
-    while (under_way != 0 && fpgart_event_is_unborn(event))
-        pthread_cond_wait(&one_ended, &counting);
+    run->next = first;
+    if (first != NULL)
+        first->before = run;
+    first = run;
+    pthread_mutex_unlock(&counting);
+}
+
+/* From now on nobody but the run itself sees to its events. */
+static void unlist(struct run *run)
+{
+    pthread_mutex_lock(&counting);
+    if (run->before != NULL)
+        run->before->next = run->next;
+    else
+        first = run->next;
+    if (run->next != NULL)
+        run->next->before = run->before;
+    pthread_mutex_unlock(&counting);
+}
+
+/* The run that an event is, or was, to be born of; NULL if that has ended. With `counting` held. */
+static struct run *run_of(uintptr_t event)
+{
+    struct run *run = first;
+    while (run != NULL && run->launches->number != fpgart_event_record(event))
+        run = run->next;
+    return run;
+}
+
+static struct timespec after_patience(void)
+{
+    struct timespec then;
+    clock_gettime(CLOCK_MONOTONIC, &then);
+    then.tv_nsec += PATIENCE_NS;
+    then.tv_sec += then.tv_nsec / 1000000000;
+    then.tv_nsec %= 1000000000;
+    return then;
+}
+
+/* Gives 0 when an event is not unborn any more. A kernel may run until the host has done something:
+ * so if the run takes long, gives its queue, for Python to make a command of the run. */
+uintptr_t fpgart_await_birth(uintptr_t event)
+{
+    if (fpgart_handle_kind(event) != FPGART_EVENT || !fpgart_event_is_unborn(event))
+        return 0;
+    uintptr_t queue = 0;
+    struct timespec then = after_patience();
+    pthread_once(&waiting_once, prepare_waiting);
+    pthread_mutex_lock(&counting);
+    while (queue == 0 && under_way != 0 && fpgart_event_is_unborn(event)) {
+        if (pthread_cond_timedwait(&one_ended, &counting, &then) == 0)
+            continue;
+        struct run *run = run_of(event);
+        if (run != NULL)
+            queue = run->queue;
+        else
+            then = after_patience(); /* it is about to begin, or has just ended */
+    }
+    pthread_mutex_unlock(&counting);
+    return queue;
+}
+
+/* `command`, which the run of an unborn event is by now, is held until the run's end, and the event
+ * ends with that. Nothing is done if the run has ended. */
+void fpgart_run_becomes(uintptr_t event, uintptr_t command)
+{
+    pthread_mutex_lock(&counting);
+    struct run *run = run_of(event);
+    uint32_t number;
+    if (run != NULL && run->command == 0) {
+        fpgart_keep_parent(command);
+        run->command = command;
+    }
+    if (run != NULL && fpgart_event_is_of(event, run->launches->number, &number)) {
+        fpgart_event_late(event, command); /* or it is free, for the host has just released it */
+        run->launches->launches[number].is_late = 1;
+    }
     pthread_mutex_unlock(&counting);
 }
 
@@ -154,6 +245,11 @@ static uint32_t submit(const struct run *run)
     return taken;
 }
 
+static int wants_end(const struct fpgart_launch *launch)
+{
+    return launch->event != 0 && !launch->is_late;
+}
+
 static int has_events(const struct fpgart_launches *launches)
 {
     for (uint32_t i = 0; i < launches->count; i++)
@@ -190,7 +286,7 @@ static int all_went_well(const struct run *run, uintptr_t parent)
     int64_t *outcomes = run->room->outcomes;
     int all_well = 1;
     for (uint32_t i = 0; i < run->launches->count; i++) {
-        if (run->launches->launches[i].event != 0 && parent == 0 && outcomes[i] == 0)
+        if (wants_end(&run->launches->launches[i]) && parent == 0 && outcomes[i] == 0)
             outcomes[i] = failed_as_kernel(CL_OUT_OF_HOST_MEMORY);
         all_well &= outcomes[i] == 0;
     }
@@ -208,13 +304,14 @@ static void fail(const struct run *run)
 }
 
 /* Whether all launches went well; Python has heard of those that did not. */
-static int carry_out(const struct run *run)
+static int carry_out(struct run *run)
 {
     struct fpgart_launches *launches = run->launches;
     struct room *room = run->room;
     fpgart_address_images(launches);
     fpgart_lay_out(launches, 0, launches->count, room->laid_out);
     uint64_t begin = now_ns();
+    list(run);
     uint32_t taken = submit(run);
     uintptr_t parent = make_parent(run);
     if (taken != 0)
@@ -223,11 +320,12 @@ static int carry_out(const struct run *run)
         if (room->statuses[i] < 0)
             room->outcomes[room->numbers[i]] = failed_as_kernel(room->statuses[i]);
     loan_count_run(run->loan, launches->count, now_ns() - begin);
+    unlist(run);
     int all_well = all_went_well(run, parent);
     if (!all_well)
         fail(run);
     for (uint32_t i = 0; i < launches->count; i++)
-        if (launches->launches[i].event != 0 && room->outcomes[i] == 0)
+        if (wants_end(&launches->launches[i]) && room->outcomes[i] == 0)
             fpgart_event_late(launches->launches[i].event, parent);
     if (parent != 0)
         fpgart_unhold(parent, FPGART_EVENT);
@@ -250,6 +348,8 @@ static void unhold(const struct run *run)
         fpgart_unhold(run->room->uses[i], FPGART_MEM);
     for (uint32_t i = 0; i < run->held_kernels; i++)
         fpgart_unhold(run->room->kernels[i], FPGART_KERNEL);
+    if (run->command != 0)
+        fpgart_unhold(run->command, FPGART_EVENT);
     fpgart_unhold(run->queue, FPGART_QUEUE);
 }
 

@@ -13,6 +13,7 @@ from machine import Machine, PythonBatch, PythonKernel
 
 from fpgart import opencl as cl
 from fpgart.engine.interface import KernelInterface
+from fpgart.engine.opencl_engine.kernel import _refusal
 from fpgart.errors import CLError, OutOfResources
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch import SHORT_NS
@@ -478,3 +479,9 @@ def test_the_last_launch_of_a_batch_can_be_refused(host: Host) -> None:
     events = [host.enqueue(kernel) for _ in range(2)]
     host.finish()
     assert [event.status for event in events] == [COMPLETE, OutOfResources.status]
+
+
+def test_a_launch_that_is_refused_for_a_reason_that_cannot_be_said_is_refused_all_the_same() -> None:
+    error = _refusal([], b"", 3, cl.CL_INVALID_KERNEL_ARGS)
+    assert error.status == OutOfResources.status
+    assert "launch 3" in str(error)

@@ -288,6 +288,76 @@ def test_a_run_that_cannot_be_submitted_fails_and_those_beside_it_run(
     assert pipelined.machine.device.occupancy.launches == 0
 
 
+class FailingBatch(PythonBatch):
+    """One whose call of a number (counted over both kinds, from 1) raises before the engine has heard of it."""
+
+    raises_at = 0
+    calls = 0
+
+    def _count(self) -> None:
+        self.calls += 1
+        if self.calls == self.raises_at:
+            raise MemoryError
+
+    def submit_laid_out(self, *launches: Any) -> tuple[int, CLError | None]:
+        self._count()
+        return super().submit_laid_out(*launches)
+
+    def wait_for(self, count: int) -> list[int]:
+        try:
+            self._count()
+        except MemoryError:
+            for _ in range(count):
+                kernel, *launch = self.submitted.pop(0)
+                kernel.launch(*launch)
+            raise
+        return super().wait_for(count)
+
+
+@pytest.mark.parametrize(
+    ("step", "failed", "run"),
+    [
+        (1, [0, 1, 2, 3, 4], 0),  # nothing is submitted
+        (2, [1, 2, 3, 4], 1),  # the engine refuses launch 1; what is behind it raises
+        (3, [1, 3, 4], 2),
+        (4, [0, 1, 2, 3, 4], 3),  # what has run cannot be told
+        (5, [1, 3], 3),  # the next run's
+    ],
+)
+def test_each_launch_is_submitted_once_and_has_its_own_status_whatever_raises(
+    host: Host, step: int, failed: list[int], run: int
+) -> None:
+    host.batch = batch = FailingBatch(at_once=100, refuse={2, 4})
+    batch.raises_at = step
+    host.run(5, held=range(4))
+    last = [OutOfResources.status] if 4 in failed else [COMPLETE]
+    assert host.held.statuses + last == [OutOfResources.status if each in failed else COMPLETE for each in range(5)]
+    assert len(host.seen) == run
+    batch.raises_at, batch.refuse = 0, set()
+    batch.fail = {batch.waited + 2}
+    host.seen.clear()
+    assert host.run(3, held=[0, 1]).status == COMPLETE
+    assert host.held.statuses == [COMPLETE, OutOfResources.status]
+    assert len(host.seen) == 2
+    home = host.buffer.home
+    assert home is not None
+    assert (home.running, dict(home.users), host.machine.device.occupancy.launches) == (0, {}, 0)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_runs_in_one_batch_have_their_own_statuses_where_one_cannot_be_submitted(
+    pipelined: Pipelined, step: int
+) -> None:
+    batch = FailingBatch(at_once=100)
+    batch.raises_at = step
+    pipelined.batch = batch
+    events = [pipelined.enqueue(2) for _ in range(3)]
+    pipelined.finish()
+    refused = OutOfResources.status
+    assert [event.status for event in events] == [refused if step == each else COMPLETE for each in (1, 2, 3)]
+    assert len(pipelined.tried) == 4
+
+
 def test_runs_that_take_long_together_are_not_submitted_together(pipelined: Pipelined) -> None:
     pipelined.engine_kernel.last_ns = SHORT_NS
     for _ in range(3):
@@ -542,6 +612,23 @@ class TwoPrograms(Host):
 @pytest.fixture
 def two(boards: Boards) -> TwoPrograms:
     return TwoPrograms(boards("hetero"))
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_launches_before_and_behind_a_part_that_cannot_be_loaded_run_once(
+    two: TwoPrograms, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    parts = iter(range(9))
+
+    def load(device: Device, program: Program) -> None:
+        if next(parts) == part:
+            raise MemoryError
+        load_onto(device, program)
+
+    monkeypatch.setattr("fpgart.runtime.commands.launch_run.load_onto", load)
+    assert two.run_mixed("abbaabba").status == COMPLETE
+    assert len(two.told) == 2
+    assert "".join(two.order) == ["aaabba", "abbbba", "abbaaa"][part]
 
 
 @pytest.mark.parametrize(("names", "programmings"), [("aabba", 2), ("bab", 3), ("aa", 0)])

@@ -22,8 +22,9 @@ from test_lent_transfers import BUFFERS, IN, OUT, LendingWorld
 from test_scheduler_interleavings import MOST_SCHEDULES, RANDOM_SCHEDULES
 
 from fpgart.engine.choice import choose_engine
+from fpgart.errors import OutOfResources
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.scheduling.event import COMPLETE, Event
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event
 from fpgart.runtime.scheduling.loan import LAUNCHES
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
@@ -351,18 +352,54 @@ def test_the_engine_has_its_queue_back_when_the_loan_is_gone() -> None:
     assert ffi.cast("uintptr_t", world.native)
 
 
-def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> None:
+def test_nothing_is_lent_before_the_end_of_a_run_that_was_called_in_is_told() -> None:
+    world, _queue = lent()
+    other = world.queue()
+    assert lib.loan_borrow(world.native, LAUNCHES)
+    world.scheduler.call_in()
+    assert lib.loan_return(world.native)
+    assert not world.scheduler.lend(other, other.number, world.loan, lambda: world.enter(IN, 0))
+    world.scheduler.copy_ended(world.loan.address)
+    assert world.scheduler.lend(other, other.number, world.loan, lambda: world.enter(IN, 0))
+
+
+def test_a_run_that_is_asked_for_is_a_command_until_its_end_is_told() -> None:
+    world, _queue = lent()
+    assert world.scheduler.command_of(world.loan) is None
+    assert lib.loan_borrow(world.native, LAUNCHES)
+    command = world.scheduler.command_of(world.loan)
+    assert command is not None
+    assert command is world.scheduler.command_of(world.loan)
+    assert [command.status, world.scheduler.end_with(command).status] == [RUNNING, RUNNING]
+    assert lib.loan_return(world.native)
+    world.scheduler.copy_ended(world.loan.address)
+    assert world.scheduler.command_of(world.loan) is None
+    assert command.status == COMPLETE
+
+
+def run_refused(tmp_path: Path, name: str, each: int) -> str:
+    """What a host prints whose engine refuses one of `each` kernels, once the host says so."""
     engine, begun = tmp_path / "libpocl-refusing.so", tmp_path / "begun"
     source = ROOT / "tests" / "programs" / "refusing_engine.c"
     subprocess.run(["gcc", "-Wall", "-shared", "-fPIC", f"-I{ROOT / 'include'}", source, "-o", engine], check=True)
-    host = build("refused_launches", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    host = build(name, tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
     refusing = {
         "FPGART_ENGINE": str(engine),
         "REFUSING_ENGINE": choose_engine().path,
         "REFUSING_WHILE": str(begun),
+        "REFUSING_EACH": str(each),
     }
     result = subprocess.run(
         [host, begun], capture_output=True, text=True, timeout=120, env=plain_environment() | refusing
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    assert int(result.stdout) > 5, "none was refused"
+    return result.stdout
+
+
+def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> None:
+    assert int(run_refused(tmp_path, "refused_launches", 7)) > 5, "none was refused"
+
+
+def test_a_launch_whose_event_was_asked_for_while_c_had_it_run_fails_by_itself(tmp_path: Path) -> None:
+    statuses = run_refused(tmp_path, "refused_while_running", 2)
+    assert [int(status) for status in statuses.split()] == [COMPLETE, OutOfResources.status]

@@ -111,6 +111,30 @@ def bear(handle: int) -> Event | None:
     return event
 
 
+def late_event(handle: int, parent: Event | None) -> Event | None:
+    """The event that ends with `parent`, if a handle stands for one of these; it may stand for another by now."""
+    event = (HELD.get(handle) or bear(handle)) if handle else None
+    return event if event.__class__ is Event and parent in event.predecessors else None
+
+
+def _have_end_late(handle: int, queue_handle: int) -> None:
+    """Have an unborn event end with the launches that C has run in a queue (icd/runs.c), which are a command then."""
+    queue: Any = HELD.get(queue_handle)
+    if queue is None and (kept := KEPT.get(queue_handle)) is not None:
+        queue = kept()
+    if queue.__class__.__name__ != "CommandQueue":
+        return  # they have ended, and it has gone
+    command = queue.context.scheduler.command_of(queue.device.loan)
+    if command is None:
+        return  # they have ended
+    with _BEARING:
+        if not command.handle:
+            publish_parent(command)
+        lib.fpgart_run_becomes(handle, command.handle)
+    if not lib.fpgart_handle_is_held(command.handle):
+        host_released(command.handle)  # they have ended meanwhile
+
+
 def bear_all() -> None:
     """Make all late events."""
     handle = 0
@@ -124,7 +148,8 @@ def find(handle: int, kind: type[T]) -> T:
     if item is None and (kept := KEPT.get(handle)) is not None:
         item = kept()
     if item is None:
-        lib.fpgart_await_birth(handle)  # where C just runs its launch
+        while queue := lib.fpgart_await_birth(handle):  # C runs its launch, and that takes long
+            _have_end_late(handle, queue)
         item = HELD.get(handle) or bear(handle)
     if item.__class__ is kind:
         return item

@@ -19,7 +19,7 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart.api.arguments import buffer_of, is_kept
 from fpgart.api.candidates import TAKEN_IN, Candidate, RunUse
-from fpgart.api.handles import HELD, KEPT, bear, publish_as, publish_parent
+from fpgart.api.handles import HELD, KEPT, late_event, publish_as, publish_parent
 from fpgart.api.info import handle as handle_of
 from fpgart.api.info import remember
 from fpgart.engine.interface import ARGUMENT, BYTES, POINTER, SUBMISSION, pack_arguments
@@ -146,10 +146,7 @@ class _Late:
                 parent.context.scheduler.end_before(event, parent)
 
     def _event(self, number: int) -> Event | None:
-        handle, parent = int(self._handles[number]), self._parent()
-        event = (HELD.get(handle) or bear(handle)) if handle else None
-        is_ours = event.__class__ is Event and parent in event.predecessors  # the handle may stand for another by now
-        return event if is_ours else None
+        return late_event(int(self._handles[number]), self._parent())
 
 
 class _Recorded:

@@ -16,7 +16,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.candidates import TAKEN_IN, Candidate, RunUse
-from fpgart.api.handles import HELD, find, publish_as, publish_parent
+from fpgart.api.handles import HELD, find, late_event, publish_as, publish_parent
 from fpgart.engine.launches import launch_failure
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList
@@ -167,7 +167,7 @@ def run_failed(handle: int, address: int, outcomes_at: int) -> None:
         if error is not None:
             outcomes[number] = error.status & 0xFFFFFFFF  # C ends the events of the others
             failed.add(number)
-            _fail(queue, int(launch.event), error)
+            _fail(queue, launch, error)
 
 
 def _name(handle: int) -> str:
@@ -176,7 +176,13 @@ def _name(handle: int) -> str:
     return kernel.name
 
 
-def _fail(queue: CommandQueue, handle: int, error: CLError) -> None:
+def _fail(queue: CommandQueue, launch: Any, error: CLError) -> None:
     event = queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, failing(queue.device, error))
-    if handle and lib.fpgart_event_born(handle):
+    handle = int(launch.event)
+    if launch.is_late:
+        assert queue.device.loan is not None, "C has it"
+        late = late_event(handle, queue.device.loan.copy)
+        if late is not None:
+            late.fate = error.status
+    elif handle and lib.fpgart_event_born(handle):
         publish_as(event, handle)

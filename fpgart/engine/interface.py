@@ -277,13 +277,19 @@ class Batch(Protocol):
     def submit_laid_out(
         self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
     ) -> tuple[int, CLError | None]:
-        """As submit(), of the launches `begin` to before `end` in an array that C has laid out (engine/calls.h)."""
+        """As submit(), of the launches `begin` to before `end` in an array that C has laid out (engine/calls.h).
+
+        Where it raises, the engine has been given none of them.
+        """
 
     def wait(self, most: int) -> list[int]:
         """Wait for the oldest launch that is left; its status, and those behind it that have ended, `most` at most."""
 
     def wait_for(self, count: int) -> list[int]:
-        """Wait for the oldest `count` launches that are left; the status of each, up to one that `failure` is about."""
+        """Wait for the oldest `count` launches that are left; the status of each, up to one that `failure` is about.
+
+        Where it raises, none of them is left.
+        """
 
 
 class EngineKernel(Protocol):

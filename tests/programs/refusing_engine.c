@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An engine that is another one, the driver that REFUSING_ENGINE names, but refuses each seventh
- * kernel that it is given, once there is a file of the name in REFUSING_WHILE. */
+ * An engine that is another one, the driver that REFUSING_ENGINE names, but refuses each kernel of
+ * so many as REFUSING_EACH says, once there is a file of the name in REFUSING_WHILE. */
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 
@@ -13,8 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { EACH = 7 };
-
 static clEnqueueNDRangeKernel_fn enqueue;
 static atomic_uint given;
 
@@ -22,7 +20,8 @@ static cl_int refuse(cl_command_queue queue, cl_kernel kernel, cl_uint dimension
                      const size_t *offset, const size_t *global, const size_t *local, cl_uint waits,
                      const cl_event *wait_list, cl_event *event)
 {
-    if (access(getenv("REFUSING_WHILE"), F_OK) == 0 && ++given % EACH == 0)
+    if (access(getenv("REFUSING_WHILE"), F_OK) == 0 &&
+        ++given % (unsigned)atoi(getenv("REFUSING_EACH")) == 0)
         return CL_OUT_OF_RESOURCES;
     return enqueue(queue, kernel, dimensions, offset, global, local, waits, wait_list, event);
 }

@@ -28,7 +28,7 @@ from fpgart.engine.launches import AddedLaunches, launch_failure
 from fpgart.engine.lowering import Lowered
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.engine.opencl_engine.queues import Queues
-from fpgart.errors import CLError
+from fpgart.errors import CLError, OutOfResources
 
 U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
 REQUIRED_SIZE = re.compile(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
@@ -236,6 +236,15 @@ class DriverKernel:
             raise launch_failure(self.name, result)
 
 
+def _refusal(kernels: Sequence[DriverKernel], launches: bytes, number: int, result: int) -> CLError:
+    """Why the driver did not take a launch; raises nothing, for it has taken those before it."""
+    try:
+        (kernel,) = U64.unpack_from(launches, number * SUBMISSION.size)
+        return launch_failure(kernels[kernel].name, result)
+    except Exception as error:
+        return OutOfResources(f"the engine refused launch {number}, and why cannot be said: {error!r}")
+
+
 class KernelBatch(AddedLaunches[DriverKernel]):
     """A `Batch`: kernels in a queue of the driver that nobody else uses meanwhile."""
 
@@ -274,8 +283,7 @@ class KernelBatch(AddedLaunches[DriverKernel]):
         self._submitted += done
         if begin + done == end:
             return done, None
-        (number,) = U64.unpack_from(launches, (begin + done) * SUBMISSION.size)
-        return done, launch_failure(ours[number].name, int(result[0]))
+        return done, _refusal(ours, launches, begin + done, int(result[0]))
 
     def wait(self, most: int) -> list[int]:
         reported = self._reported
@@ -287,8 +295,9 @@ class KernelBatch(AddedLaunches[DriverKernel]):
     def wait_for(self, count: int) -> list[int]:
         if not count:
             return []
-        lib.driver_await_all(self._events + self._reported, count, self._statuses)
+        events = self._events + self._reported
         self._reported += count
+        lib.driver_await_all(events, count, self._statuses)
         return list(ffi.unpack(self._statuses, count))
 
     def __del__(self) -> None:

@@ -9,8 +9,9 @@ between; but while others run kernels of the program that comes first, its launc
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby, islice
 from time import monotonic_ns
 from typing import NamedTuple, Protocol
 from weakref import ref
@@ -285,11 +286,11 @@ class LaunchRun(LaunchKernel):
     def hand_over(self, batch: Batch) -> None:
         try:
             self._hand_over(batch, self._left)
-            assert self._submitted is not None
-            self._submitted.submit()
         except BaseException:
             self.abandon()
             raise
+        assert self._submitted is not None
+        self._submitted.submit()
 
     def settle(self) -> None:
         if self._submitted is None:  # it could not even be handed over
@@ -324,16 +325,14 @@ class LaunchRun(LaunchKernel):
                 self.waits.note(range(part.begin, part.end))
 
     def _hand_over(self, batch: Batch, parts: Sequence[_Part]) -> None:
-        """Have some of them run, also those behind one that fails."""
+        """Have some of them run, also those behind one that fails; what this raises, it raises before any may run."""
         self._bring_shared()
         self._submitted = submitted = _Submitted(batch, self._engine_kernels(), self._launches)
         for part in parts:
             try:
                 self._program_with(part.program, submitted)
-            except CLError as refusal:
-                submitted.refuse(part, refusal)
-            except BoardError as refusal:
-                submitted.refuse(part, OutOfResources(str(refusal)))
+            except BaseException as refusal:
+                submitted.refuse(part.begin, part.end, refusal)
             else:
                 submitted.add(part)
 
@@ -387,6 +386,15 @@ class _Part(NamedTuple):
     end: int
 
 
+def _failure_of(error: BaseException) -> CLError:
+    """What launches fail with because of `error`, which is being handled."""
+    if isinstance(error, CLError):
+        return error
+    if not isinstance(error, BoardError):
+        log.bug("launches could not be run")
+    return OutOfResources(str(error) or f"launches could not be run: {error!r}")
+
+
 class _Submitted:
     """Launches of a run that the engine is given, by their numbers, and the errors of those that have failed."""
 
@@ -394,16 +402,17 @@ class _Submitted:
         self._batch = batch
         self._kernels = kernels
         self._launches = launches
-        self._waiting: list[list[int]] = []
+        self._waiting: deque[list[int]] = deque()
         """Begin and end of what is to be submitted."""
-        self._numbers: list[int] = []
+        self._taken: list[list[int]] = []
+        """The first of some that the engine has taken, and how many it has: in its order."""
         self._settled = 0
         self.failed: dict[int, CLError] = {}
 
     @property
     def count(self) -> int:
         """How many the engine has taken."""
-        return len(self._numbers)
+        return sum(count for _, count in self._taken)
 
     def add(self, part: _Part) -> None:
         """Some are to run behind the others."""
@@ -412,25 +421,41 @@ class _Submitted:
         else:
             self._waiting.append([part.begin, part.end])
 
-    def refuse(self, part: _Part, error: CLError) -> None:
+    def refuse(self, begin: int, end: int, error: BaseException) -> None:
         """Some cannot be run."""
-        self.failed.update(dict.fromkeys(range(part.begin, part.end), error))
+        self.failed.update(dict.fromkeys(range(begin, end), _failure_of(error)))
 
     def submit(self) -> None:
-        """Give the engine all that was added."""
-        for begin, end in self._waiting:
+        """Give the engine all that was added, each launch once. What it cannot be given has failed."""
+        while self._waiting:
+            begin, end = self._waiting.popleft()
             self._submit(begin, end)
-        self._waiting.clear()
 
     def settle(self, name: str) -> None:
         """Return when all have ended; `name`: of a kernel, for the errors of those that fail."""
         self.submit()
-        while self._settled < len(self._numbers):
-            statuses = self._batch.wait_for(len(self._numbers) - self._settled)
-            for number, status in zip(self._numbers[self._settled :], statuses, strict=False):
+        taken = chain.from_iterable(range(begin, begin + count) for begin, count in self._taken)
+        left = deque(islice(taken, self._settled, None))
+        while left:
+            statuses = self._wait(left)
+            self._settled += len(statuses)
+            for status in statuses:
+                number = left.popleft()
                 if status < COMPLETE:
                     self.failed[number] = self._error(status, name)
-            self._settled += len(statuses)
+
+    def _wait(self, left: deque[int]) -> list[int]:
+        """The statuses of some that are left. Where they cannot be told, all have failed, and the engine forgets them.
+
+        The next statuses that it tells are those of launches behind them.
+        """
+        try:
+            return self._batch.wait_for(len(left))
+        except BaseException as error:
+            self.failed.update(dict.fromkeys(left, _failure_of(error)))
+            self._settled += len(left)
+            left.clear()
+            return []
 
     def _error(self, status: int, name: str) -> CLError:
         """Why a launch failed, with the engine's words if it has any."""
@@ -442,9 +467,13 @@ class _Submitted:
     def _submit(self, begin: int, end: int) -> None:
         """Also those behind one that the engine refuses."""
         while begin < end:
-            done, error = self._batch.submit_laid_out(self._kernels, self._launches, begin, end)
-            self._numbers += range(begin, begin + done)
-            begin += done
+            self._taken.append(taken := [begin, 0])  # so that nothing has to be made behind the engine's call
+            try:
+                taken[1], error = self._batch.submit_laid_out(self._kernels, self._launches, begin, end)
+            except BaseException as refusal:  # it has taken none of these
+                self.refuse(begin, end, refusal)
+                return
+            begin += taken[1]
             if error is not None:
                 self.failed[begin] = error
                 begin += 1

@@ -372,7 +372,10 @@ class Readiness:
     # Events that end with another one
 
     def end_with(self, event: Event, parent: Event) -> None:
-        """`event`, which stands in no queue, ends when `parent` does, or has ended well if that has ended."""
+        """`event`, which stands in no queue, ends when `parent` does, or has ended well if that has ended.
+
+        It runs if `parent` does: a kernel may wait for a host that asks for that first.
+        """
         event.queued_ns = parent.queued_ns
         if parent.status <= COMPLETE:
             event.status = COMPLETE
@@ -383,6 +386,9 @@ class Readiness:
         parent.dependants.append(event)
         event.predecessors = (parent,)
         event.unmet = 1
+        if parent.status == RUNNING:
+            event.status = RUNNING
+            event.submit_ns, event.start_ns = parent.submit_ns, parent.start_ns
 
     def end_before(self, event: Event, parent: Event, now: int, after: Aftermath) -> None:
         """As its parent would: `event`, which was to end with `parent`, ends now."""

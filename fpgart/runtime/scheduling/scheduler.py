@@ -260,7 +260,7 @@ class Scheduler:
         with self._lock:
             if loan.occupancy.lent is not None:
                 self._call_in(loan)
-            if self._closed or queue.order.open or loan.is_out or not loan.occupancy.is_idle:
+            if self._closed or queue.order.open or loan.is_out or loan.copy or not loan.occupancy.is_idle:
                 return False
             if runs and (loan.occupancy.launches or loan.device.ready_kernels):
                 return False
@@ -274,6 +274,13 @@ class Scheduler:
         """Take back all that is lent: watchers or faults come, or buffers go, whom C knows nothing of."""
         with self._lock:
             self._call_in_all()
+
+    def command_of(self, loan: Loan) -> Event | None:
+        """What C does with a loan now, as a command that has begun; None if that is nothing."""
+        with self._lock:
+            if loan.occupancy.lent is not None and loan.is_out:
+                self._call_in(loan)
+            return loan.copy
 
     def copy_ended(self, address: int) -> None:
         """C tells of the end of a copy that others may wait for."""
