@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-BOARDS = "usm_s10,usm_s10,a10_ref,a10_ref,hetero,k2h,k2h_low,a10_small"
+BOARDS = "usm_s10,usm_s10,a10_ref,a10_ref,hetero,k2h,k2h_low,a10_small,soc_a10"
 """As many as the hosts of one test name, the usual one first."""
 IN_PYTEST = ("test_contract.py", "test_contract_devices.py", "test_fuzz_machine.py", "test_il.py")
 NAME = "conformance"
