@@ -39,7 +39,7 @@ from fpgart.runtime.memory.usm_use import Indirect, UsmUse
 from fpgart.runtime.objects.blocking_free import blocking_free
 from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.runtime.programs.program import Program
-from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
+from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.occupancy import Direction
 
 Boards = Callable[..., Machine]
@@ -523,6 +523,31 @@ def test_an_event_that_is_asked_for_while_its_run_waits_ends_with_it(host: Host)
     host.machine.scheduler.wait(early)
     late = host.machine.scheduler.end_with(parent)
     assert (early.status, late.status, late.end_ns, called) == (COMPLETE, COMPLETE, parent.end_ns, [COMPLETE])
+
+
+def test_events_that_are_asked_for_before_their_run_begins_run_when_it_does(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Event(host.machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+    host.machine.queue.enqueue(cl.CL_COMMAND_MARKER, None, (gate,))
+    events = [host.enqueue(2) for _ in range(2)]
+    early = [host.machine.scheduler.end_with(event) for event in events]
+    called: list[tuple[int, int]] = []
+    for number, event in enumerate(early):
+        event.when(RUNNING, lambda _, status, number=number: called.append((number, status)))
+    began: list[list[int]] = []
+    hand_over = LaunchRun._hand_over
+
+    def noting(run: LaunchRun, batch: Any, parts: Any) -> None:
+        began.append([event.status for event in early])
+        hand_over(run, batch, parts)
+
+    monkeypatch.setattr(LaunchRun, "_hand_over", noting)
+    gate.set_status(COMPLETE)
+    host.machine.scheduler.wait(events[1])
+    assert began[0] == [RUNNING, QUEUED]
+    assert called == [(0, RUNNING), (1, RUNNING)]
+    assert [event.status for event in early] == [COMPLETE, COMPLETE]
 
 
 def test_a_run_migrates_its_buffer_to_where_it_is_needed_first(boards: Boards) -> None:

@@ -279,6 +279,17 @@ class Readiness:
                 event.ready = None
         return claim
 
+    def begins(self, event: Event, now: int, after: Aftermath) -> None:
+        """`event` runs from now on, and so do those that end with it: a kernel may wait for a host that asks for it."""
+        event.start_ns = now
+        event.status = RUNNING
+        if event.callbacks:
+            collect(event, RUNNING, after)
+        for other in event.dependants or ():
+            if other.operation is None and other.queue is not None and other not in other.queue.order.open:
+                other.submit_ns = event.submit_ns
+                self.begins(other, now, after)
+
     # Ending
 
     def stage_ended(
@@ -348,10 +359,7 @@ class Readiness:
             other.unmet -= 1
             if other.unmet == 0:
                 if other.status == SUBMITTED:  # it was handed over behind this one
-                    other.status = RUNNING
-                    other.start_ns = now
-                    if other.callbacks:
-                        collect(other, RUNNING, after)
+                    self.begins(other, now, after)
                 elif other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
                     self._make_ready(other, now, after)
                 else:

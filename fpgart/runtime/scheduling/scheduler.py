@@ -30,7 +30,7 @@ from fpgart.runtime.scheduling.event import (
     Operation,
     ReadyList,
 )
-from fpgart.runtime.scheduling.readiness import Aftermath, Readiness, collect, role_of
+from fpgart.runtime.scheduling.readiness import Aftermath, Readiness, role_of
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.threads import SystemThreads, Threads
 from fpgart.runtime.scheduling.workers import Recorder, Workers
@@ -416,13 +416,7 @@ class Scheduler:
     def _run(self, event: Event, awaited: Event | None = None) -> None:
         """Run a claimed command as far as its stages may follow each other, and short launches behind it."""
         if event.status != RUNNING:
-            event.start_ns = self._now()
-            event.status = RUNNING
-            if event.callbacks:
-                after = Aftermath()
-                with self._lock:
-                    collect(event, RUNNING, after)
-                after.settle()
+            self._begin(event)
         operation = event.operation
         while operation is not None:
             launch = operation.short_launch if event.dependants else None
@@ -432,6 +426,17 @@ class Scheduler:
         context = event.context
         if context.reaper:
             context.reap()
+
+    def _begin(self, event: Event) -> None:
+        """Take note that a claimed command runs."""
+        if event.callbacks or any(other.operation is None for other in event.dependants or ()):
+            after = Aftermath()
+            with self._lock:
+                self._ready.begins(event, self._now(), after)
+            after.settle()
+        else:  # nobody hears of it
+            event.start_ns = self._now()
+            event.status = RUNNING
 
     def _ended_stage(self, event: Event, status: int, following: Operation | None) -> Operation | None:
         """Take note of the end of a stage; returns the stage that this thread has to run next."""
