@@ -12,6 +12,7 @@ import pytest
 from machine import Machine
 
 from fpgart import opencl as cl
+from fpgart.errors import InvalidEvent
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Event
 
@@ -108,3 +109,57 @@ def test_an_event_that_another_thread_is_making_is_found(
     assert begun.wait(20)
     assert handles.find(HANDLE, Event) is event
     other.join()
+
+
+class TableOfRuns(Table):
+    """The same while C has a launch run whose end is not near: which events end with what, by their handles."""
+
+    def __init__(self, *, is_over: bool) -> None:
+        """`is_over`: the run whose event is asked for has ended meanwhile."""
+        super().__init__(references=0)
+        self.is_over = is_over
+        self.parents: dict[int, int] = {}
+
+    def fpgart_handle_new(self, kind: int, references: int) -> int:
+        return COMMAND
+
+    def fpgart_await_birth(self, handle: int) -> int:
+        return 0 if handle in self.parents else QUEUE
+
+    def fpgart_run_becomes(self, handle: int, command: int) -> None:
+        if self.is_over:
+            self.parents[handle] = 0
+        else:
+            self.parents[handle] = command
+            self.references += 1
+
+    def fpgart_event_parent(self, handle: int) -> int:
+        return self.parents.get(handle, 0)
+
+    def fpgart_event_bear(self, handle: int) -> bool:
+        return True
+
+    def fpgart_event_loses_child(self, parent: int) -> bool:
+        return False
+
+
+QUEUE, COMMAND, EVENT, OTHER = 0x2000, 0x3000, 0x4000, 0x5000
+
+
+def test_an_event_is_found_whose_command_another_thread_has_published_and_dropped(
+    boards: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = boards("hetero").queue
+    table = TableOfRuns(is_over=True)
+    monkeypatch.setitem(sys.modules, "_fpgart_icd", SimpleNamespace(lib=table))
+    monkeypatch.delitem(sys.modules, "fpgart.api.handles", raising=False)
+    handles = importlib.import_module("fpgart.api.handles")
+    monkeypatch.delitem(sys.modules, "fpgart.api.handles")
+    handles.publish_as(queue, QUEUE)
+    command = new_event(queue)
+    monkeypatch.setattr(queue.context.scheduler, "command_of", lambda loan: command, raising=False)
+    with pytest.raises(InvalidEvent):
+        handles.find(EVENT, Event)
+    assert COMMAND not in handles.HELD
+    table.is_over = False
+    assert handles.find(OTHER, Event).predecessors == (command,)

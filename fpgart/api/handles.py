@@ -128,11 +128,26 @@ def _have_end_late(handle: int, queue_handle: int) -> None:
     if command is None:
         return  # they have ended
     with _BEARING:
-        if not command.handle:
-            publish_parent(command)
+        _have_as_parent(command)
         lib.fpgart_run_becomes(handle, command.handle)
-    if not lib.fpgart_handle_is_held(command.handle):
-        host_released(command.handle)  # they have ended meanwhile
+        if not lib.fpgart_handle_is_held(command.handle):  # another run: that of the event has ended
+            _drop(command)
+
+
+def _have_as_parent(command: Event) -> None:
+    """Late events may end with `command`. Within _BEARING, as _drop(): others may want it for events of theirs."""
+    if not command.handle:
+        publish_parent(command)
+    elif command.handle not in HELD:
+        KEPT.pop(command.handle, None)
+        HELD[command.handle] = command
+
+
+def _drop(command: Event) -> None:
+    """None does, so it is not held any more."""
+    handle = command.handle
+    del HELD[handle]
+    KEPT[handle] = weakref.ref(command, lambda _: _forget(handle, Event))
 
 
 def bear_all() -> None:
