@@ -228,6 +228,38 @@ static PyThreadState *new_interpreter(void)
     return made;
 }
 
+#if PY_VERSION_HEX >= 0x030E0000
+#define SHUTTING_DOWN 3 /* _Py_THREAD_SHUTTING_DOWN */
+
+/* The host's interpreter is being cleared: from now on our threads wait for ever where they want
+ * the lock, as the host's own do. Since 3.14 Python gives its lock up once more at its very end,
+ * and they would run on, with what is freed by then. */
+static void stop_threads(PyObject *capsule)
+{
+    (void)capsule;
+    for (PyThreadState *state = PyInterpreterState_ThreadHead(interpreter); state != NULL;
+         state = PyThreadState_Next(state))
+        __atomic_store_n(&state->state, SHUTTING_DOWN, __ATOMIC_SEQ_CST);
+}
+
+/* With the host's interpreter. */
+static int stop_threads_at_its_end(PyThreadState *host)
+{
+    PyObject *kept = PyInterpreterState_GetDict(PyThreadState_GetInterpreter(host)); /* borrowed */
+    PyObject *capsule = PyCapsule_New(&is_guest, NULL, stop_threads);
+    int done = kept != NULL && capsule != NULL &&
+               PyDict_SetItemString(kept, "fpgart's threads", capsule) == 0;
+    Py_XDECREF(capsule);
+    PyErr_Clear();
+    return done;
+}
+#else
+static int stop_threads_at_its_end(PyThreadState *host)
+{
+    return host != NULL;
+}
+#endif
+
 int fpgart_become_guest(void)
 {
     PyThreadState *host = PyGILState_GetThisThreadState();
@@ -248,8 +280,8 @@ int fpgart_become_guest(void)
     fpgart_add_search_directories(path);
     change_to(host);
     name_state(host);
-    is_guest = hidden;
-    return hidden;
+    is_guest = hidden && stop_threads_at_its_end(host);
+    return is_guest;
 }
 
 void fpgart_guest_runs(void)
