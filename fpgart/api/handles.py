@@ -182,6 +182,15 @@ def _describe(handle: int, item: Any) -> str:
     return f"{handle:#x}"
 
 
+def _alone() -> int:
+    """What sys.getrefcount() says of an object that has a local variable only; CPython 3.14 does not count itself."""
+    item = object()
+    return sys.getrefcount(item)
+
+
+ALONE = _alone()
+
+
 def host_released(handle: int) -> None:
     """The host gave back its last reference: the object dies, or lives on for those that need it."""
     item = HELD.pop(handle, None)
@@ -191,7 +200,7 @@ def host_released(handle: int) -> None:
     context = item if kind is Context else getattr(item, "context", None)
     reaper = context.reaper if context is not None else None
     context = None  # it may die with the item
-    if sys.getrefcount(item) == 2:
+    if sys.getrefcount(item) == ALONE:
         if kind is Context:
             item.seen_to = True  # its callbacks have returned when this call does
         item = None
