@@ -31,8 +31,10 @@ def service(environment: dict[str, str]) -> Iterator[None]:
         assert process.stdout is not None
         if not process.stdout.readline().startswith(f"{NAME}: "):
             sys.exit(f"the service did not start (status {process.wait()})")
-        yield
-        process.terminate()
+        try:
+            yield
+        finally:
+            process.terminate()
 
 
 def main(options: list[str]) -> int:

@@ -287,6 +287,12 @@ def test_a_kernel_that_was_always_short_may_wait_for_a_thread_that_asks_for_its_
     run(build("suddenly_long"), environment=driver_environment)
 
 
+def test_a_host_that_waits_for_the_first_of_two_kernels_may_do_what_the_second_waits_for(
+    build: Build, driver_environment: Environment
+) -> None:
+    run(build("first_of_two"), environment=driver_environment)
+
+
 def test_threads_that_share_queues_get_right_results_under_signals(
     build: Build, driver_environment: Environment
 ) -> None:

@@ -41,6 +41,8 @@ struct run {
     uint64_t serial;
     struct fpgart_launches *launches;
     struct room *room;
+    cl_uint waits; /* for which events the host waits; NULL: for all that is in the queue */
+    const cl_event *events;
     int is_taken; /* what was recorded is the run's */
     uint32_t held_kernels, held_uses;
     uintptr_t command;         /* the event that it is, once late ones end with that; held */
@@ -176,12 +178,25 @@ void fpgart_run_becomes(uintptr_t event, uintptr_t command)
     pthread_mutex_unlock(&counting);
 }
 
+/* Whether the host waits for the last launch, and so for all of them: one behind what it waits for
+ * may need what the host does next. */
+static int needs_all(const struct run *run, const struct fpgart_launches *launches)
+{
+    uint32_t number;
+    for (cl_uint i = 0; i < run->waits && run->events != NULL; i++)
+        if (fpgart_event_is_of((uintptr_t)run->events[i], launches->number, &number) &&
+            number == launches->count - 1)
+            return 1;
+    return run->events == NULL;
+}
+
 /* Whether the loan covers all that the launches need; that is held from then on. Python has never
  * seen the addresses that this leaves behind where it does not. */
 static int accepts(struct fpgart_launches *launches, void *data)
 {
     struct run *run = data;
-    if (!loan_runs(run->loan, run->queue, run->serial, launches->count))
+    if (!needs_all(run, launches) ||
+        !loan_runs(run->loan, run->queue, run->serial, launches->count))
         return 0;
     for (uint32_t i = 0; i < launches->kernel_count; i++) {
         const struct fpgart_launched *kernel = &launches->kernels[i];
@@ -372,7 +387,7 @@ static int runs_here(void)
            !(fpgart_is_guest() && fpgart_holds_interpreter()); /* others shall have it meanwhile */
 }
 
-int fpgart_finishes(const void *queue)
+static int finishes(const void *queue, cl_uint waits, const cl_event *events)
 {
     was_missed = 0;
     if (!fpgart_any_launches())
@@ -383,7 +398,9 @@ int fpgart_finishes(const void *queue)
     was_missed = 1;
     struct run run = {.loan = atomic_load(slot),
                       .queue = (uintptr_t)queue,
-                      .serial = fpgart_handle_serial((uintptr_t)queue)};
+                      .serial = fpgart_handle_serial((uintptr_t)queue),
+                      .waits = waits,
+                      .events = events};
     if (run.loan == NULL || !fpgart_hold(run.queue, FPGART_QUEUE, run.serial))
         return 0;
     run.room = find_room();
@@ -402,12 +419,17 @@ int fpgart_finishes(const void *queue)
     return done;
 }
 
+int fpgart_finishes(const void *queue)
+{
+    return finishes(queue, 0, NULL);
+}
+
 int fpgart_finishes_events(cl_uint count_of_events, const cl_event *events)
 {
     was_missed = 0;
     if (!fpgart_any_launches() || count_of_events == 0 || events == NULL)
         return 0;
     uintptr_t queue = fpgart_only_recorded();
-    return queue != 0 && fpgart_finishes((const void *)queue) &&
+    return queue != 0 && finishes((const void *)queue, count_of_events, events) &&
            fpgart_knows_ends(count_of_events, events);
 }

@@ -628,3 +628,19 @@ def test_signals_of_the_host_do_not_let_a_kernel_run_longer(
         guard.cancel()
         monkeypatch.undo()
         config.KERNEL_TIMEOUT.forget()
+
+
+def test_what_the_engine_has_refused_is_not_tried_again_in_another_process(engine: IsolatedEngine) -> None:
+    kernel, too_large = spinning(engine), struct.pack("9Q", 0, 0, 0, 1, 1, 1, 1 << 20, 1, 1)
+    batch = IsolatedBatch(engine, 3)
+    for number, sizes in (1, SIZES), (0, too_large), (0, SIZES):
+        batch.add(kernel, arguments_of(number), 1, sizes, True)
+    done, error = batch.submit()
+    assert (done, error is None) == (1, False)
+    engine.process.stop("was stopped by the test")
+    assert submitted(batch, kernel, [0]) == (1, None)  # as LaunchBatch does with what is behind
+    assert batch.wait_for(2) == [-5]
+    assert "was stopped by the test" in str(batch.failure)
+    assert (batch.wait_for(1), batch.failure) == ([0], None)
+    assert not batch._known
+    assert not batch._is_under_way

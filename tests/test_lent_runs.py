@@ -324,6 +324,23 @@ def test_a_use_in_another_memory_is_for_python() -> None:
     assert not lib.loan_find_use(world.native, BUFFERS[1], SERIAL, 0)
 
 
+def test_what_is_recorded_after_the_loan_was_called_in_is_for_python() -> None:
+    world, queue = lent()
+    assert lib.loan_borrow(world.native, LAUNCHES)
+    assert lib.loan_runs(world.native, queue.handle, queue.number, 1)
+    world.scheduler.call_in()
+    assert not lib.loan_runs(world.native, queue.handle, queue.number, 1)
+
+
+def test_launches_use_only_what_they_were_lent_last() -> None:
+    world, _ = lent()
+    world.scheduler.call_in()
+    world.loan.forget_kernels()
+    world.loan.enter_use(BUFFERS[1], SERIAL, 0, world.places[1])
+    assert not lib.loan_find_use(world.native, BUFFERS[0], SERIAL, 0)
+    assert lib.loan_find_use(world.native, BUFFERS[1], SERIAL, 0) == world.places[1]
+
+
 def test_a_kernel_that_was_released_is_for_python() -> None:
     world, _ = lent()
     assert lib.loan_find_kernel(world.native, KERNEL, SERIAL) == ENGINE_KERNEL

@@ -77,6 +77,16 @@ def publish_as(item: Any, handle: int) -> None:
         host_released(handle)
 
 
+def publish_born(event: Event, handle: int) -> None:
+    """As publish_as(), of one that was unborn: who asks for it meanwhile finds it. Not if the host has released it."""
+    with _BEARING:
+        if not lib.fpgart_event_born(handle):
+            return
+        _hold(event, handle)
+    if not lib.fpgart_handle_is_held(handle):
+        host_released(handle)
+
+
 def publish_parent(event: Event) -> int:
     """The handle of an event that the host does not hold; late events that it holds are to end with it."""
     handle = int(lib.fpgart_handle_new(KINDS["Event"][0], 0))

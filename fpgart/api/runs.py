@@ -16,7 +16,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.candidates import TAKEN_IN, Candidate, RunUse
-from fpgart.api.handles import HELD, find, late_event, publish_as, publish_parent
+from fpgart.api.handles import HELD, find, late_event, publish_born, publish_parent
 from fpgart.engine.launches import launch_failure
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList
@@ -177,12 +177,15 @@ def _name(handle: int) -> str:
 
 
 def _fail(queue: CommandQueue, launch: Any, error: CLError) -> None:
-    event = queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, failing(queue.device, error))
+    try:
+        event = queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, failing(queue.device, error))
+    except CLError:  # the process is exiting
+        event = Event(queue.context, queue, cl.CL_COMMAND_NDRANGE_KERNEL, None, error.status)
     handle = int(launch.event)
     if launch.is_late:
         assert queue.device.loan is not None, "C has it"
         late = late_event(handle, queue.device.loan.copy)
         if late is not None:
             late.fate = error.status
-    elif handle and lib.fpgart_event_born(handle):
-        publish_as(event, handle)
+    elif handle:
+        publish_born(event, handle)

@@ -104,6 +104,8 @@ void loan_enter_engine(struct loan *loan, uintptr_t queue, uint32_t most, uint64
 void loan_forget_kernels(struct loan *loan)
 {
     loan->kernel_count = 0;
+    for (size_t i = 0; i < ENTRIES; i++)
+        loan->entries[i].ways &= ~(uint32_t)LAUNCHES;
 }
 
 void loan_forget(struct loan *loan)
@@ -191,8 +193,9 @@ uintptr_t loan_find_kernel(const struct loan *loan, uintptr_t kernel, uint64_t s
 
 int loan_runs(const struct loan *loan, uintptr_t queue, uint64_t queue_serial, uint32_t launches)
 {
-    return loan->queue == queue && loan->serial == queue_serial && loan->kernel_count != 0 &&
-           launches <= loan->most;
+    /* Once it is called in, commands are in the queue, and what is recorded comes behind them. */
+    return !(atomic_load(&loan->state) & WANTED) && loan->queue == queue &&
+           loan->serial == queue_serial && loan->kernel_count != 0 && launches <= loan->most;
 }
 
 uintptr_t loan_engine_queue(const struct loan *loan)

@@ -128,7 +128,8 @@ void lane_submit(uintptr_t address, uintptr_t data, uint64_t bytes, uint32_t ker
     lane->from = from;
     lane->to = to;
     atomic_store(&lane->ended, 0);
-    atomic_store(&lane->completed, 0);
+    uint32_t request = atomic_load(&lane->request) + 1;
+    atomic_store(&lane->completed, (uint64_t)request << 32 | TALLY_NONE);
     post(lane, LANE_SUBMIT);
 }
 
@@ -136,10 +137,12 @@ int64_t lane_completed(uintptr_t address)
 {
     struct lane *lane = (struct lane *)address;
     uint64_t shown = atomic_load(&lane->completed);
-    if (shown == 0)
-        return LANE_UNTOUCHED;
-    if (shown >> 32 != atomic_load(&lane->request) || (uint32_t)shown == TALLY_UNKNOWN)
+    /* Zeros are what a kernel has most likely written over it. */
+    if (shown == 0 || shown >> 32 != atomic_load(&lane->request) ||
+        (uint32_t)shown == TALLY_UNKNOWN)
         return LANE_UNKNOWN;
+    if ((uint32_t)shown == TALLY_NONE)
+        return LANE_UNTOUCHED;
     return (uint32_t)shown;
 }
 

@@ -65,7 +65,8 @@ static void CL_CALLBACK count(cl_event event, cl_int status, void *data)
 {
     struct tally *tally = data;
     (void)event;
-    (void)status;
+    if (status < CL_COMPLETE) /* who reads the count takes what is counted for a success */
+        atomic_store(&tally->lost, true);
     show(tally, atomic_fetch_add(&tally->ended, 1) + 1);
     atomic_fetch_add(&tally->told, 1);
 }

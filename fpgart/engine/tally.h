@@ -17,7 +17,8 @@ struct tally {
     uint32_t request;
 };
 
-enum { TALLY_UNKNOWN = UINT32_MAX }; /* a count that cannot be had */
+/* A count that cannot be had; what is there before anything counts. */
+enum { TALLY_UNKNOWN = UINT32_MAX, TALLY_NONE = UINT32_MAX - 1 };
 
 /* A tally that shows its count there; NULL where there is no memory. */
 struct tally *tally_new(_Atomic uint64_t *shown);

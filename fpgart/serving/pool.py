@@ -51,7 +51,10 @@ class Pool:
 
     def _refill(self) -> None:
         while self._taken.wait() and not self._closed.is_set():
-            self._taken.clear()
+            with self._changing:
+                if self._closed.is_set():
+                    return
+                self._taken.clear()
             try:
                 made = warm()
             except ProcessError as error:

@@ -268,6 +268,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         refusal, self._refusal = self._refusal, None
         if refusal is not None:
             del self._begun[self._taken :]
+            self._end = self._first + self._taken  # the caller decides about what is behind
         return self._first + len(self._begun) - begin, refusal
 
     @property
@@ -409,7 +410,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         process = self._process
         assert process is not None
         process.ended()
-        completed = self._completed()
+        completed = self._completed(process)
         if completed > 0:
             self._losses = 0
         self._losses += 1
@@ -423,14 +424,16 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
                 self._known.append((error.status, error))
             self._read = len(self._begun)
 
-    def _completed(self) -> int:
+    def _completed(self, process: BoardProcess) -> int:
         """How many of the launches had ended, whose outcomes are known then; or a number of lanes.h."""
         if not self._is_posted or self._lane is None:
             return int(lib.LANE_UNTOUCHED)
+        if process.ended().status is None:  # it may still run them
+            return int(lib.LANE_UNKNOWN)
         completed, told = int(lib.lane_completed(self._lane.address)), int(lib.lane_told(self._lane.address))
         if completed == lib.LANE_UNTOUCHED and not told:
             return completed
-        if completed == lib.LANE_UNKNOWN or not self._read <= max(completed, told) <= self._taken:
+        if completed == lib.LANE_UNKNOWN or not self._read <= told <= self._taken or completed > self._taken:
             return int(lib.LANE_UNKNOWN)
         self._known += self._read_statuses(told)
         self._known += [(COMPLETE, None)] * (completed - told)
@@ -449,6 +452,8 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
 
     def _why_the_rest_fails(self, process: BoardProcess, completed: int) -> str:
         """Why launches that have not begun do not run in another process; empty where they do."""
+        if completed == lib.LANE_UNKNOWN and process.ended().status is None:
+            return "it is not known whether the board process that was given it has ended"
         if completed == lib.LANE_UNKNOWN:
             return "a kernel overwrote what says which of the launches before it have ended"
         if lib.interrupts() != self._interrupted:
