@@ -79,8 +79,8 @@ def test_static_functions_are_refused_once_and_then_built_for_a_version_that_has
     build = DriverProgram._build
     monkeypatch.setattr(DriverProgram, "_build", lambda self, options: asked.append(options) or build(self, options))
     monkeypatch.setattr(board.device.platform.engine, "refuses_static", False)
-    for number in range(3):
-        source = f"static int f(int x) {{ return x + {number}; }} kernel void k(global int *x) {{ x[0] = f(x[0]); }}"
+    for number, word in enumerate(("static", "static", "inline")):  # which is translated into static functions
+        source = f"{word} int f(int x) {{ return x + {number}; }} kernel void k(global int *x) {{ x[0] = f(x[0]); }}"
         assert ints(board, source, 21, options="-cl-std=CL1.1") == [21 + number]
     assert [options.split()[-1] for options in asked] == ["-cl-std=CL1.1", *["-cl-std=CL1.2"] * 3]
 

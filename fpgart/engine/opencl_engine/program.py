@@ -33,7 +33,8 @@ LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in loca
 """How compilers refuse local variables outside the outermost block of kernels."""
 STATIC_REFUSED = re.compile(r"OpenCL C version 1\.[01] does not support the 'static' storage class")
 BEFORE_STATIC = re.compile(r"-cl-std=CL1\.[01]\b")
-STATIC = re.compile(r"\bstatic\b")
+STATIC = re.compile(r"\b(?:static|inline)\b")
+"""What makes functions static, in the source or in the words that it is translated into."""
 NEEDS_POCL = (
     "They need PoCL as engine, and PoCL's device 'basic' besides 'pthread'. If this process uses PoCL as a platform, "
     "too, start it with `fpgart run`, or set POCL_DEVICES='pthread basic'."
@@ -137,7 +138,7 @@ class DriverProgram:
         """Do a step with the source as the compiler takes it: what it refuses as it stands, in all our words.
 
         `static`, which OpenCL C has from 1.2 on, is taken in programs for older ones, too: hosts such as CLBlast ask
-        for 1.1 and use it. Once it was refused, programs with that word are built for 1.2 at once: a refusal takes as
+        for 1.1 and use it. Once it was refused, programs that may have it are built for 1.2 at once: a refusal takes as
         long as a compilation, and no cache keeps it.
         """
         everything = False
