@@ -269,7 +269,11 @@ uint64_t fpgart_handle_serial(uintptr_t handle)
  * in Python. Taking that lock there would hang the hosts that release under a lock of their own,
  * for which a thread of theirs waits that holds the interpreter's. So the next call into Python
  * sees to them, or a thread of ours. */
-static uintptr_t *released;
+struct release {
+    uintptr_t handle;
+    uint64_t serial; /* what it stood for: another thread may have seen to that by then */
+};
+static struct release *released;
 static size_t released_count, released_room, released_first;
 static atomic_size_t unfinished; /* not seen to yet, or just being seen to */
 static int reaper_runs;
@@ -316,7 +320,7 @@ static int release_later(uintptr_t handle, int wakes)
     pthread_mutex_lock(&released_lock);
     if (released_count == released_room) {
         size_t room = released_room == 0 ? 64 : 2 * released_room;
-        uintptr_t *larger = realloc(released, room * sizeof *released);
+        struct release *larger = realloc(released, room * sizeof *released);
         if (larger != NULL) {
             released = larger;
             released_room = room;
@@ -325,7 +329,7 @@ static int release_later(uintptr_t handle, int wakes)
     if (!reaper_runs)
         reaper_runs = start_reaper();
     if (reaper_runs && released_count < released_room) {
-        released[released_count++] = handle;
+        released[released_count++] = (struct release){handle, find(handle)->serial};
         atomic_fetch_add(&unfinished, 1);
         if (wakes || !fpgart_any_launches())
             pthread_cond_signal(&released_more);
@@ -352,8 +356,13 @@ uintptr_t fpgart_next_released(void)
 {
     uintptr_t handle = 0;
     pthread_mutex_lock(&released_lock);
-    if (released_first < released_count)
-        handle = released[released_first++];
+    while (handle == 0 && released_first < released_count) {
+        const struct release *next = &released[released_first++];
+        if (find(next->handle)->serial == next->serial)
+            handle = next->handle;
+        else
+            atomic_fetch_sub(&unfinished, 1);
+    }
     if (released_first == released_count)
         released_first = released_count = 0;
     pthread_mutex_unlock(&released_lock);
