@@ -9,11 +9,12 @@
  * Locks, in their order: a queue's `lock`, the kernel's arguments', `listing`. */
 #include "icd.h"
 
+#include "../fpgart/engine/clock.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define MOST_PATIENCE 61
 #define MANY                                                                                       \
@@ -128,13 +129,6 @@ void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimension
 void fpgart_withdraw_launches(void)
 {
     atomic_fetch_add(&epoch, 1);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Something is recorded where nothing was: 0 if nobody would look for it. */

@@ -13,6 +13,7 @@
 
 #include "../fpgart/board/loan.h"
 #include "../fpgart/engine/calls.h"
+#include "../fpgart/engine/clock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -226,13 +227,6 @@ static int accepts(struct fpgart_launches *launches, void *data)
     }
     run->launches = launches;
     return 1;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static int64_t failed_as_kernel(int32_t status)

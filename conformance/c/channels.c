@@ -173,14 +173,6 @@ static cl_event task(struct host *host, cl_command_queue queue, const char *name
     return event;
 }
 
-static cl_int status_of(cl_event event)
-{
-    cl_int status;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
-    return status;
-}
-
 static cl_mem floats(struct host *host, int count)
 {
     cl_mem buffer = new_buffer(host, (size_t)count * sizeof(float));

@@ -20,14 +20,6 @@
 
 enum { MOST_QUEUES = 16 };
 
-static cl_int status_of(cl_event event)
-{
-    cl_int status;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
-    return status;
-}
-
 static void until_ended(cl_event event)
 {
     while (status_of(event) > CL_COMPLETE)

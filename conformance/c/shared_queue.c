@@ -34,14 +34,6 @@ static void CL_CALLBACK has_ended(cl_event event, cl_int status, void *unused)
     atomic_fetch_add(&called, 1);
 }
 
-static cl_int status_of(cl_event event)
-{
-    cl_int status;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
-    return status;
-}
-
 static void wait_for(cl_event event)
 {
     double deadline = seconds() + DEADLINE_S;

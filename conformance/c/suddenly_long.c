@@ -22,14 +22,6 @@ static struct host host;
 static cl_mem words;
 static _Atomic(cl_event) of_long; /* for the thread that tells */
 
-static cl_int status_of(cl_event event)
-{
-    cl_int status;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
-    return status;
-}
-
 static void *tell(void *nothing)
 {
     cl_command_queue queue = new_queue(&host);

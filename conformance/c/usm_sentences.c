@@ -94,14 +94,6 @@ static cl_event user_event(void)
     return event;
 }
 
-static cl_int status_of(cl_event event)
-{
-    cl_int status;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "CL_EVENT_COMMAND_EXECUTION_STATUS");
-    return status;
-}
-
 static void run_on(const char *name, void *pointer, size_t items)
 {
     cl_kernel kernel = new_kernel(&host, name);

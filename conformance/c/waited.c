@@ -35,14 +35,6 @@ static cl_event take(void)
     return taken;
 }
 
-static cl_int status_of(cl_event event)
-{
-    cl_int status;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
-    return status;
-}
-
 /* Each third row is waited for by its last event. */
 static void *launch_rows(void *total)
 {

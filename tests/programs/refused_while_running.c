@@ -21,14 +21,6 @@ static cl_mem words;
 static cl_event events[LENGTH];
 static atomic_int is_last;
 
-static cl_int status_of(cl_event event)
-{
-    cl_int status;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
-    return status;
-}
-
 static void *tell(void *nothing)
 {
     cl_command_queue queue = new_queue(&host);
