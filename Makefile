@@ -2,7 +2,11 @@
 # Everything is installed into a virtual environment, .venv (VENV=... for another place).
 
 VENV ?= .venv
-PYTHON ?= $(shell scripts/find-python)
+# The Python that .venv is made with; where it is not set, scripts/find-python looks for one.
+export PYTHON
+ifneq ($(words $(VENV)),1)
+$(error VENV="$(VENV)": make knows no file names with spaces, nor an empty one; name another folder)
+endif
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 ENGINE = $(VENV)/.engine
@@ -13,12 +17,13 @@ SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test nightly intel-engine intel isolated served check-remote lint format picture bench clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
+.PHONY: build site demo fuzz test nightly roots intel-engine intel isolated served check-remote lint format picture bench clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
 	@echo "make test     the tests, Python and conformance, but for the slow ones; WORKERS=8 for more at once"
 	@echo "make nightly  all tests, ten times the random examples and schedules, and those for Intel's engine"
+	@echo "make roots    both commands of the README in new roots of Debian 13 and the newest Ubuntu; ROOTS=bookworm for others"
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
 	@echo "make isolated the conformance tests with kernels in a process of their own, and what they may do wrong there"
 	@echo "make served   the conformance tests on the boards of a service"
@@ -43,13 +48,16 @@ help:
 	@echo "make bench    speed, beside the bare engine and the other drivers here"
 	@echo "make help     this"
 
-$(STAMP): pyproject.toml scripts/system-packages
-	scripts/system-packages
-	test -n "$$(scripts/find-python)" || { scripts/find-python --explain; exit 1; }
-	test -x $(BIN)/python || $$(scripts/find-python) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check "setuptools>=77" "cffi>=1.16" pycparser wheel
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[test,lint,pocl]"
-	touch $(STAMP)
+# An environment whose Python has gone, with an upgrade of the system, is made anew.
+ifneq ($(wildcard $(STAMP)),)
+ifneq ($(shell test -x $(BIN)/python && echo runs),runs)
+$(shell mv $(STAMP) $(VENV)/.installing)
+endif
+endif
+
+$(STAMP): pyproject.toml scripts/system-packages scripts/environment
+	scripts/system-packages build
+	scripts/environment $(VENV)
 
 fpgart/libfpgart.so: $(STAMP) $(SOURCES)
 	$(BIN)/python build_icd.py
@@ -74,17 +82,26 @@ WORKERS ?= $(shell expr $$(nproc) + 1)
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
 test: build
+	scripts/system-packages tests
 	$(PYTEST) -m "not slow" tests
 	$(PYTEST) -m "not slow" conformance --driver fpgart
 	$(PYTEST) -m "not slow" conformance --driver pocl
+	scripts/system-packages tests --list
 
 nightly: build
+	scripts/system-packages tests
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[notebooks]"
 	FPGART_TEST_EFFORT=10 FPGART_TEST_SCHEDULES=15000 $(PYTEST) tests
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver fpgart
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver pocl
 	$(MAKE) intel
 	FPGART_ISOLATE=1 $(PYTEST) -m "not slow" conformance --driver fpgart
+	$(MAKE) roots
+
+# 125: this root cannot be made here, for the reason that was printed.
+ROOTS ?= trixie ubuntu
+roots:
+	for suite in $(ROOTS); do scripts/fresh-root --suite $$suite "make demo && make test" || test $$? = 125 || exit 1; done
 
 # An environment of its own: where it is installed beside PoCL, hosts find one platform more.
 INTEL = build/intel

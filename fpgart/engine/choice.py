@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,19 +38,35 @@ LIBRARY_FOLDERS = (
     "/usr/lib",
     "/usr/local/lib",
 )
+# The wheel's file name has no version. It is PoCL 3.0, whose library is libpocl.so.2.9.0 elsewhere.
+VERSION_IN_WHEEL = (2, 9, 0)
 
 
 def wheel_folders() -> list[Path]:
     return [Path(entry) for entry in sys.path if entry and Path(entry).is_dir()]
 
 
+def library_version(path: Path) -> tuple[int, ...]:
+    """The numbers behind ".so." in the name of the file that `path` leads to: (2, 10, 0) of libpocl.so.2.10.0."""
+    numbers = path.resolve().name.partition(".so.")[2].split(".")
+    return tuple(int(number) for number in numbers if number.isdecimal())
+
+
 def pocl_libraries() -> Iterator[Path]:
-    """PoCL from the wheel that pyopencl[pocl] brings, then the system's."""
-    for folder in wheel_folders():
-        for place in ("pyopencl/.libs", "pocl_binary_distribution/.libs"):
-            yield from sorted((folder / place).glob("libpocl*.so*"))
-    for system in LIBRARY_FOLDERS:
-        yield from sorted(Path(system).glob("libpocl.so.*"))
+    """Every PoCL, the newest first: the system's, and that of the wheel which pyopencl[pocl] brings."""
+    wheels = [
+        (VERSION_IN_WHEEL, path)
+        for folder in wheel_folders()
+        for place in ("pyopencl/.libs", "pocl_binary_distribution/.libs")
+        for path in sorted((folder / place).glob("libpocl*.so*"))
+    ]
+    systems = [
+        (library_version(path), path)
+        for folder in LIBRARY_FOLDERS
+        for path in sorted(Path(folder).glob("libpocl.so.*"))
+    ]
+    for _, path in sorted(wheels + systems, key=itemgetter(0), reverse=True):
+        yield path
 
 
 def intel_libraries() -> Iterator[Path]:
