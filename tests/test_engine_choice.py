@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import struct
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,3 +142,106 @@ def test_an_engine_given_by_its_path_is_used_as_it_is(driver_of: MakeDriver, ins
     install(driver_of(ABLE), wanted=str(unable))
     chosen = choice.choose()
     assert (chosen.engine.path, chosen.passed_over) == (str(unable), ())
+
+
+def installed(folder: Path, *names: str) -> None:
+    folder.mkdir(parents=True)
+    for name in names:
+        (folder / name).touch()
+
+
+@pytest.mark.parametrize(
+    ("system", "first"),
+    [
+        (["libpocl.so.2.10.0"], "libpocl.so.2.10.0"),  # PoCL 3.1
+        (["libpocl.so.2.10.0", "libpocl.so.2.13.0"], "libpocl.so.2.13.0"),
+        (["libpocl.so.2.8.0"], "libpocl-0123abcd.so"),  # PoCL 1.8
+        ([], "libpocl-0123abcd.so"),
+    ],
+)
+def test_the_newest_pocl_of_the_system_and_of_the_wheel_is_tried_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: list[str], first: str
+) -> None:
+    installed(tmp_path / "wheel" / "pyopencl" / ".libs", "libpocl-0123abcd.so")
+    installed(tmp_path / "system", *system)
+    monkeypatch.setattr(choice, "wheel_folders", lambda: [tmp_path / "wheel"])
+    monkeypatch.setattr(choice, "LIBRARY_FOLDERS", (str(tmp_path / "system"),))
+    found = [path.name for path in choice.pocl_libraries()]
+    assert found[0] == first
+    assert sorted(found) == sorted([*system, "libpocl-0123abcd.so"])
+
+
+def test_links_to_a_library_count_with_the_version_of_what_they_lead_to(tmp_path: Path) -> None:
+    installed(tmp_path / "system", "libpocl.so.2.10.0")
+    link = tmp_path / "libpocl.so.2"
+    link.symlink_to(tmp_path / "system" / "libpocl.so.2.10.0")
+    assert choice.library_version(link) == (2, 10, 0)
+
+
+def cut_off(library: Path) -> str:
+    size = library.stat().st_size
+    with library.open("r+b") as file:
+        file.truncate(size // 2)
+    return f"is cut off: it has {size // 2} bytes of the "
+
+
+def for_another_processor(library: Path) -> str:
+    with library.open("r+b") as file:
+        file.seek(18)
+        file.write(struct.pack("<H", 21))
+    return "is for another processor: ppc64le, and this machine is "
+
+
+def of_text(library: Path) -> str:
+    library.write_text("/* GNU ld script */\n")
+    return "is no shared library: it has 20 bytes and does not begin with an ELF header"
+
+
+def empty(library: Path) -> str:
+    library.write_bytes(b"")
+    return "is no shared library: it has 0 bytes"
+
+
+def program(library: Path) -> str:
+    with library.open("r+b") as file:
+        file.seek(16)
+        file.write(struct.pack("<H", 2))
+    return "is no shared library: its ELF type is 2, not 3"
+
+
+def without_opencl(library: Path) -> str:
+    command = ["gcc", "-shared", "-fPIC", "-xc", "-", "-o", str(library)]
+    subprocess.run(command, input="int nothing;", text=True, check=True)
+    return "offers no OpenCL platform"
+
+
+DAMAGES = [cut_off, for_another_processor, of_text, empty, program, without_opencl]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_an_engine_that_cannot_be_opened_gives_one_line_with_the_reason_and_what_to_do(
+    driver_of: MakeDriver, damage: Callable[[Path], str]
+) -> None:
+    library = driver_of(ABLE)
+    reason = damage(library)
+    script = "from fpgart.engine.choice import choose; print(choose().engine.reason)"
+    # In a process of its own, because the loader would end it where a library is cut off.
+    told = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env={"FPGART_ENGINE": str(library)}
+    )
+    assert (told.returncode, told.stderr) == (0, "")
+    (line,) = told.stdout.splitlines()
+    assert line.startswith(f"FPGART_ENGINE={library}: {reason}")
+    assert line.endswith("; name another driver, or leave FPGART_ENGINE unset for the engine that fpgart chooses")
+
+
+def test_an_installed_engine_that_is_cut_off_is_passed_over_for_the_next(
+    driver_of: MakeDriver, install: Callable[..., None], tmp_path: Path
+) -> None:
+    able = driver_of(ABLE)
+    broken = Path(shutil.copy(able, tmp_path / "libbroken.so"))
+    cut_off(broken)
+    install(broken, able)
+    chosen = choice.choose()
+    assert chosen.engine.path == str(able)
+    assert [each.path for each in chosen.passed_over] == [broken]

@@ -205,6 +205,9 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
 
 def why_none(passed_over: list[PassedOver]) -> str:
     """What to say when no engine works: which files were tried and what came of it, or what to install."""
+    if "/" in wanted_engine() and passed_over:
+        said = f"{config.ENGINE.name}={passed_over[0]}"
+        return f"{said}; name another driver, or leave {config.ENGINE.name} unset for the engine that fpgart chooses"
     advice = f"install an engine: {HOW_TO_GET['pocl']}; or {HOW_TO_GET['intel']}"
     if not passed_over:
         return f"no engine to build and run kernels with is installed; {advice}"

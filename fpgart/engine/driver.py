@@ -15,6 +15,7 @@ from typing import Any
 
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
+from fpgart.engine.library_file import why_not_opened
 from fpgart.errors import CLError, OutOfResources, error_of
 
 SIGNATURES = {
@@ -128,6 +129,9 @@ class Driver:
 
         With `must_build`, also where it is known that its compiler builds nothing on this machine.
         """
+        reason = why_not_opened(path)
+        if reason:
+            raise DriverError(f"{path} {reason}")
         words = ffi.new("char[]", 512)
         library = lib.driver_open(str(path).encode(), words, 512)
         if not library:
