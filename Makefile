@@ -90,7 +90,6 @@ test: build
 
 nightly: build
 	scripts/system-packages tests
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[notebooks]"
 	FPGART_TEST_EFFORT=10 FPGART_TEST_SCHEDULES=15000 $(PYTEST) tests
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver fpgart
 	FPGART_TEST_EFFORT=10 $(PYTEST) conformance --driver pocl
@@ -195,7 +194,6 @@ SAMPLE ?=
 TESTS ?=
 JOBS ?= $(shell nproc)
 mutants: build
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[mutants]"
 	$(BIN)/python scripts/mutants --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES) $(if $(TESTS),--tests $(TESTS))
 
 WHEEL_OPTIONS ?=
