@@ -56,6 +56,7 @@ endif
 endif
 
 $(STAMP): pyproject.toml scripts/system-packages scripts/environment
+	test -z "$(PYTHON)" || scripts/find-python
 	scripts/system-packages build
 	scripts/environment $(VENV)
 

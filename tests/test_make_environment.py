@@ -193,3 +193,27 @@ def test_the_list_after_the_tests_names_what_was_not_here_in_one_line(machine: M
     (line,) = said.stderr.splitlines()
     assert line.startswith("tests that need one of these were skipped; as root: apt install chromium ")
     assert {"strace", "gcc-aarch64-linux-gnu", "cmake"} <= set(line.split())
+
+
+def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `make build` of the repository for an environment in that folder."""
+    return subprocess.run(["make", f"VENV={folder}", *words, "build"], capture_output=True, text=True, cwd=ROOT)
+
+
+def test_an_environment_whose_python_has_gone_is_made_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "venv"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").symlink_to("/nowhere/python3.9")
+    (folder / ".installed").touch()
+    assert f"scripts/environment {folder}" in make(folder, "--dry-run").stdout
+    assert [path.name for path in sorted(folder.iterdir())] == [".installing", "bin"]
+
+
+def test_a_python_that_does_not_suit_ends_make_before_anything_is_installed(tmp_path: Path) -> None:
+    folder = tmp_path / "venv"
+    made = make(folder, "PYTHON=/nowhere/python3")
+    assert made.returncode == 2
+    said = [line for line in made.stderr.splitlines() if not line.startswith("make")]
+    assert len(said) == 1
+    assert said[0].startswith("PYTHON=/nowhere/python3 is no Python 3.10 or newer")
+    assert not folder.exists()
