@@ -193,6 +193,12 @@ class Scheduler:
         if not pending:
             callback(event, min(event.status, status) if event.status < 0 else status)
 
+    def claim_user_event(self, event: Event) -> bool:
+        """Whether the caller is the first to set the status of a user event, which it has to end then."""
+        with self._lock:
+            is_first, event.unmet = event.unmet > 0, 0
+        return is_first
+
     def end_user_event(self, event: Event, status: int) -> None:
         """End a user event. Its callbacks return before what waits for it begins: hosts of boards rely on that."""
         after, then = Aftermath(), Aftermath()
