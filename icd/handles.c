@@ -229,6 +229,25 @@ uintptr_t fpgart_event_parent(uintptr_t event)
                : 0;
 }
 
+/* A late event's parent, which stays until fpgart_unhold_parent(); 0 if there is none. The host
+ * holds the event only: another thread may have it made meanwhile, and its parent is free then. */
+uintptr_t fpgart_hold_parent(uintptr_t event)
+{
+    uintptr_t parent = fpgart_event_parent(event);
+    if (parent == 0)
+        return 0;
+    struct handle *slot = find(parent);
+    uint64_t references = atomic_load(&slot->references);
+    do {
+        if (references == 0)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&slot->references, &references, references + CHILD));
+    if (fpgart_event_parent(event) == parent) /* so it has been all the while */
+        return parent;
+    fpgart_unhold_parent(parent);
+    return 0;
+}
+
 /* The first late event behind that handle, or behind none; 0 if there are no more. */
 uintptr_t fpgart_next_late(uintptr_t event)
 {
@@ -431,6 +450,13 @@ void fpgart_unhold(uintptr_t handle, int kind)
 {
     if (atomic_fetch_sub(&find(handle)->references, CHILD) == CHILD)
         let_go(handle, kind);
+}
+
+/* The caller may have locks, so Python hears of it later. */
+void fpgart_unhold_parent(uintptr_t parent)
+{
+    if (atomic_fetch_sub(&find(parent)->references, CHILD) == CHILD)
+        release_later(parent, 1); /* without memory or a thread for that, one event stays */
 }
 
 /* Python has never heard of it, only of its parent. */

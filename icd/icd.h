@@ -79,6 +79,8 @@ int fpgart_event_born(uintptr_t event);
 int fpgart_event_late(uintptr_t event, uintptr_t parent);
 void fpgart_keep_parent(uintptr_t parent);
 uintptr_t fpgart_event_parent(uintptr_t event);
+uintptr_t fpgart_hold_parent(uintptr_t event);
+void fpgart_unhold_parent(uintptr_t parent);
 uintptr_t fpgart_next_late(uintptr_t event);
 int fpgart_event_bear(uintptr_t event);
 int fpgart_event_loses_child(uintptr_t parent);

@@ -4,8 +4,9 @@
  * the interpreter. Whoever wraps the entry points wants to see each call: then nothing is
  * remembered.
  *
- * Readers take no lock. An answer is never changed, and is freed only when its handle's slot gets
- * another object, thousands of objects after this one has died. */
+ * Readers take no lock, but hold whom they ask: the host holds the handle that it names, and the
+ * parent of an event is held here. An answer is never changed, and is freed only when its handle's
+ * slot gets another object. */
 #include "icd.h"
 
 #include <stdatomic.h>
@@ -40,16 +41,6 @@ static int ended_well(const struct fpgart_answer *status)
     if (status != NULL)
         memcpy(&value, status->bytes, sizeof value);
     return value == CL_COMPLETE;
-}
-
-/* A late event has ended well when its parent has: one that fails is born before. */
-static const struct fpgart_answer *recall(uintptr_t handle, int kind, cl_uint query)
-{
-    const struct fpgart_answer *found = recall_own(handle, kind, query);
-    uintptr_t parent = found == NULL && kind == FPGART_EVENT ? fpgart_event_parent(handle) : 0;
-    if (parent == 0 || !ended_well(recall_own(parent, kind, CL_EVENT_COMMAND_EXECUTION_STATUS)))
-        return found;
-    return recall_own(parent, kind, query);
 }
 
 void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length)
@@ -90,10 +81,8 @@ void fpgart_forget(fpgart_answers *answers)
     }
 }
 
-int fpgart_knows(const void *object, int kind, cl_uint query, size_t size, void *value,
-                 size_t *size_ret)
+static int give(const struct fpgart_answer *answer, size_t size, void *value, size_t *size_ret)
 {
-    const struct fpgart_answer *answer = recall((uintptr_t)object, kind, query);
     if (answer == NULL || (value != NULL && size < answer->length))
         return 0;
     if (value != NULL)
@@ -101,6 +90,27 @@ int fpgart_knows(const void *object, int kind, cl_uint query, size_t size, void 
     if (size_ret != NULL)
         *size_ret = answer->length;
     return 1;
+}
+
+/* A late event has ended well when its parent has: one that fails is born before. */
+static int parent_knows(uintptr_t event, cl_uint query, size_t size, void *value, size_t *size_ret)
+{
+    uintptr_t parent = fpgart_hold_parent(event);
+    if (parent == 0)
+        return 0;
+    int known = ended_well(recall_own(parent, FPGART_EVENT, CL_EVENT_COMMAND_EXECUTION_STATUS)) &&
+                give(recall_own(parent, FPGART_EVENT, query), size, value, size_ret);
+    fpgart_unhold_parent(parent);
+    return known;
+}
+
+int fpgart_knows(const void *object, int kind, cl_uint query, size_t size, void *value,
+                 size_t *size_ret)
+{
+    const struct fpgart_answer *answer = recall_own((uintptr_t)object, kind, query);
+    if (answer != NULL)
+        return give(answer, size, value, size_ret);
+    return kind == FPGART_EVENT && parent_knows((uintptr_t)object, query, size, value, size_ret);
 }
 
 /* Of one context, and all have ended well; other cases are for Python. */

@@ -28,7 +28,7 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static void wait_for_calls(void)
 {
     pthread_mutex_lock(&mutex);
-    while (!awake)
+    while (!atomic_load(&awake))
         pthread_cond_wait(&wake, &mutex);
     pthread_mutex_unlock(&mutex);
 }
@@ -63,10 +63,14 @@ static int anything_runs(void)
     return busy;
 }
 
+/* A call counts itself, then looks whether the ushers are awake. So they first say that they are
+ * not, then look whether there was a call: one of the two sees the other. */
 static void sleep_unless_called(unsigned seen)
 {
     pthread_mutex_lock(&mutex);
-    awake = seen != calls;
+    atomic_store(&awake, 0);
+    if (seen != atomic_load(&calls))
+        atomic_store(&awake, 1);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -74,12 +78,12 @@ static void sleep_unless_called(unsigned seen)
 static void *usher_of_driver(void *interpreter)
 {
     PyThreadState *state = PyThreadState_New(interpreter);
-    unsigned seen = calls, quiet = 0;
+    unsigned seen = atomic_load(&calls), quiet = 0;
     while (state != NULL && fpgart_running()) {
         wait_for_calls();
         pause_and_switch(state);
-        quiet = seen == calls ? quiet + 1 : 0;
-        seen = calls;
+        quiet = seen == atomic_load(&calls) ? quiet + 1 : 0;
+        seen = atomic_load(&calls);
         if (quiet < ROUNDS_OF_PATIENCE)
             continue;
         quiet = 0;
@@ -108,11 +112,11 @@ void fpgart_start_ushers(void *driver, void *host)
 
 void fpgart_wake_ushers(void)
 {
-    calls++;
-    if (awake)
+    atomic_fetch_add(&calls, 1);
+    if (atomic_load(&awake))
         return;
     pthread_mutex_lock(&mutex);
-    awake = 1;
+    atomic_store(&awake, 1);
     pthread_cond_broadcast(&wake);
     pthread_mutex_unlock(&mutex);
 }

@@ -150,6 +150,9 @@ class Explored:
         self._time += 1
         return self._time
 
+    def ident(self) -> int:
+        return id(self._current)
+
     def lock(self) -> ExploredLock:
         return ExploredLock(self)
 

@@ -425,6 +425,25 @@ def test_a_batch_that_cannot_be_waited_for_fails_and_ends(host: Host, capfd: pyt
     assert "could not be waited for" in capfd.readouterr().err
 
 
+def test_launches_whose_batch_the_engine_cannot_make_fail_and_the_next_one_runs(host: Host) -> None:
+    told: list[CLError] = []
+    host.machine.context._notify = told.append
+    kernel, why = host.kernel("a"), OutOfResources("the engine's clCreateCommandQueue failed")
+
+    def no_batch(most: int) -> PythonBatch:
+        raise why
+
+    kernel.engine_kernel.new_batch = no_batch
+    events = [host.enqueue(kernel) for _ in range(3)]
+    host.finish()
+    assert [event.status for event in events] == [why.status] * 3
+    assert told == [why] * 3
+    assert host.machine.device.occupancy.launches == 0
+    kernel.engine_kernel.new_batch = host.new_batch
+    host.machine.run(kernel)
+    assert host.ran == ["a"]
+
+
 def test_the_launch_that_was_refused_is_told_also_behind_one_that_was_not_tried(host: Host) -> None:
     kernel = host.kernel("a")
     host.refuse |= {1, 2}

@@ -106,6 +106,26 @@ def test_a_user_event_ends_once(machine: Machine, status: int) -> None:
     assert notices == [("user_event_ended", event)]
 
 
+def test_of_two_threads_that_end_a_user_event_one_is_refused(machine: Machine) -> None:
+    event = user_event(machine)
+    refused: list[str] = []
+
+    def other_thread(ending: Event) -> None:
+        try:
+            ending.set_status(-5)
+        except InvalidOperation as error:
+            refused.append(str(error))
+
+    listener = SimpleNamespace(user_event_ended=other_thread)
+    NOTICES.listen(listener)
+    try:
+        event.set_status(COMPLETE)
+    finally:
+        NOTICES.silence(listener)
+    assert event.status == COMPLETE
+    assert refused == [f"the status of a user event is set once; that of this one is {SUBMITTED}"]
+
+
 def test_a_host_that_asks_is_told_the_status_and_the_scheduler_that_it_asked(machine: Machine) -> None:
     told: list[object] = []
     scheduler: Any = SimpleNamespace(saw_end=told.append, host_polls=lambda: told.append("polls"))

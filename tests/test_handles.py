@@ -72,6 +72,7 @@ def test_an_event_that_was_released_while_it_was_made_lives_for_its_command_only
     table.references = 0
     event = new_event(queue)
     handles.publish_as(event, HANDLE)
+    handles.release_unheld([HANDLE])
     assert HANDLE not in handles.HELD
     assert handles.find(HANDLE, Event) is event
     del event
@@ -83,6 +84,7 @@ def test_an_event_that_was_released_while_it_was_made_goes_when_nobody_needs_it(
 ) -> None:
     table.references = 0
     handles.publish_as(new_event(queue), HANDLE)
+    handles.release_unheld([HANDLE])
     assert (handles.HELD, handles.KEPT, table.freed) == ({}, {}, [HANDLE])
 
 
@@ -109,6 +111,45 @@ def test_an_event_that_another_thread_is_making_is_found(
     assert begun.wait(20)
     assert handles.find(HANDLE, Event) is event
     other.join()
+
+
+class TableOfReleases(Table):
+    """The same with last references that were put off."""
+
+    def __init__(self, *released: int) -> None:
+        super().__init__(references=1)
+        self.released = list(released)
+
+    def fpgart_next_released(self) -> int:
+        return self.released.pop(0) if self.released else 0
+
+    def fpgart_released_done(self) -> None:
+        """Nobody waits."""
+
+
+def test_a_callback_of_a_release_that_was_put_off_may_wait_for_a_thread_that_calls(
+    boards: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, table = boards("hetero"), TableOfReleases(HANDLE)
+    monkeypatch.setitem(sys.modules, "_fpgart_icd", SimpleNamespace(lib=table))
+    monkeypatch.delitem(sys.modules, "fpgart.api.handles", raising=False)
+    handles = importlib.import_module("fpgart.api.handles")
+    monkeypatch.delitem(sys.modules, "fpgart.api.handles")
+    ended: list[bool] = []
+
+    def destroyed() -> None:
+        other = threading.Thread(target=handles.reap, daemon=True)  # each call into Python begins so
+        other.start()
+        other.join(20)
+        ended.append(not other.is_alive())
+
+    buffer = machine.buffer(64)
+    buffer.when_destroyed(destroyed)
+    handles.publish_as(buffer, HANDLE)
+    del buffer
+    table.references = 0
+    handles.reap()
+    assert ended == [True]
 
 
 class TableOfRuns(Table):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,8 @@ from fpgart.errors import BuildProgramFailure, InvalidBinary, LinkProgramFailure
 from fpgart.runtime.objects.programming import program_device
 from fpgart.runtime.programs import library
 from fpgart.runtime.programs.binaries import check_binary
-from fpgart.runtime.programs.build import first_error
+from fpgart.runtime.programs import program as program_module
+from fpgart.runtime.programs.build import Build, first_error
 from fpgart.runtime.programs.library import CompilerMode
 from fpgart.runtime.programs.linking import link
 from fpgart.runtime.programs.loading import from_binaries, from_binary
@@ -110,6 +112,36 @@ def built(machine: Machine, source: str, options: str = "", device: int | None =
     program.claim(devices)
     program.build(devices, options)
     return program
+
+
+class SeenAtOnce(dict[Any, Build]):
+    """The builds of a program, beside a thread that asks for its kernels and identity as soon as one is a success."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program.builds)
+        self._program = program
+        self.seen: list[tuple[set[str], bool]] = []
+
+    def __setitem__(self, device: Any, build: Build) -> None:
+        super().__setitem__(device, build)
+        if build.status == cl.CL_BUILD_SUCCESS:
+            program = self._program
+            self.seen.append((set(program.interfaces()), build.options in program.identity))
+
+
+def test_a_build_that_succeeds_shows_nothing_of_the_build_before_it(
+    engined: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = engined("usm_s10")
+    program = built(machine, ONE, "-D OLD")
+    monkeypatch.setattr(program_module, "sha1", lambda text: SimpleNamespace(hexdigest=lambda: str(text)))
+    assert set(program.interfaces()) == {"one"}
+    assert "-D OLD" in program.identity
+    program.source = TWO
+    program.builds = builds = SeenAtOnce(program)
+    program.claim(machine.devices)
+    program.build(machine.devices, "-D NEW")
+    assert builds.seen == [({"two"}, True)]
 
 
 # By device

@@ -222,6 +222,21 @@ def test_what_is_added_after_another_thread_has_forgotten_the_dead_is_there() ->
     assert living.all() == [thing]
 
 
+def test_what_is_added_where_a_dead_one_stood_while_the_dead_are_forgotten_is_there() -> None:
+    living: Living[Thing] = Living()
+    kept, thing = Thing(), Thing()
+    for each in (kept, Thing(), Thing()):
+        living.add(each)
+    del each
+
+    def meanwhile() -> None:
+        assert living.newest() is kept
+        living.add(thing)
+
+    interrupt(living, meanwhile)
+    assert living.all() == [kept, thing]
+
+
 def test_the_newest_that_is_alive_is_found_behind_dead_ones() -> None:
     living: Living[Thing] = Living()
     kept = [Thing() for _ in range(3)]

@@ -86,6 +86,9 @@ class Threads:
         self.time += 1
         return self.time
 
+    def ident(self) -> int:
+        return 1
+
     def lock(self) -> WaitersLock:
         return WaitersLock()
 
@@ -458,6 +461,79 @@ def test_callbacks_of_a_user_event_return_before_what_waits_for_it_begins(world:
     gate.set_status(COMPLETE)
     assert seen == [QUEUED]
     assert event.status == SUBMITTED
+
+
+NESTED = 20_000
+
+
+def again_on_the_same_event(world: World, event: Event, callback: Any) -> None:
+    event.when(COMPLETE, callback)
+
+
+def by_another_user_event(world: World, event: Event, callback: Any) -> None:
+    other = world.user_event()
+    other.when(COMPLETE, callback)
+    other.set_status(COMPLETE)
+
+
+@pytest.mark.parametrize("register", [again_on_the_same_event, by_another_user_event])
+def test_a_callback_that_makes_another_one_due_returns_before_that_is_called(world: World, register: Any) -> None:
+    calls = running = most = 0
+
+    def callback(event: Event, status: int) -> None:
+        nonlocal calls, running, most
+        calls += 1
+        running += 1
+        most = max(most, running)
+        if calls < NESTED:
+            register(world, event, callback)
+        running -= 1
+
+    by_another_user_event(world, world.user_event(), callback)
+    assert (calls, most) == (NESTED, 1)
+
+
+def test_callbacks_that_become_due_in_a_callback_are_called_in_that_order(world: World) -> None:
+    gate, told = world.user_event(), list[str]()
+
+    def callback(event: Event, status: int) -> None:
+        for name in "bc":
+            event.when(COMPLETE, lambda *_, name=name: told.append(name))  # type: ignore[misc]
+        told.append("a")
+
+    gate.when(COMPLETE, callback)
+    gate.set_status(COMPLETE)
+    assert told == ["a", "b", "c"]
+
+
+def test_a_callback_that_fails_keeps_no_other_from_being_called(
+    world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gate, told = world.user_event(), list[int]()
+
+    def callback(event: Event, status: int) -> None:
+        event.when(COMPLETE, lambda *_: told.append(status))
+        raise MemoryError
+
+    gate.when(COMPLETE, callback)
+    gate.set_status(COMPLETE)
+    assert told == [COMPLETE]
+    assert "callback failed" in capfd.readouterr().err
+
+
+def test_a_callback_that_waits_has_those_behind_it_called_first(world: World) -> None:
+    gate, ended = world.user_event(), world.user_event()
+    event = world.enqueue(None, gate)
+    told: list[int] = []
+
+    def callback(*_: object) -> None:
+        ended.when(COMPLETE, lambda *_: gate.set_status(COMPLETE))
+        world.scheduler.wait(event)
+        told.append(event.status)
+
+    ended.when(COMPLETE, callback)
+    ended.set_status(COMPLETE)
+    assert told == [COMPLETE]
 
 
 def test_what_waits_for_a_user_event_that_fails_ends_with_it_and_so_does_what_follows(world: World) -> None:

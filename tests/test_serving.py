@@ -352,6 +352,46 @@ def test_a_service_takes_the_place_of_no_file_but_a_socket(tmp_path: Path) -> No
     assert file.read_text() == "precious"
 
 
+def folder_of_mode(tmp_path: Path, mode: int) -> Path:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    folder.chmod(mode)
+    return folder
+
+
+def linked_folder(tmp_path: Path) -> Path:
+    link = tmp_path / "link"
+    link.symlink_to(folder_of_mode(tmp_path, 0o700))
+    return link
+
+
+@pytest.mark.parametrize(
+    ("folder_in", "why"),
+    [
+        (lambda path: folder_of_mode(path, 0o1777), "has mode 1777: others can write to it"),
+        (lambda path: folder_of_mode(path, 0o770), "has mode 0770: others can write to it"),
+        (linked_folder, "is a symbolic link"),
+        (lambda path: path / "none", "No such file or directory"),
+    ],
+    ids=["all may write", "group may write", "link", "none"],
+)
+def test_a_service_refuses_a_folder_that_others_can_change(
+    folder_in: Callable[[Path], Path], why: str, tmp_path: Path
+) -> None:
+    folder = folder_in(tmp_path)
+    with pytest.raises(ServiceError, match=why):
+        listen(str(folder / "s"))
+    assert not folder.exists() or not os.listdir(folder)
+
+
+def test_a_service_refuses_a_folder_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    with pytest.raises(ServiceError, match=f"belongs to user {user}, and a service's socket is in a folder of user"):
+        listen(str(tmp_path / "s"))
+    assert not os.listdir(tmp_path)
+
+
 def test_as_many_hosts_as_a_service_accepts_may_come_at_once(tmp_path: Path) -> None:
     guard, listener = listen(str(tmp_path / "s"))
     with ExitStack() as stack:
@@ -551,13 +591,45 @@ def test_more_clients_than_a_service_accepts_are_refused(
 ) -> None:
     monkeypatch.setattr("fpgart.serving.service.MOST_CLIENTS", 1)
     first = Connection(service.path)
+    first.ask(m.OpenBoard(0), m.Boards)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         with pytest.raises(ServiceError):
             Connection(service.path)
     await_that(lambda: len(os.listdir("/proc/self/fd")) <= before)
-    assert "1 clients are connected already, the most that a service accepts" in capfd.readouterr().err
+    assert "1 clients use boards already, the most that a service accepts" in capfd.readouterr().err
     first.close()
+    await_that(lambda: has_nothing_left(service))
+
+
+def test_of_too_many_clients_those_that_use_nothing_give_way(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First those that have said nothing, then who has said nothing for longest."""
+    monkeypatch.setattr("fpgart.serving.service.MOST_CLIENTS", 4)
+    holder, asks, quiet = (Connection(service.path) for _ in range(3))
+    holder.ask(m.OpenBoard(0), m.Boards)
+    silent = connection.connected(service.path)
+    await_that(lambda: len(service._clients) == 4)
+    asks.ask(m.GetBoards(), m.Boards)
+    newcomers = [Connection(service.path)]
+    assert silent.recv(1) == b"", "it was closed first"
+    newcomers.append(Connection(service.path))
+    with pytest.raises(ServiceError):
+        quiet.ask(m.GetBoards(), m.Boards)
+    assert asks.ask(m.GetBoards(), m.Boards).boards[0].holder == os.getpid()
+    holder.ask(m.CloseBoard(0), m.Done)
+    silent.close()
+    for each in (holder, asks, quiet, *newcomers):
+        each.close()
+    await_that(lambda: has_nothing_left(service))
+
+
+def test_idle_connections_keep_no_host_from_a_service(service: Service) -> None:
+    with ExitStack() as stack:
+        for _ in range(MOST_CLIENTS + 10):
+            stack.enter_context(connection.connected(service.path))
+        host = Connection(service.path)
+        assert host.ask(m.OpenBoard(1), m.Boards).boards[0].holder == os.getpid()
+        host.close()
     await_that(lambda: has_nothing_left(service))
 
 

@@ -8,11 +8,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from interleavings import Explored, schedules
 from machine import Machine
 
 from fpgart import config
@@ -513,6 +516,29 @@ def test_a_kernel_brings_shared_memory_without_a_device_to_its_own(boards: Board
     for device in (1, 0):
         machine.run(kernel, device)
         assert sides(allocation) == [(0, PAGE, device)]
+
+
+def test_threads_that_move_ranges_of_one_allocation_move_all_of_them(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("usm_s10")
+    for chooser in schedules(preemptions=2, most=1000):
+        threads = Explored(chooser, timers=False)
+        monkeypatch.setattr(usm, "TOUCHING", threads.lock())
+        allocation = OF_ALL[Kind.SHARED](machine, 2 * PAGE)
+        listener = SimpleNamespace(usm_migrated=lambda *told, threads=threads: threads.pause())
+        monkeypatch.setattr(usm, "monotonic_ns", threads.now)
+        joined = usm._joined
+        monkeypatch.setattr(usm, "_joined", lambda parts, threads=threads: (threads.pause(), joined(parts))[1])
+        for page in range(2):
+            threads.host(partial(allocation.move, PAGE * page, PAGE, machine.device, "test"))
+        NOTICES.listen(listener)
+        try:
+            threads.run()
+        finally:
+            NOTICES.silence(listener)
+            monkeypatch.undo()
+        assert sides(allocation) == [(0, 2 * PAGE, 0)]
 
 
 @pytest.mark.parametrize("kind", [Kind.HOST, Kind.DEVICE])

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Callbacks of events, of destroyed objects and of builds that call back into the API: queries,
- * creation, release, enqueuing. (Blocking calls are not allowed there.) And: callbacks of an event
- * come in the order of its states, those of a destroyed object last registered first. */
+ * creation, release, enqueuing, further callbacks of an event that has ended, thousands of them.
+ * (Blocking calls are not allowed there.) And: callbacks of an event come in the order of its
+ * states, those of a destroyed object last registered first. */
 #include "host.h"
 
 #include <stdatomic.h>
 
-enum { ROUNDS = 500, PATIENCE = 60 };
+enum { ROUNDS = 500, NESTED = 20000, PATIENCE = 60 };
 
 static struct host host;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int rounds_left = ROUNDS, builds_done, states_seen, destroyed;
+static int rounds_left = ROUNDS, nested, builds_done, states_seen, destroyed;
 static cl_int states[3];
 static int destroyed_order[3];
 static cl_kernel add;
@@ -124,6 +125,26 @@ static void chain_of_callbacks(void)
     must(clReleaseMemObject(buffer), "clReleaseMemObject");
 }
 
+static void CL_CALLBACK on_ended(cl_event event, cl_int status, void *left)
+{
+    must(status, "the command succeeds");
+    if ((size_t)left > 1)
+        must(clSetEventCallback(event, CL_COMPLETE, on_ended, (void *)((size_t)left - 1)),
+             "clSetEventCallback in a callback of the same event");
+    change(&nested, 1);
+}
+
+static void callbacks_in_callbacks(void)
+{
+    cl_event event;
+    must(clEnqueueMarkerWithWaitList(host.queue, 0, NULL, &event), "marker");
+    must(clSetEventCallback(event, CL_COMPLETE, on_ended, (void *)(size_t)NESTED),
+         "clSetEventCallback");
+    must(clFlush(host.queue), "clFlush");
+    wait_until(&nested, NESTED, "each callback that a callback registers comes");
+    must(clReleaseEvent(event), "clReleaseEvent");
+}
+
 static void order_of_states(void)
 {
     cl_int status;
@@ -171,6 +192,7 @@ int main(void)
     start(&host, SPIN_SOURCE);
     add = new_kernel(&host, "add");
     chain_of_callbacks();
+    callbacks_in_callbacks();
     order_of_states();
     order_of_destructors();
     build_with_callback();

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from _fpgart_icd import lib
@@ -20,6 +21,7 @@ from fpgart import opencl as cl
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import COMPLETE, Event
+from fpgart.runtime.scheduling.reaper import Reaper
 
 T = TypeVar("T")
 
@@ -42,7 +44,9 @@ HELD: dict[int, Any] = {}
 """Also events that the host does not hold while others, which it holds, end with them."""
 KEPT: dict[int, weakref.ref[Any]] = {}
 _DEAD: dict[int, type] = {}
-_REAPING = threading.RLock()  # callbacks of the host may come back
+_REAPING = threading.Lock()
+"""Held while last references that were put off are released: no thread goes on before they are. Callbacks of the
+host come after it."""
 _BEARING = threading.Lock()
 """Held while a late event is made."""
 
@@ -70,11 +74,18 @@ def _hold(item: Any, handle: int) -> None:
 
 
 def publish_as(item: Any, handle: int) -> None:
-    """The host knows `item` by `handle` already, and holds a reference unless it has just released the last one."""
+    """The host knows `item` by `handle` already; release_unheld() has to follow, without a lock.
+
+    For the host may just have released its last reference, and callbacks of the host may come of that.
+    """
     _hold(item, handle)
-    if not lib.fpgart_handle_is_held(handle):
-        item = None
-        host_released(handle)
+
+
+def release_unheld(handles: Iterable[int]) -> None:
+    """Release objects of which the host gave its last reference back while they were published. Without a lock."""
+    for handle in handles:
+        if not lib.fpgart_handle_is_held(handle):
+            host_released(handle)
 
 
 def publish_born(event: Event, handle: int) -> None:
@@ -83,8 +94,7 @@ def publish_born(event: Event, handle: int) -> None:
         if not lib.fpgart_event_born(handle):
             return
         _hold(event, handle)
-    if not lib.fpgart_handle_is_held(handle):
-        host_released(handle)
+    release_unheld([handle])
 
 
 def publish_parent(event: Event) -> int:
@@ -116,8 +126,7 @@ def bear(handle: int) -> Event | None:
     parent = None
     if was_last:
         host_released(parent_handle)
-    if not lib.fpgart_handle_is_held(handle):
-        host_released(handle)
+    release_unheld([handle])
     return event
 
 
@@ -203,9 +212,16 @@ ALONE = _alone()
 
 def host_released(handle: int) -> None:
     """The host gave back its last reference: the object dies, or lives on for those that need it."""
+    reaper = _release(handle)
+    if reaper:
+        reaper.reap()
+
+
+def _release(handle: int) -> Reaper | None:
+    """As host_released(), but for what the object leaves behind, callbacks of the host among it: with that."""
     item = HELD.pop(handle, None)
     if item is None:
-        return
+        return None
     kind = item.__class__
     context = item if kind is Context else getattr(item, "context", None)
     reaper = context.reaper if context is not None else None
@@ -218,17 +234,21 @@ def host_released(handle: int) -> None:
     else:
         KEPT[handle] = weakref.ref(item, lambda _: _forget(handle, kind))
         item = None
-    if reaper:
-        reaper.reap()
+    return reaper
 
 
 def reap() -> None:
     """See to the last references that were put off (icd/handles.c); returns when none is left."""
+    left: dict[int, Reaper] = {}
     with _REAPING:
         while handle := int(lib.fpgart_next_released()):
             if not lib.fpgart_handle_is_held(handle):  # it may have been retained since
-                host_released(handle)
+                reaper = _release(handle)
+                if reaper:
+                    left[id(reaper)] = reaper
             lib.fpgart_released_done()
+    for reaper in left.values():
+        reaper.reap()
 
 
 def host_retained(handle: int) -> None:

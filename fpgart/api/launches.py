@@ -9,7 +9,9 @@ each a `LaunchRun`, or one by one where the launches need more than that.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 from weakref import ref
 
@@ -19,11 +21,11 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart.api.arguments import buffer_of, is_kept
 from fpgart.api.candidates import TAKEN_IN, Candidate, RunUse
-from fpgart.api.handles import HELD, KEPT, late_event, publish_as, publish_parent
+from fpgart.api.handles import HELD, KEPT, late_event, publish_as, publish_parent, release_unheld
 from fpgart.api.info import handle as handle_of
 from fpgart.api.info import remember
 from fpgart.engine.interface import ARGUMENT, BYTES, POINTER, SUBMISSION, pack_arguments
-from fpgart.errors import CLError, InvalidKernel
+from fpgart.errors import CLError, InvalidKernel, OutOfHostMemory
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.host_work import failing
 from fpgart.runtime.commands.launch import LaunchKernel
@@ -48,9 +50,9 @@ FEW = 2
 MANY = 4
 """So many within HELD_RUN_NS, at least, end together although the host holds events of several."""
 _NUMBERS = ffi.new("uint32_t[]", dict(ffi.typeof("struct fpgart_launches").fields)["launches"].type.length)
-_TAKING = threading.RLock()
-"""Held while launches are taken in, which uses these."""
-_LOCATIONS: dict[str, int] = {}
+_TAKING = threading.Lock()
+"""Held while recorded launches are enqueued, which uses these numbers. No callback of the host comes under it."""
+_LOCATIONS: defaultdict[str, int] = defaultdict(count().__next__)
 """The numbers that C knows the memories by that arguments have to be in."""
 _uncleared = ffi.new_allocator(should_clear_after_alloc=False)
 
@@ -71,7 +73,7 @@ def let_launch_pass(queue: CommandQueue, launch: LaunchKernel, request: tuple[An
         ffi.new("struct fpgart_nd_range *", made),
         image,
         len(image),
-        [_LOCATIONS.setdefault(each.buffer_location, len(_LOCATIONS)) for each in kernel.interface.arguments],
+        [_LOCATIONS[each.buffer_location] for each in kernel.interface.arguments],
         not queue.properties & cl.CL_QUEUE_PROFILING_ENABLE,
     )
 
@@ -95,24 +97,22 @@ def enqueue_recorded(*, by_keeper: bool = False, only: int = 0) -> None:
     The keeper takes the oldest record only, and has it begin: hosts fill the next one meanwhile, for which they need no
     interpreter.
     """
+    found: CommandQueue | None = None
+    published: list[int] = []
     with _TAKING:
         queue, serial = ffi.new("uintptr_t *"), ffi.new("uint64_t *")
         while launches := lib.fpgart_take_launches(only, queue, serial, by_keeper):
-            found: CommandQueue | None = None
+            found = _object(queue[0], serial[0], CommandQueue)
             try:
-                found = _object(queue[0], serial[0], CommandQueue)
                 if found is not None:
-                    _Recorded(found, launches).enqueue()
-            except CLError as error:
-                log.error(error)  # the process is exiting: what was not flushed is not run
-            except BaseException:
-                log.bug("recorded launches could not be enqueued")
+                    _Recorded(found, launches, published).enqueue()
             finally:
                 lib.fpgart_launches_taken(launches)
             if by_keeper:
-                if found is not None:
-                    found.flush()
                 break
+    release_unheld(published)
+    if by_keeper and found is not None:
+        found.flush()
 
 
 def _object(handle: int, serial: int, kind: type[Any]) -> Any:
@@ -152,9 +152,32 @@ class _Late:
 class _Recorded:
     """Launches of one queue, in their order."""
 
-    def __init__(self, queue: CommandQueue, launches: Any) -> None:
+    def __init__(self, queue: CommandQueue, launches: Any, published: list[int]) -> None:
+        """The handles of events are added to `published`."""
         self._queue = queue
         self._launches = launches
+        self._published = published
+        self._enqueued = 0
+        """How many of the launches are in their queue."""
+
+    def enqueue(self) -> None:
+        """Put all launches into their queue; those that cannot be are commands that fail."""
+        try:
+            self._look_up()
+            uses = self._uses() if self._may_run_together() else None
+            if uses is None:
+                self._enqueue_one_by_one()
+            else:
+                self._enqueue_together(uses)
+        except CLError as error:
+            self._fail_rest(error)
+        except BaseException:
+            log.bug("recorded launches could not be enqueued")
+            self._fail_rest(OutOfHostMemory("a recorded launch could not be enqueued"))
+
+    def _look_up(self) -> None:
+        """Find the objects that the launches need."""
+        launches = self._launches
         self._kernels: list[Kernel] = [
             _object(entry.handle, entry.serial, Kernel) for entry in launches.kernels[0 : launches.kernel_count]
         ]
@@ -163,17 +186,30 @@ class _Recorded:
         uses = list(enumerate(launches.uses[0 : launches.use_count]))
         self._buffers = {number: buffer_of(use.buffer, use.serial) for number, use in uses if use.serial}
         """By number of the use."""
-        self._allocations = [queue.context.usm.at(use.buffer) for _, use in uses if not use.serial]
+        self._allocations = [self._queue.context.usm.at(use.buffer) for _, use in uses if not use.serial]
         self._after = self._waits() if launches.waits else {}
         """By launch, the one of them whose event it waits for."""
         self._failed: set[int] = set()
 
-    def enqueue(self) -> None:
-        uses = self._uses() if self._may_run_together() else None
-        if uses is None:
-            self._enqueue_one_by_one()
-        else:
-            self._enqueue_together(uses)
+    def _fail_rest(self, error: CLError) -> None:
+        """The launches that are not in their queue are commands that end with `error`: the host's calls have returned.
+
+        While the process exits the queue takes no commands, and nobody waits for any.
+        """
+        try:
+            for number in range(self._enqueued, self._launches.count):
+                operation = failing(self._queue.device, error)
+                self._publish(self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation), self._handle_of(number))
+        except CLError as refusal:
+            log.error(refusal)
+        except BaseException:
+            log.bug("recorded launches could not even fail")
+
+    def _publish(self, event: Event, handle: int) -> None:
+        """The host knows the event by this handle; 0: it wants none."""
+        if handle:
+            self._published.append(handle)
+            publish_as(event, handle)
 
     def _waits(self) -> dict[int, int]:
         entries = self._launches.launches[0 : self._launches.count]
@@ -226,11 +262,17 @@ class _Recorded:
         # The places of all are the same, for all of them are reserved.
         for number, (_, address) in zip(self._buffers, runs[0].addresses(), strict=True):
             self._launches.uses[number].address = address
-        self._note([entry.address for entry in self._launches.uses[0 : len(uses)]])
-        lib.fpgart_address_images(self._launches)
-        for (begin, end), run in zip(parts, runs, strict=True):
-            run.lay_out(self._laid_out(begin, end - begin), end - begin)
-            self._enqueue_run(run, begin, end)
+        try:
+            self._note([entry.address for entry in self._launches.uses[0 : len(uses)]])
+            lib.fpgart_address_images(self._launches)
+            for (begin, end), run in zip(parts, runs, strict=True):
+                run.lay_out(self._laid_out(begin, end - begin), end - begin)
+                self._enqueue_run(run, begin, end)
+        except BaseException:
+            for (begin, _), run in zip(parts, runs, strict=True):
+                if begin >= self._enqueued:
+                    run.abandon()
+            raise
 
     def _note(self, addresses: Sequence[int]) -> None:
         """Launches like these may be for C. `addresses`: where the engine finds the buffer of each use."""
@@ -258,11 +300,11 @@ class _Recorded:
             lib.fpgart_launches_late(self._launches, begin, end - 1, handle, events)
             run.followers = _Late(event, events)
             if not is_hosts:
-                publish_as(event, handle)
+                self._publish(event, handle)
                 handle = 0
         self._queue.enqueue_made(event)
-        if handle:
-            publish_as(event, handle)
+        self._enqueued = end
+        self._publish(event, handle)
 
     def _parts(self) -> Iterator[tuple[int, int]]:
         """Begin and end of what is one command each: none takes long, those with several held events least."""
@@ -290,8 +332,8 @@ class _Recorded:
         """Enqueue a launch, under the handle of its event if the host has one. `made`: the events of those before."""
         waits = (made[self._after[number]],) if number in self._after else ()
         event = made[number] = self._queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation, waits)
-        if handle := self._handle_of(number):
-            publish_as(event, handle)
+        self._enqueued = number + 1
+        self._publish(event, self._handle_of(number))
 
     def _laid_out(self, begin: int, count: int) -> bytes:
         """Some of the launches as the engine is given them."""

@@ -38,6 +38,7 @@ from fpgart.cli.aoc_options import Answer, CommandLine, Last, UsageError, change
 from fpgart.cli.board_packages import BoardPackage, default_board, describe_board, package_of
 from fpgart.cli.ending import status_of
 from fpgart.cli.sdk import INTEL_VERSION
+from fpgart.cli.standard_output import end_with
 from fpgart.config import OptionError
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine
@@ -91,7 +92,7 @@ def compile_all(words: list[str]) -> None:
 
 def main() -> None:
     """Entry point of the program `aoc`."""
-    sys.exit(compile_command(sys.argv[1:]))
+    end_with("aoc", lambda: compile_command(sys.argv[1:]))
 
 
 def answer(question: Answer, package: BoardPackage | None) -> str:

@@ -26,6 +26,7 @@ from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.mmd import BoardError, Mmd
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.cli import sdk
+from fpgart.cli.standard_output import end_with
 from fpgart.config import OptionError
 from fpgart.input_file import LARGEST_CONTAINER, read_input
 from fpgart.version import __version__
@@ -366,4 +367,4 @@ def run(words: list[str]) -> int:
 
 def main() -> None:
     """Entry point of the program `aocl`."""
-    sys.exit(run(sys.argv[1:]))
+    end_with("aocl", lambda: run(sys.argv[1:]))

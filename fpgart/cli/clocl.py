@@ -20,6 +20,7 @@ from fpgart.board.catalogue import describe
 from fpgart.board.keystone import partition
 from fpgart.cli.aoc import tell_warnings
 from fpgart.cli.ending import status_of
+from fpgart.cli.standard_output import end_with
 from fpgart.engine.choice import choose_engine
 from fpgart.version import __version__
 
@@ -154,4 +155,4 @@ def _rows(data: bytes) -> Iterator[str]:
 
 def main() -> None:
     """Entry point of the program `clocl`."""
-    sys.exit(run(sys.argv[1:]))
+    end_with("clocl", lambda: run(sys.argv[1:]))

@@ -20,6 +20,7 @@ from fpgart.cli.build_commands import aoc, aocl, aocx, cflags, clocl, libs, sdk
 from fpgart.cli.run_command import run
 from fpgart.cli.sdk import SdkError
 from fpgart.cli.serving import board as board_commands
+from fpgart.cli.standard_output import end_with
 from fpgart.cli.trace_commands import diff, report
 from fpgart.cli.validation import refuse_wrong_options
 from fpgart.config import OptionError
@@ -200,8 +201,14 @@ def doctor(as_json: bool) -> None:
 
 def main() -> None:
     """Entry point; errors are one line each, not a traceback."""
+    end_with("fpgart", run_command_line)
+
+
+def run_command_line() -> int | None:
+    """Run what the arguments say; returns the exit status."""
     try:
-        sys.exit(cli(standalone_mode=False))
+        status: int | None = cli(standalone_mode=False)
+        return status
     except click.ClickException as error:
         end(error.format_message(), error.exit_code)
     except AocxError as error:
@@ -218,9 +225,6 @@ def main() -> None:
         end(str(error), 2)
     except click.Abort:
         end("interrupted", 1)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has what it wanted
-        sys.exit(1)
     except OSError as error:
         if error.filename is None:  # no file that the user has named
             raise

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 from collections.abc import Sequence
 from typing import TypeVar
@@ -84,10 +85,15 @@ class Connection:
 def connected(name: str) -> socket.socket:
     """A socket with a service of this user at its other end. Raises ServiceError."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(ANSWER_S)
+    # A socket with a timeout of Python's does not wait while others wait to be accepted.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", int(ANSWER_S), 0))
     try:
         connection.connect(path_of(name))
+        connection.settimeout(ANSWER_S)
         peer_of(connection)
+    except BlockingIOError:
+        connection.close()
+        raise ServiceError(f"service '{name}' accepts no connection for {ANSWER_S:.0f} s: too many others wait") from None
     except OSError as error:
         connection.close()
         why = error.strerror or str(error)

@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import count
 from typing import Any
 
 from fpgart import log
@@ -37,6 +38,7 @@ MOST_WAITING = MOST_CLIENTS
 NAME = re.compile(r"[!-~]{1,256}")
 """Of a program or kernel: terminals show them."""
 MOST_MEMORIES = 64
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 PAUSE_S = 0.1
 """Between two attempts to accept a client where the system has no descriptor for one."""
 
@@ -51,6 +53,10 @@ class Client:
         self.name = name_of(self.process)
         self._ends = descriptor_of(self.process)
         self.has_entered = False
+        self.is_served = False
+        """Whether a message of it is being answered."""
+        self.latest = 0
+        """The number of its latest message, among those of all clients."""
         self._life: socket.socket | None = None
         """Of its board process's keeper."""
         self._changing = threading.Lock()
@@ -69,6 +75,16 @@ class Client:
         self.connection.close()
         if self._ends >= 0:
             os.close(self._ends)
+
+    @property
+    def has_process(self) -> bool:
+        """Whether it has a board process."""
+        return self._life is not None
+
+    def hang_up(self) -> None:
+        """Close the connection; the thread that attends to the client learns of it."""
+        with suppress(OSError):  # the client was faster
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def end_process(self) -> None:
         """End its board process, if it has one."""
@@ -114,6 +130,7 @@ class Service:
         self._changing = threading.Lock()
         self._pool = Pool()
         self._stopping = False
+        self._messages = count(1)
         self._guard, self._listener = listen(path)
         self._answers: dict[type[Any], Callable[[Client, Any], object]] = {
             m.GetBoards: lambda client, ask: self._described(),
@@ -167,14 +184,29 @@ class Service:
             return
         with self._changing:
             is_full = len(self._clients) >= MOST_CLIENTS
+            idle = self._idlest() if is_full else None
+            if idle is not None:
+                self._clients.discard(idle)
             self._clients.add(client)
+        if idle is not None:
+            log.note(f"the connection of process {idle.process} is closed: it is idle, and another client connects")
+            idle.hang_up()
         try:
-            if is_full:
-                raise ServiceError(f"{MOST_CLIENTS} clients are connected already, the most that a service accepts")
+            if is_full and idle is None:
+                raise ServiceError(f"{MOST_CLIENTS} clients use boards already, the most that a service accepts")
             threading.Thread(target=self._attend, args=(client,), daemon=True).start()
         except (ServiceError, RuntimeError) as error:  # the system may have no thread for it
             log.warning(f"a client is refused: {error}")
             self._leave(client)
+
+    def _idlest(self) -> Client | None:
+        """The client that can be spared first, if there is one: one that has said nothing, or nothing for longest.
+
+        One that has a board or a board process, or waits for an answer, cannot be spared. `_changing` is held.
+        """
+        holders = {board.holder for board in self._boards}
+        idle = [each for each in self._clients if not (each.is_served or each.has_process or each in holders)]
+        return min(idle, key=lambda each: (each.has_entered, each.latest), default=None)
 
     def _attend(self, client: Client) -> None:
         """Until it closes the connection, ends, or says what is no message."""
@@ -203,6 +235,14 @@ class Service:
 
     def _answer(self, client: Client, message: object) -> None:
         """Raises OSError."""
+        with self._changing:
+            client.is_served, client.latest = True, next(self._messages)
+        try:
+            self._answer_with(client, message)
+        finally:
+            client.is_served = False
+
+    def _answer_with(self, client: Client, message: object) -> None:
         try:
             if isinstance(message, m.Enter):
                 answer: object = self._enter(client, message)
@@ -318,6 +358,24 @@ def descriptor_of(process: int) -> int:
         return -1
 
 
+def refuse_folder_of_others(folder: str) -> None:
+    """Raise ServiceError for a folder where other users could put a socket of theirs in place of the service's."""
+    try:
+        facts = os.lstat(folder)
+    except OSError as error:
+        raise ServiceError(f"{folder}: {error.strerror}") from None
+    user = os.geteuid()
+    if stat.S_ISLNK(facts.st_mode):
+        raise ServiceError(f"{folder} is a symbolic link, and a service's socket is in a folder of this user's own")
+    if facts.st_uid != user:
+        raise ServiceError(f"{folder} belongs to user {facts.st_uid}, and a service's socket is in a folder of user {user}")
+    if facts.st_mode & WRITABLE_BY_OTHERS:
+        raise ServiceError(
+            f"{folder} has mode {stat.S_IMODE(facts.st_mode):04o}: others can write to it, where a service's socket is; "
+            "a mode such as 0700 keeps them out"
+        )
+
+
 def remove_socket(path: str) -> None:
     """Remove a socket, if there is one. Raises ServiceError for any other file, which somebody needs."""
     with suppress(FileNotFoundError):
@@ -328,6 +386,7 @@ def remove_socket(path: str) -> None:
 
 def listen(path: str) -> tuple[int, socket.socket]:
     """A file that guards the socket, as long as the process lives, and the socket. Raises ServiceError."""
+    refuse_folder_of_others(os.path.dirname(path) or ".")
     try:
         guard = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:

@@ -93,13 +93,11 @@ class Living(Generic[T]):
     def _forget_the_dead(self) -> None:
         """Whenever half of them may be dead, so that adding costs the same however many there are."""
         with self._lock:
-            before = self._refs
-            count = len(before)
-        alive = [each for each in before[:count] if each() is not None]
-        with self._lock:
-            if self._refs is before:  # nobody else did it meanwhile
-                self._refs = alive + before[count:]
-                self._limit = max(self.LEAST, 2 * len(self._refs))
+            refs = list(self._refs)
+        dead = {id(each) for each in refs if each() is None}
+        with self._lock:  # others may have added and removed some: only what was seen dead goes
+            self._refs = [each for each in self._refs if id(each) not in dead]
+            self._limit = max(self.LEAST, 2 * len(self._refs))
 
     def all(self) -> list[T]:
         """Those that are alive now, oldest first."""

@@ -28,6 +28,7 @@ from fpgart.runtime.memory.registry import AddressRegistry
 
 PAGE = 4096
 TOUCHING = threading.Lock()
+"""Guards the sides of shared allocations, and which kernels may touch them."""
 DEFAULT_ALIGNMENT = 128  # the largest data type of OpenCL C: long16, double16
 
 
@@ -43,9 +44,8 @@ class UsmAllocation:
     """`size` bytes at `pointer`, which is what the host knows; `address` is where they are in this process.
 
     `device` is its owner, None for host allocations and shared ones without an owner; the devices that reach it are
-    its `givers`. `number` is its name in
-    traces, from the same row as buffers' numbers. `sides` of a shared allocation: where each range last was, as
-    (begin, end, device or None for the host), in bytes, without gaps.
+    its `givers`. `number` is its name in traces, from the same row as buffers' numbers. `sides` of a shared allocation:
+    where each range last was, as (begin, end, device or None for the host), in bytes, without gaps; TOUCHING guards it.
     """
 
     __slots__ = (
@@ -113,6 +113,10 @@ class UsmAllocation:
 
     def move(self, offset: int, size: int, side: Device | None, reason: str) -> None:
         """A range of a shared allocation goes to a side; page by page, as boards do. Tells what was elsewhere."""
+        with TOUCHING:
+            self._move(offset, size, side, reason)
+
+    def _move(self, offset: int, size: int, side: Device | None, reason: str) -> None:
         begin, end = offset // PAGE * PAGE, min(self.size, -(-(offset + size) // PAGE) * PAGE)
         if all(owner is side for _, _, owner in self._within(begin, end)):
             return
@@ -141,7 +145,7 @@ class UsmAllocation:
             self._forget_touches(0, self.size)
 
     def take_touches(self) -> None:
-        """What the host has touched of ranges on a device's side is on the host's again."""
+        """What the host has touched of ranges on a device's side is on the host's again. TOUCHING is held."""
         for begin, end, side in list(self.sides):
             if side is None:
                 continue
@@ -156,7 +160,7 @@ class UsmAllocation:
                 return
             for first, count in _runs(ffi.buffer(touched)[:]):
                 offset = begin + first * PAGE
-                self.move(offset, min(count * PAGE, self.size - offset), None, "accessed by the host")
+                self._move(offset, min(count * PAGE, self.size - offset), None, "accessed by the host")
 
     def _forget_touches(self, begin: int, end: int) -> None:
         lib.forget_touches(self.pointer + begin, -(-(end - begin) // PAGE) * PAGE)
@@ -294,8 +298,10 @@ def free(context: UsmContext, pointer: int) -> None:
 
 
 def give_back(allocation: UsmAllocation) -> None:
-    if allocation.watched and not allocation.running:
-        allocation.take_touches()
+    if allocation.watched:
+        with TOUCHING:
+            if not allocation.running:
+                allocation.take_touches()
     for listener in NOTICES.usm_freed:
         listener(allocation)
     if allocation.block is not None:

@@ -222,12 +222,13 @@ class Program:
             status, failure = cl.CL_BUILD_ERROR, BuildProgramFailure("the build failed within the driver")
             raise
         finally:
+            # Another thread asks for kernels as soon as a build is a success: nothing of the last one is left then.
+            self._interfaces = {}
+            self._identity = ""
             for device in devices:
                 self.builds[device] = Build(
                     status, options, log, kind if status == cl.CL_BUILD_SUCCESS else cl.CL_PROGRAM_BINARY_TYPE_NONE
                 )
-        self._interfaces = {}
-        self._identity = ""
         self.context.platform.engine_grew()
         for listener in NOTICES.program_built:
             listener(self, devices)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from fpgart import log
 from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
@@ -20,11 +20,43 @@ from fpgart.runtime.scheduling.attempt import fail_with, tell_failure
 from fpgart.runtime.scheduling.event import COMPLETE, Event, Launch
 
 if TYPE_CHECKING:
-    from fpgart.engine.interface import Batch
+    from fpgart.engine.interface import Batch, EngineKernel
 
 Attempt = Callable[[Event, Callable[[], None]], tuple[int, None]]
 """Does something for a command; returns CL_COMPLETE, or the status of the error that it raised."""
 Command = tuple[Event, Launch]
+
+
+class RefusedBatch:
+    """In place of a batch that the engine could not make: each launch that is added fails with the engine's error."""
+
+    takes_more = True
+    failure = None
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        raise self._error
+
+    def submit(self) -> tuple[int, None]:
+        return 0, None
+
+    def submit_laid_out(self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int) -> NoReturn:
+        raise self._error
+
+    def wait(self, most: int) -> list[int]:
+        return []
+
+    def wait_for(self, count: int) -> list[int]:
+        return []
+
+
+def _batch_of(first: Launch, most: int) -> Batch:
+    try:
+        return first.batch(most)
+    except BaseException as error:  # the launches are claimed: each has to end
+        return RefusedBatch(error)
 
 
 class LaunchBatch:
@@ -36,7 +68,7 @@ class LaunchBatch:
         self.left: deque[Command] = deque()
         self._waiting: deque[Command] = deque()
         """Those of them that the engine has not been given yet."""
-        self._batch: Batch = commands[0][1].batch(len(commands))
+        self._batch = _batch_of(commands[0][1], len(commands))
         self._attempt = attempt
         self._failed: dict[Event, int] = {}
         self._now = now

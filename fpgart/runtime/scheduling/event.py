@@ -35,6 +35,8 @@ class EventScheduler(Protocol):
 
     def host_polls(self) -> None: ...
 
+    def claim_user_event(self, event: Event) -> bool: ...
+
     def end_user_event(self, event: Event, status: int) -> None: ...
 
     def stage_time(self, event: Event, stage: str) -> int: ...
@@ -209,7 +211,8 @@ class Event:
         self.command_type = command_type
         self.operation = operation
         self.status = status
-        self.unmet = 0
+        self.unmet = int(queue is None)
+        """How many others it waits for; a user event waits for the host."""
         self.wait_list: tuple[Event, ...] = ()
         self.predecessors: tuple[Event, ...] = ()
         self.dependants: list[Event] | None = None
@@ -245,8 +248,8 @@ class Event:
         """End a user event (OpenCL 3.0, 5.11): COMPLETE, or negative to fail all that wait for it."""
         if status > COMPLETE:
             raise InvalidValue(f"a user event ends with CL_COMPLETE or a negative status, not {status}")
-        if self.status <= COMPLETE:
-            raise InvalidOperation(f"this user event has already ended, with status {self.status}")
+        if not self.context.scheduler.claim_user_event(self):
+            raise InvalidOperation(f"the status of a user event is set once; that of this one is {self.status}")
         for listener in NOTICES.user_event_ended:
             listener(self)
         self.context.scheduler.end_user_event(self, status)

@@ -20,6 +20,7 @@ from fpgart.errors import OutOfResources, error_of
 from fpgart.notices import NOTICES
 from fpgart.runtime.scheduling.attempt import attempt, tell_failure
 from fpgart.runtime.scheduling.batch import LaunchBatch
+from fpgart.runtime.scheduling.callbacks import Callbacks
 from fpgart.runtime.scheduling.event import (
     COMPLETE,
     RUNNING,
@@ -63,6 +64,7 @@ class Scheduler:
         self._workers = Workers(self._lock, self._threads, self._ready, self._run_where_it_may, self.reaper.reap)
         self._still = self._threads.bell()
         self._waits_for_still = 0
+        self._callbacks = Callbacks(self._threads.ident)
         self._closed = False
         self._loans: dict[int, Loan] = {}
         """By address."""
@@ -135,7 +137,7 @@ class Scheduler:
                     self._workers.leave()
                     if self._workers.stranded:
                         mine = self._workers.claim()
-                if mine is None:
+                if mine is None and not self._callbacks.any_due():
                     waiter = self._threads.lock()
                     waiter.acquire()
                     if event.waiters is None:
@@ -152,6 +154,8 @@ class Scheduler:
                     waiter.acquire()
                 finally:
                     host_waits(False)
+            else:
+                self._callbacks.call_due()
         if helped:
             self._stop_looking()
 
@@ -184,17 +188,28 @@ class Scheduler:
             return [event for queue in queues for event in queue.order.open]
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
+        """Call back when `status` is reached, or at once; in a callback, when that has returned."""
+        call = partial(self._callbacks.call, callback)
         with self._lock:
             pending = event.status > status
             if pending:
                 if event.callbacks is None:
                     event.callbacks = []
-                event.callbacks.append((status, callback))
+                event.callbacks.append((status, call))
         if not pending:
-            callback(event, min(event.status, status) if event.status < 0 else status)
+            call(event, min(event.status, status) if event.status < 0 else status)
+
+    def claim_user_event(self, event: Event) -> bool:
+        """Whether the caller is the first to set the status of a user event, which it has to end then."""
+        with self._lock:
+            is_first, event.unmet = event.unmet > 0, 0
+        return is_first
 
     def end_user_event(self, event: Event, status: int) -> None:
-        """End a user event. Its callbacks return before what waits for it begins: hosts of boards rely on that."""
+        """End a user event. Its callbacks return before what waits for it begins: hosts of boards rely on that.
+
+        In a callback they come when that has returned, and what waits for the event does not wait for them.
+        """
         after, then = Aftermath(), Aftermath()
         with self._lock:
             if event.status <= COMPLETE:

@@ -43,6 +43,9 @@ class Threads(Protocol):
     def now(self) -> int:
         """Nanoseconds of the monotonic clock."""
 
+    def ident(self) -> int:
+        """What identifies the calling thread."""
+
     def lock(self) -> Lock: ...
 
     def bell(self) -> Bell: ...
@@ -72,6 +75,7 @@ class SystemThreads:
     """The threads of the system."""
 
     now = staticmethod(monotonic_ns)
+    ident = staticmethod(_thread.get_ident)
 
     def lock(self) -> Lock:
         return threading.Lock()

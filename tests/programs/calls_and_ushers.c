@@ -1,0 +1,59 @@
+/* A call that comes while the ushers go to sleep wakes them (icd/usher.c). */
+#include "steps.h"
+
+#define PY_VERSION_HEX 0x030B0000
+typedef struct thread_state PyThreadState;
+static PyThreadState *PyThreadState_New(void *interpreter)
+{
+    return interpreter;
+}
+static void PyEval_RestoreThread(PyThreadState *state)
+{
+    (void)state;
+}
+static void PyEval_SaveThread(void)
+{
+}
+
+#include "../../icd/usher.c"
+
+int fpgart_running(void)
+{
+    return 1;
+}
+int fpgart_busy(void)
+{
+    return 0;
+}
+int fpgart_go_in(struct fpgart_visit *visit)
+{
+    return visit != NULL;
+}
+void fpgart_go_out(const struct fpgart_visit *visit)
+{
+    (void)visit;
+}
+
+static unsigned calls_seen;
+
+static void go_to_sleep(void)
+{
+    sleep_unless_called(calls_seen);
+}
+
+int main(void)
+{
+    int at = 0;
+    for (;; at++) {
+        atomic_store(&awake, 1);
+        calls_seen = atomic_load(&calls);
+        if (!interrupted_at(at, go_to_sleep, fpgart_wake_ushers))
+            break;
+        if (!atomic_load(&awake)) {
+            printf("a call before step %d does not wake the ushers\n", at);
+            return 1;
+        }
+    }
+    printf("%d steps\n", at);
+    return at < 3;
+}
