@@ -171,6 +171,6 @@ class Buffer(Residency):
             for callback in reversed(callbacks or ()):
                 reaper.append(callback)
             for block in (blocks or {}).values():
-                reaper.append(block.release)
+                reaper.free_later(block.release)
         for listener in NOTICES.buffer_destroyed:
             listener(self.number)

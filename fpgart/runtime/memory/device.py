@@ -327,6 +327,14 @@ class Device:
         """Bytes of the board's memory that blocks have."""
         return sum(block.range.size for block in self.blocks())
 
+    def reap_memory(self) -> None:
+        """Free the memory that dead buffers and commands have left. Must be called before an allocation, without a lock.
+
+        Nothing is called back: the caller may keep the board busy.
+        """
+        for context in self.contexts.all():
+            context.reaper.free()
+
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """A block in a memory (None: the default one for this size); None when nothing is free there."""
         found = self.memories.allocate(size, memory, bank)
