@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,6 +35,9 @@ class DevicePlatform(Protocol):
     """What a device's users ask of its platform."""
 
     handle: int
+
+    @property
+    def devices(self) -> Sequence[Device]: ...
 
     @property
     def personality(self) -> Personality: ...
