@@ -132,8 +132,8 @@ class UsmFill(Transfer):
         if allocation is not None and device not in allocation.givers:
             owners = ", ".join(str(each.id) for each in allocation.givers)
             raise InvalidValue(
-                f"{target.address:#x} is in a {allocation.kind.name.lower()} allocation of device {owners}, which device "
-                f"{device.id} ('{device.board.name}') does not reach"
+                f"{target.address:#x} is in a {allocation.kind.name.lower()} allocation of device {owners}, which "
+                f"device {device.id} ('{device.board.name}') does not reach"
             )
         self.target = target
         self.pattern = pattern

@@ -51,6 +51,9 @@ class DevicePlatform(Protocol):
     @property
     def group_limits(self) -> tuple[int, tuple[int, ...]]: ...
 
+    @property
+    def engine_local_memory(self) -> int: ...
+
 
 class DeviceContext(Protocol):
     """What is asked of the contexts that a device knows."""
@@ -331,9 +334,9 @@ class Device:
         return sum(block.range.size for block in self.blocks())
 
     def reap_memory(self) -> None:
-        """Free the memory that dead buffers and commands have left. Must be called before an allocation, without a lock.
+        """Free the memory that dead buffers and commands have left; calls nobody back.
 
-        Nothing is called back: the caller may keep the board busy.
+        Must be called before an allocation, without a lock. The caller may keep the board busy.
         """
         for context in self.contexts.all():
             context.reaper.free()
