@@ -166,6 +166,7 @@ class Buffer(Residency):
 
     def __del__(self) -> None:
         blocks, callbacks = self.blocks, self.callbacks
+        self.blocks = None  # the collector destroys it with its reservation, which frees what is still here
         if blocks or callbacks:
             reaper = self.context.reaper
             for callback in reversed(callbacks or ()):
