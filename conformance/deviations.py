@@ -22,6 +22,7 @@ POCL = {
     "TestKernels::test_wrong_arguments_are_refused[1-3-\\x00\\x00\\x00\\x00--51]": "takes values that are too short",
     "TestKernels::test_the_required_work_group_size_is_taken_where_none_is_given": "refuses the launch",
     "test_exit_with_work_in_flight_ends_with_the_hosts_own_status": "crashes now and then where kernels still run",
+    "test_a_launch_that_needs_more_is_refused": "runs it, and crashes",
     "TestKernels::test_a_clone_has_the_arguments_and_then_its_own": "asks for a clone's arguments again",
 }
 

@@ -232,6 +232,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "c++": ("clhpp",),
     "threads": ("threads",),
     "buffers": ("buffer_life",),
+    "released in flight": ("released_in_flight",),
     "retries": ("retries",),
     "large groups": ("large_groups",),
 }
@@ -328,6 +329,19 @@ def test_buffers_keep_their_contents_on_boards_of_all_kinds(
     if not is_fpgart(driver):
         pytest.skip("other drivers have no boards to choose")
     run(build("buffer_life"), environment={**driver_environment, "FPGART_BOARD": boards})
+
+
+@pytest.mark.parametrize("isolated", ["", "1"])
+@pytest.mark.parametrize("boards", ["a10_ref", "hetero,usm_s10", "soc_a10,s10_520n", "k2h,k2h_low"])
+def test_buffers_that_are_released_in_flight_leave_their_memory_on_boards_of_all_kinds(
+    build: Build, driver: Path, driver_environment: Environment, boards: str, isolated: str
+) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("other drivers have no boards to choose")
+    run(
+        build("released_in_flight"),
+        environment={**driver_environment, "FPGART_BOARD": boards, "FPGART_ISOLATE": isolated},
+    )
 
 
 def test_groups_above_the_engines_limit_run_where_the_board_has_no_limit(

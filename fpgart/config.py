@@ -67,7 +67,7 @@ class Option(Generic[T]):
 
     @property
     def is_set(self) -> bool:
-        return bool(self.text)
+        return bool(self.text) or (self.read is presence and self.name in os.environ)
 
     @property
     def value(self) -> T:

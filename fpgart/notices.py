@@ -62,6 +62,7 @@ class Notices:
         "usm_allocated",
         "usm_freed",
         "usm_migrated",
+        "yielded",
     )
 
     def __init__(self) -> None:
@@ -137,6 +138,8 @@ class Notices:
         """(misuse): the engine saw a kernel do something wrong, on the thread of its launch."""
         self.lock_refused: tuple[Listener, ...] = ()
         """(bytes, limit): the system does not lock host memory for a board; the limit is RLIMIT_MEMLOCK's."""
+        self.yielded: tuple[Listener, ...] = ()
+        """(device, begin_ns, calls): a command has yielded to a board until a transfer that it began had ended."""
         self.migrated: tuple[Listener, ...] = ()
         """(buffer, source, target, begin_ns, reason): contents were brought to block `target`.
 

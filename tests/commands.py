@@ -91,7 +91,12 @@ class Commands:
 
     def stage_ends(self, event: Event, following: Work | None, status: int = COMPLETE) -> Any:
         stage: Any = following
-        return self.readiness.stage_ended(event, status, stage, self.time(), self.after)
+        status, stage = self.readiness.release(event, status, stage)
+        if stage is not None:
+            return self.readiness.go_on(event, stage)
+        event.operation = None
+        self.readiness.end_claimed(event, status, self.time(), self.after)
+        return None
 
     def due(self) -> Event | None:
         self.readiness.make_due(self.now)

@@ -226,9 +226,24 @@ def test_a_copy_between_devices_yields_to_the_boards_until_it_has_ended(boards: 
             return yield_now()
 
         device.mmd.yield_now = watched  # type: ignore[method-assign]
+    started: list[int] = []
+    for number, device in enumerate(machine.devices):
+        start = device.mmd.start
+
+        def watched_start(
+            operation: int,
+            transfer: Callable[[], None],
+            number: int = number,
+            start: Callable[[int, Callable[[], None]], None] = start,
+        ) -> None:
+            started.append(number)
+            start(operation, transfer)
+
+        device.mmd.start = watched_start  # type: ignore[method-assign]
     operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
     machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
-    assert set(yields) == {0, 1}
+    assert started == [0, 1, 0, 1, 0, 1], "three reads and three writes, each begun and not waited for in its call"
+    assert [yields.count(number) >= 3 for number in (0, 1)] == [True, True], "for each at least once"
     assert machine.read(buffer, 4096) == DATA
 
 

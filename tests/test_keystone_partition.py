@@ -355,7 +355,7 @@ def test_a_name_that_is_not_known_is_told_with_those_that_are() -> None:
         partition.describe("k3")
 
 
-@pytest.mark.parametrize("value", ["1", "0", "no"])
+@pytest.mark.parametrize("value", ["1", "0", "no", ""])
 def test_ti_ocl_dsp_nomap_restricts_whatever_its_value(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     assert partition.describe("k2h").maps
     monkeypatch.setenv("TI_OCL_DSP_NOMAP", value)

@@ -467,3 +467,18 @@ def test_the_callbacks_of_a_context_come_last_registered_first_and_before_its_me
     machine.scheduler.reaper.reap()
     assert seen == [("second", True), ("first", True)]
     assert machine.device.bytes_in_use() == 0
+
+
+def test_a_buffer_that_the_collector_destroys_with_its_reservation_frees_its_block_once(boards: Boards) -> None:
+    """As the frames of a launch that has failed refer to both, and its error to the frames."""
+    machine = boards("a10_ref")
+    free, holes = machine.device.memories.holes(0), []
+    for _ in range(2):
+        buffer, reservation, around = machine.buffer(SIZE), Reservation(), list[object]()
+        reservation.take(buffer, machine.device)
+        around += [buffer, reservation, around]
+        del buffer, reservation, around
+        gc.collect()
+        machine.context.reap()
+        holes.append(machine.device.memories.holes(0))
+    assert (holes, machine.device.bytes_in_use()) == ([free, free], 0)

@@ -133,9 +133,13 @@ class World:
             queues=set(),
             reaper=deque(),
             notify=self.told.append,
-            reap=lambda: self.reaped.append(True),
+            reap=self.reap,
         )
         self.queue = self.new_queue()
+
+    def reap(self) -> None:
+        self.context.reaper.clear()
+        self.reaped.append(True)
 
     def new_queue(self, properties: int = 0) -> CommandQueue:
         device: Any = None
@@ -675,6 +679,59 @@ def test_objects_that_nobody_has_any_more_are_destroyed_after_a_command(world: W
     world.context.reaper.append(None)
     world.blocking(world.work())
     assert world.reaped == [True]
+
+
+@pytest.mark.parametrize("waits", ["wait", "finish", "never ran", "has ended"])
+def test_who_waits_disposes_of_what_dead_objects_left(world: World, waits: str) -> None:
+    event = world.user_event() if waits == "never ran" else world.enqueue()
+    if waits == "never ran":
+        follower = world.enqueue(world.work(), event)
+        world.context.reaper.append(None)
+        event.set_status(-1)
+        assert (follower.status < COMPLETE, world.reaped) == (True, [True])
+        return
+    if waits == "has ended":
+        world.scheduler.wait(event)
+    world.context.reaper.append(None)
+    if waits == "wait":
+        world.scheduler.wait(event)
+    else:
+        world.queue.finish()
+    assert (world.reaped, len(world.context.reaper)) == ([True], 0)
+
+
+class Mourned(Doing):
+    """Tells when it is destroyed."""
+
+    def __init__(self, world: World, statuses: list[int], **more: Any) -> None:
+        super().__init__(world.transfers, **more)
+        self.statuses = statuses
+        self.event: Any = None
+
+    def __del__(self) -> None:
+        self.statuses.append(self.event().status)
+
+
+@pytest.mark.parametrize("by", ["who waits", "a worker", "a blocking call"])
+def test_an_operation_is_destroyed_before_its_command_has_ended(world: World, by: str) -> None:
+    """Who sees the end finds the memory free that the command alone kept."""
+    statuses: list[int] = []
+    operation = Mourned(world, statuses)
+    event = Event(world.context, world.queue, cl.CL_COMMAND_TASK, operation)  # type: ignore[arg-type]
+    operation.event = weakref.ref(event)
+    del operation
+    if by == "a blocking call":
+        world.scheduler.run_blocking(event)
+    else:
+        world.scheduler.enqueue(event)
+    if by == "who waits":
+        world.scheduler.wait(event)
+    if by == "a worker":
+        world.scheduler.flush()
+        claimed = world.scheduler._ready.claim_any()
+        assert claimed is event
+        world.scheduler._run_where_it_may(claimed)
+    assert (statuses, event.status) == ([RUNNING], COMPLETE)
 
 
 def test_operations_are_destroyed_without_the_lock(world: World) -> None:

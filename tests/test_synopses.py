@@ -63,8 +63,13 @@ def test_the_preferred_order_costs_none(tmp_path: Path) -> None:
 
 def test_four_copies_form_a_pipeline(tmp_path: Path) -> None:
     shown = Shown("four-copies", tmp_path)
-    calls = [(e["args"]["device"], e["name"].removeprefix("aocl_mmd_")) for e in shown.events if e.get("cat") == "mmd"]
-    assert calls == [(0, "write"), (0, "copy"), (0, "read"), (1, "write"), (1, "read")]
+    mmd = [event for event in shown.events if event.get("cat") == "mmd"]
+    calls = [(e["args"]["device"], e["name"].removeprefix("aocl_mmd_")) for e in mmd]
+    yields = [call for call in calls if call[1] == "yield"]
+    assert [call for call in calls if call not in yields] == [
+        (0, "write"), (0, "copy"), (0, "read"), (1, "write"), (1, "read")
+    ]  # fmt: skip
+    assert yields == [(0, "yield"), (1, "yield")], "while the first board reads, and while the second one writes"
     assert "WRITE_BUFFER in the host's memory" in shown.text
 
 

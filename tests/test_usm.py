@@ -32,6 +32,7 @@ from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.runtime.memory.usm import Kind, UsmAllocation
 from fpgart.runtime.memory.usm_use import Indirect, UsmUse
 from fpgart.runtime.objects.blocking_free import blocking_free
+from fpgart.runtime.objects.context import Context
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.occupancy import Direction
@@ -388,6 +389,44 @@ def test_a_range_that_leaves_its_allocation_is_refused(boards: Boards) -> None:
     allocation = allocate(machine, Kind.DEVICE)
     with pytest.raises(InvalidValue, match="leave the allocation"):
         UsmPointer(machine.context, allocation.pointer + 1, PAGE)
+
+
+FOREIGN = {
+    "of another context": lambda machine, other: allocate_in(other, machine.devices[0]),
+    "of another context's device": lambda machine, other: allocate_in(other, machine.devices[1]),
+    "that was freed": lambda machine, other: freed(machine.context, allocate(machine, Kind.DEVICE).pointer),
+}
+
+
+def allocate_in(context: Context, device: Device) -> int:
+    return usm.allocate_device(context, device, PAGE).pointer
+
+
+def freed(context: Context, pointer: int) -> int:
+    usm.free(context, pointer)
+    return pointer
+
+
+@pytest.mark.parametrize("pointers", ["mapped", "encoded"])
+@pytest.mark.parametrize("what", FOREIGN)
+def test_device_memory_that_is_not_the_contexts_is_no_memory_of_the_host(
+    boards: Boards, what: str, pointers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config.USM_POINTERS, "_value", pointers)
+    machine = boards("usm_s10", "usm_s10")
+    own, other = Context(machine.platform, machine.devices[:1]), Context(machine.platform, machine.devices)
+    pointer = FOREIGN[what](machine, other)
+    with pytest.raises(InvalidValue, match=f"{pointer + 8:#x} is .* in no allocation of this context"):
+        UsmPointer(own, pointer + 8, 8)
+
+
+@pytest.mark.parametrize("kind", [Kind.DEVICE, Kind.SHARED])
+def test_a_fill_is_for_memory_that_the_queues_device_reaches(boards: Boards, kind: Kind) -> None:
+    machine = boards("usm_s10", "usm_s10")
+    pointer = UsmPointer(machine.context, allocate(machine, kind, device=1).pointer, PAGE)
+    UsmFill(machine.devices[1], pointer, b"x", PAGE).run()
+    with pytest.raises(InvalidValue, match=f"a {kind.name.lower()} allocation of device 1, which device 0"):
+        UsmFill(machine.devices[0], pointer, b"x", PAGE)
 
 
 SUPPORT = {"usm_s10": {Kind.HOST, Kind.DEVICE, Kind.SHARED}, "a10_ref": {Kind.DEVICE}, "hetero": set()}

@@ -24,6 +24,7 @@ from fpgart.board.mmd import Capability, Info, OfflineInfo
 from fpgart.errors import InvalidValue
 from fpgart.personality import PROFILE
 from fpgart.runtime.memory.device import Device
+from fpgart.runtime.programs.local_memory import local_memory
 from fpgart.version import __version__
 
 MIB = 1 << 20
@@ -209,7 +210,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE: engine_u64(cl.CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, 0),
     cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE: engine_u64(cl.CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, 0),
     cl.CL_DEVICE_LOCAL_MEM_TYPE: lambda d: info.u32(cl.CL_LOCAL),
-    cl.CL_DEVICE_LOCAL_MEM_SIZE: of_board("local_memory", engine_u64(cl.CL_DEVICE_LOCAL_MEM_SIZE, 32768), info.u64),
+    cl.CL_DEVICE_LOCAL_MEM_SIZE: lambda d: info.u64(local_memory(d)),
     cl.CL_DEVICE_MSMC_MEM_SIZE_TI: heap_size("msmc"),
     cl.CL_DEVICE_GLOBAL_EXT1_MEM_SIZE_TI: heap_size("mapped1"),
     cl.CL_DEVICE_GLOBAL_EXT2_MEM_SIZE_TI: heap_size("mapped2"),

@@ -35,6 +35,7 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.usm_use import Indirect
 from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.local_memory import local_memory_used
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.programs.work_groups import largest_group
@@ -82,12 +83,6 @@ def global_work_size(kernel: Kernel) -> bytes:
     raise InvalidValue("CL_KERNEL_GLOBAL_WORK_SIZE is for custom devices and built-in kernels")
 
 
-def local_mem_size(kernel: Kernel) -> bytes:
-    """What the compiler needs, and the local arguments set so far."""
-    own = unpack("Q", from_engine(cl.CL_KERNEL_LOCAL_MEM_SIZE, bytes(8))(kernel))[0]
-    return info.u64(max(own, sum(a[1] for i, a in enumerate(kernel.arguments) if a and kernel.is_local(i))))
-
-
 def work_group_size(kernel: Kernel) -> bytes:
     """As many as it can have on each of its program's devices."""
     built = [device for device, build in kernel.program.builds.items() if build.kind]
@@ -98,7 +93,7 @@ WORK_GROUP_INFO: dict[int, Callable[[Kernel], bytes]] = {
     cl.CL_KERNEL_GLOBAL_WORK_SIZE: global_work_size,
     cl.CL_KERNEL_WORK_GROUP_SIZE: work_group_size,
     cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE: lambda k: info.sizes(k.interface.required_work_group_size),
-    cl.CL_KERNEL_LOCAL_MEM_SIZE: local_mem_size,
+    cl.CL_KERNEL_LOCAL_MEM_SIZE: lambda k: info.u64(local_memory_used(k)),
     cl.CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: from_engine(
         cl.CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, info.size(1)
     ),

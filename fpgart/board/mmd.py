@@ -212,6 +212,9 @@ class Mmd(Protocol):
     def aperture(self, board: int) -> int:
         """Where the board's memory at `board` appears in this process, for the engine's kernels."""
 
+    def maps(self, address: int) -> bool:
+        """Whether the board's memory appears at an address of this process."""
+
 
 class Around:
     """The calls that an Mmd around another one leaves to it."""
@@ -223,7 +226,7 @@ class Around:
         self.set_device_interrupt_handler = mmd.set_device_interrupt_handler
         self.device_interrupt = mmd.device_interrupt
         self.set_status_handler, self.start, self.yield_now = mmd.set_status_handler, mmd.start, mmd.yield_now
-        self.aperture = mmd.aperture
+        self.aperture, self.maps = mmd.aperture, mmd.maps
         self.in_use, self.unused, self.renew = mmd.in_use, mmd.unused, mmd.renew
         self.keep_elsewhere = mmd.keep_elsewhere
 

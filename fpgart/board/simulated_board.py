@@ -227,6 +227,9 @@ class SimulatedBoard:
             return board + self._shift
         return board + next(shift for begin, end, shift in self._segments if begin <= board < end)
 
+    def maps(self, address: int) -> bool:
+        return bool(self._base) and self._base <= address < self._base + self._size
+
     def keep_elsewhere(self, elsewhere: Elsewhere) -> None:
         self._elsewhere = elsewhere
         self.own_traffic = 0  # each call has to be seen

@@ -163,7 +163,20 @@ class DriverKernel:
 
     def work_group_info(self, query: int) -> bytes:
         driver = self.driver
+        if query == cl.CL_KERNEL_LOCAL_MEM_SIZE:
+            return self._own_local_memory
         return driver.query("clGetKernelWorkGroupInfo", self.handle, driver.device, query)
+
+    @cached_property
+    def _own_local_memory(self) -> bytes:
+        """The answer for a kernel without arguments: drivers add the local ones that the last launch has set."""
+        driver, program = self.driver, self._program()
+        assert program is not None  # the runtime's kernel keeps it alive
+        handle = driver.create("clCreateKernel", program.handle, ffi.new("char[]", self.name.encode()))
+        try:
+            return driver.query("clGetKernelWorkGroupInfo", handle, driver.device, cl.CL_KERNEL_LOCAL_MEM_SIZE)
+        finally:
+            driver.function("clReleaseKernel")(handle)
 
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
         driver = self.driver

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from weakref import ref
 
 from fpgart import config
-from fpgart.engine.interface import POINTER
+from fpgart.engine.interface import LOCAL, POINTER
 from fpgart.errors import InvalidKernelArgs, InvalidOperation
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch import LaunchKernel
@@ -16,6 +16,7 @@ from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.usm import Kind, UsmAllocation
 from fpgart.runtime.memory.usm_use import Indirect, UsmUse
 from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
+from fpgart.runtime.programs.local_memory import check_local_memory
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.programs.work_groups import for_engine
 
@@ -49,6 +50,7 @@ def new_launch_with(
     buffers: list[tuple[int, Buffer]] = []
     on_host: list[tuple[int, Buffer]] = []
     pipes: list[Pipe] = []
+    local = 0
     for index, argument in enumerate(arguments):
         if argument is None:
             raise InvalidKernelArgs(f"{kernel.describe(index)} has not been set")
@@ -62,6 +64,8 @@ def new_launch_with(
                 on_host.append((index, buffer))
             else:
                 buffers.append((index, buffer))
+        elif argument[0] == LOCAL:
+            local += argument[1]
         elif isinstance(value, Pipe):
             declared = kernel.interface.arguments[index].pipe
             assert declared is not None
@@ -69,6 +73,7 @@ def new_launch_with(
             pipes.append(value)
             argument = (POINTER, 8, value.fifo.end(blocking=declared.blocking))
         snapshot.append(argument)
+    check_local_memory(kernel, device, local)
     launch = LaunchKernel(kernel, device, snapshot, buffers, dimensions, SIZES.pack(*sizes), has_local)
     launch.on_host = on_host
     launch.pipes = pipes

@@ -38,6 +38,7 @@ def load_onto(device: Device, program: Program) -> None:
 def load_into_memory(device: Device, program: Program) -> None:
     """Add a program to those that the board holds, until nobody has it any more. Raises OutOfResources, BoardError."""
     is_loaded = program.identity in device.loaded
+    device.reap_memory()
     image = program.image()
     block = device.allocate_program(len(image), program.identity, next(OWNERS))
     if block is None:

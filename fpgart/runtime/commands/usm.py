@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fpgart._native import ffi, lib
+from fpgart.board.device_address import USM_DEVICE_BIT
 from fpgart.errors import InvalidValue
 from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
 from fpgart.runtime.commands.host_work import HostWork
@@ -20,10 +21,12 @@ class UsmPointer:
     __slots__ = ("address", "allocation")
 
     def __init__(self, context: UsmContext, address: int, size: int) -> None:
-        """Raises InvalidValue for a range that begins in an allocation and leaves it."""
+        """Raises InvalidValue for a range that leaves the allocation it begins in, and for other memory of a board."""
         self.address = address
         self.allocation = context.usm.find(address) if len(context.usm) else None
-        if self.allocation is not None and address + size > self.allocation.end:
+        if self.allocation is None:
+            _refuse_memory_of_a_board(context, address)
+        elif address + size > self.allocation.end:
             raise InvalidValue(
                 f"{size} bytes from {address:#x} leave the allocation, which ends at {self.allocation.end:#x}"
             )
@@ -55,6 +58,22 @@ class UsmPointer:
         if self.allocation is None:
             return {}
         return {key: self.allocation.number, offset: self.address - self.allocation.pointer}
+
+
+def _refuse_memory_of_a_board(context: UsmContext, address: int) -> None:
+    """Raises InvalidValue for an address that is in a board's memory and in no allocation of the context.
+
+    A device allocation of another context, or one that was freed, is no memory of the host: bytes reach it through
+    the MMD only, and with encoded pointers the processor has nothing there.
+    """
+    if address & USM_DEVICE_BIT:
+        raise InvalidValue(f"{address:#x} is a device's address (bit 61) and in no allocation of this context")
+    for device in context.devices[0].platform.devices:
+        if not device.board.unified_memory and device.mmd.maps(address):
+            raise InvalidValue(
+                f"{address:#x} is in the memory of device {device.id} ('{device.board.name}') and in no allocation of "
+                "this context"
+            )
 
 
 class UsmCopy(Transfer):
@@ -107,7 +126,15 @@ class UsmFill(Transfer):
     way = Direction.IN
 
     def __init__(self, device: Device, target: UsmPointer, pattern: bytes, size: int) -> None:
+        """Raises InvalidValue for an allocation that the device does not reach."""
         super().__init__(device)
+        allocation = target.allocation
+        if allocation is not None and device not in allocation.givers:
+            owners = ", ".join(str(each.id) for each in allocation.givers)
+            raise InvalidValue(
+                f"{target.address:#x} is in a {allocation.kind.name.lower()} allocation of device {owners}, which "
+                f"device {device.id} ('{device.board.name}') does not reach"
+            )
         self.target = target
         self.pattern = pattern
         self.size = size

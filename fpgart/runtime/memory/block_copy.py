@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from functools import partial
+from time import monotonic_ns
 
 from fpgart.board.mmd import BoardError
+from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.host_store import HostStore
 
@@ -23,7 +25,8 @@ def copy_block(source: Block, from_address: int, target: Block, to_address: int,
         return
     reader, writer = source.device, target.device
     stores = [HostStore(min(size, CHUNK)) for _ in range(min(2, -(-size // CHUNK)))]
-    reader.mmd.read(from_address, stores[0].address, min(size, CHUNK))
+    first = partial(reader.mmd.read, from_address, stores[0].address, min(size, CHUNK))
+    wait_for_transfers([(reader, reader.start(first))])
     for index, done in enumerate(range(0, size, CHUNK)):
         full, empty = stores[index % len(stores)], stores[(index + 1) % len(stores)]
         piece, following = min(CHUNK, size - done), min(CHUNK, size - done - CHUNK)
@@ -35,17 +38,22 @@ def copy_block(source: Block, from_address: int, target: Block, to_address: int,
 
 
 def wait_for_transfers(begun: list[tuple[Device, int]]) -> None:
-    """Yield to the boards until all their transfers have ended. Raises the first's BoardError, but not before."""
+    """Yield to the boards, at least once for each transfer, until all have ended.
+
+    Raises the BoardError of the first one that has failed, but not before.
+    """
     failure: BoardError | None = None
-    while begun:
-        for device, operation in list(begun):
+    for device, operation in begun:
+        begin, calls, ended = monotonic_ns(), 0, False
+        while not ended:
+            device.mmd.yield_now()
+            calls += 1
             try:
-                if not device.has_ended(operation):
-                    device.mmd.yield_now()
-                    continue
+                ended = device.has_ended(operation)
             except BoardError as error:
-                failure = failure or error
-            begun.remove((device, operation))
+                failure, ended = failure or error, True
+        for listener in NOTICES.yielded:
+            listener(device, begin, calls)
     if failure is not None:
         try:
             raise failure

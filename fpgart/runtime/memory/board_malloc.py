@@ -28,6 +28,7 @@ class BoardMalloc:
         Raises DeviceNotAvailable.
         """
         device.open()
+        device.reap_memory()
         block = device.allocate(size, device.memories.memory_for(memory), 0, NOBODY)
         if block is None:
             return 0

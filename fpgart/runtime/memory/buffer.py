@@ -166,11 +166,12 @@ class Buffer(Residency):
 
     def __del__(self) -> None:
         blocks, callbacks = self.blocks, self.callbacks
+        self.blocks = None  # the collector destroys it with its reservation, which frees what is still here
         if blocks or callbacks:
             reaper = self.context.reaper
             for callback in reversed(callbacks or ()):
                 reaper.append(callback)
             for block in (blocks or {}).values():
-                reaper.append(block.release)
+                reaper.free_later(block.release)
         for listener in NOTICES.buffer_destroyed:
             listener(self.number)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
@@ -37,6 +37,9 @@ class DevicePlatform(Protocol):
     handle: int
 
     @property
+    def devices(self) -> Sequence[Device]: ...
+
+    @property
     def personality(self) -> Personality: ...
 
     @property
@@ -47,6 +50,9 @@ class DevicePlatform(Protocol):
 
     @property
     def group_limits(self) -> tuple[int, tuple[int, ...]]: ...
+
+    @property
+    def engine_local_memory(self) -> int: ...
 
 
 class DeviceContext(Protocol):
@@ -326,6 +332,14 @@ class Device:
     def bytes_in_use(self) -> int:
         """Bytes of the board's memory that blocks have."""
         return sum(block.range.size for block in self.blocks())
+
+    def reap_memory(self) -> None:
+        """Free the memory that dead buffers and commands have left; calls nobody back.
+
+        Must be called before an allocation, without a lock. The caller may keep the board busy.
+        """
+        for context in self.contexts.all():
+            context.reaper.free()
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """A block in a memory (None: the default one for this size); None when nothing is free there."""

@@ -49,7 +49,7 @@ class Reservation:
     def __del__(self) -> None:
         if self._kept and any(self._number in block.users for _, block in self._taken):
             context = self._taken[0][0].context
-            context.reaper.append(partial(leave_blocks, self._number, self._taken))
+            context.reaper.free_later(partial(leave_blocks, self._number, self._taken))
 
 
 RESERVATIONS = count(1)

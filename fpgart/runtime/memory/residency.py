@@ -97,6 +97,9 @@ class Residency:
         more mapping (`mapped`) until leave_mapping(). Raises MemObjectAllocationFailure when there is no room.
         """
         owner = self.owner
+        home = owner.home
+        if home is None or home.device is not device or memory not in (None, home.memory):
+            device.reap_memory()
         with owner.context.placing:
             block = owner._on(device, memory)
             if block is None:
@@ -179,6 +182,7 @@ class Residency:
         if owner.home is not None or owner.on_host:
             return
         if owner.blocks or device.knows_memories:
+            device.reap_memory()
             owner._settle_on(device)
         else:
             self.host_address()

@@ -212,6 +212,7 @@ def allocate_device(
 ) -> UsmAllocation:
     """Memory of a device, in memory `location` (None: the default one). Raises OutOfResources."""
     device.open()
+    device.reap_memory()
     memory = location if location is not None else 0
     block = device.allocate(size, memory, 0, next(OWNERS))
     if block is None:

@@ -280,7 +280,7 @@ class ModelScheduler(Scheduler):
     def _entering(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
         self.clock.enqueue(event, queue, wait_list)
 
-    def _ended_stage(self, event: Event, status: int, following: Operation | None) -> Operation | None:
+    def _ended_stage(self, event: Event, status: int, following: Operation | None) -> bool:
         if following is None and cabled_launch(event.operation) is not None:
             with self._lock:
                 self.clock.packets_known(event)

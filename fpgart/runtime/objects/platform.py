@@ -86,6 +86,13 @@ class Platform:
 
         return engine_limits(self.engine)
 
+    @cached_property
+    def engine_local_memory(self) -> int:
+        """Bytes of local memory that a work-group has on the engine's device."""
+        from fpgart.runtime.programs.local_memory import engine_local_memory  # as above
+
+        return engine_local_memory(self.engine)
+
     @property
     def has_engine(self) -> bool:
         return not isinstance(self.engine, NoEngine)

@@ -53,6 +53,7 @@ class Kernel:
         "indirect",
         "interface",
         "kinds",
+        "own_local_memory",
         "program",
         "usm_pointers",
     )
@@ -65,6 +66,8 @@ class Kernel:
         self.interface = program.interfaces()[name]
         self.kinds = [argument.address_qualifier for argument in self.interface.arguments]
         self.arguments: list[Argument | None] = [None] * len(self.kinds)
+        self.own_local_memory: int | None = None
+        """Bytes of its variables in local memory, once the engine has been asked (local_memory.py)."""
         self.elsewhere: Elsewhere | None = None
         """Arguments that were set without the kernel being told."""
         self.indirect = Indirect.NONE

@@ -292,12 +292,12 @@ class Readiness:
 
     # Ending
 
-    def stage_ended(
-        self, event: Event, status: int, following: Operation | None, now: int, after: Aftermath
-    ) -> Operation | None:
-        """A stage of a claimed command is over: start the `following` one, have it wait for its turn, or end it.
+    def release(self, event: Event, status: int, following: Operation | None) -> tuple[int, Operation | None]:
+        """A stage of a claimed command is over: what it kept busy is free.
 
-        Returns the stage that the calling thread has to run now.
+        Returns the status of the stage and the stage that follows it. If none follows, the caller destroys the
+        operation without the lock, and then calls end_claimed(): whoever sees the end finds the memory free that the
+        operation alone kept.
         """
         operation = event.operation
         assert operation is not None
@@ -305,23 +305,32 @@ class Readiness:
             operation.release(following)
         except BaseException:
             log.bug("what an operation kept busy could not be freed")
-            status, following = OutOfResources.status, None
+            return OutOfResources.status, None
+        return status, following
+
+    def go_on(self, event: Event, following: Operation) -> Operation | None:
+        """Start the stage that follows one that is over, or have it wait for its turn.
+
+        Returns the stage that the calling thread has to run now.
+        """
         self.running -= 1
-        if following is None:
-            self.end(event, status, now, after)
-            return None
         event.operation = following
         if not (following.direction and following.ready_list) and self._take(event, following) is TAKEN:
             return event.operation
         self._stand(event, following)
         return None
 
-    def launch_ended(self, event: Event, status: int, now: int, after: Aftermath) -> None:
-        """As stage_ended() for a launch that was handed over with others: it fails with what it waited for, too."""
+    def end_claimed(self, event: Event, status: int, now: int, after: Aftermath) -> None:
+        """The end of a claimed command whose last stage is over."""
+        self.running -= 1
+        self.end(event, status, now, after)
+
+    def end_launch(self, event: Event, status: int, now: int, after: Aftermath) -> None:
+        """As end_claimed() for a launch that was handed over with others: it fails with what it waited for, too."""
         if any(other.status < COMPLETE for other in event.wait_list):
             status = ExecStatusErrorForEventsInWaitList.status
         event.wait_list = event.predecessors = ()
-        self.stage_ended(event, status, None, now, after)
+        self.end_claimed(event, status, now, after)
 
     def end(self, event: Event, status: int, now: int, after: Aftermath) -> None:
         """The end of `event`, and of everything that ends with it."""

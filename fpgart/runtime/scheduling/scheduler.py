@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from fpgart.engine.network import host_waits
 from fpgart.errors import OutOfResources, error_of
@@ -26,8 +26,8 @@ from fpgart.runtime.scheduling.event import (
     RUNNING,
     Callback,
     Event,
+    EventContext,
     EventQueue,
-    Launch,
     Operation,
     ReadyList,
 )
@@ -90,6 +90,7 @@ class Scheduler:
             self._workers.command_enqueued(now, ready=event.ready is not None)
         if after:
             after.settle()
+            reap(event)
 
     def run_blocking(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
         """Put a command at the end of its queue and return when it has ended.
@@ -124,7 +125,11 @@ class Scheduler:
         return True
 
     def wait(self, event: Event) -> None:
-        """Return when `event` has ended, however it ended; until then run what it needs."""
+        """Return when `event` has ended, however it ended; until then run what it needs.
+
+        What the host has released and the command alone kept is gone then, and the host's destructor callbacks of it
+        have been made.
+        """
         helped = False
         while event.status > COMPLETE:
             waiter = None
@@ -158,6 +163,7 @@ class Scheduler:
                 self._callbacks.call_due()
         if helped:
             self._stop_looking()
+        reap(event)
 
     def flush(self) -> None:
         """Have everything that was enqueued until now begin as soon as it may, without further calls."""
@@ -180,6 +186,7 @@ class Scheduler:
             commands = list(open_) if not queue.in_order else [next(reversed(open_))] if open_ else []
         for event in commands:
             self.wait(event)
+        reap(queue)
 
     def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
         """The commands in some queues that have not ended."""
@@ -219,6 +226,7 @@ class Scheduler:
         with self._lock:
             self._ready.let_follow(event, self._now(), then)
         then.settle()
+        reap(event)
         self._stop_looking()
 
     def end_with(self, parent: Event) -> Event:
@@ -235,6 +243,7 @@ class Scheduler:
             self._ready.end_before(event, parent, self._now(), after)
             self._workers.leave()
         after.settle()
+        reap(event)
 
     def host_polls(self) -> None:
         """The host asks for the status of a command that has not ended, and may do nothing else from now on."""
@@ -306,7 +315,6 @@ class Scheduler:
         if event is None:  # nothing was copied, for the queue is gone
             return
         self._ended_stage(event, COMPLETE, None)
-        event.context.reap()
         self._stop_looking()
 
     # Time, for those who ask; a scheduler with a clock of its own answers otherwise
@@ -413,8 +421,7 @@ class Scheduler:
 
         `awaited`: what the calling thread waits for, if it is one of the host's.
         """
-        operation = event.operation
-        if operation is None or not operation.needs_thread:
+        if event.operation is None or not event.operation.needs_thread:  # no local variable: it would keep it
             self._run(event, awaited)
         elif not self._threads.start(partial(self._run_apart, [event])):
             self._ended_stage(event, OutOfResources.status, None)
@@ -429,18 +436,17 @@ class Scheduler:
         self._stop_looking()
 
     def _run(self, event: Event, awaited: Event | None = None) -> None:
-        """Run a claimed command as far as its stages may follow each other, and short launches behind it."""
+        """Run a claimed command as far as its stages may follow each other, and short launches behind it.
+
+        Only the event refers to its operation, so that _ended_stage() destroys it before the command has ended.
+        """
         if event.status != RUNNING:
             self._begin(event)
-        operation = event.operation
-        while operation is not None:
-            launch = operation.short_launch if event.dependants else None
-            if launch is not None and self._run_batch(event, launch, awaited):
+        while event.operation is not None:
+            if event.dependants and self._run_batch(event, awaited):
                 break
-            operation = self._ended_stage(event, *self._run_stage(event, operation))
-        context = event.context
-        if context.reaper:
-            context.reap()
+            if not self._ended_stage(event, *self._run_stage(event)):
+                break
 
     def _begin(self, event: Event) -> None:
         """Take note that a claimed command runs."""
@@ -453,21 +459,37 @@ class Scheduler:
             event.start_ns = self._now()
             event.status = RUNNING
 
-    def _ended_stage(self, event: Event, status: int, following: Operation | None) -> Operation | None:
-        """Take note of the end of a stage; returns the stage that this thread has to run next."""
-        after = Aftermath()
+    def _ended_stage(self, event: Event, status: int, following: Operation | None) -> bool:
+        """Take note of the end of a stage; whether this thread has to run the next one of the command."""
         operation = event.operation  # destroyed without the lock
+        goes_on = False
         with self._lock:
-            next_stage = self._ready.stage_ended(event, status, following, self._now(), after)
-            if next_stage is not None:  # this thread will not look at what the ended stage was in the way of
-                self._workers.leave()
-            self._tell_still()
+            status, following = self._ready.release(event, status, following)
+            if following is not None:
+                goes_on = self._ready.go_on(event, following) is not None
+                if goes_on:  # this thread will not look at what the ended stage was in the way of
+                    self._workers.leave()
+                self._tell_still()
+            else:
+                event.operation = None
         del operation
+        if following is None:
+            self._end_claimed(event, status)
+        return goes_on
+
+    def _end_claimed(self, event: Event, status: int) -> None:
+        """End a command whose operation is destroyed. A thread that waits for it makes the destructor callbacks."""
+        after = Aftermath()
+        with self._lock:
+            waited_for = event.waiters is not None
+            self._ready.end_claimed(event, status, self._now(), after)
+            self._tell_still()
         if after:
             after.settle()
-        return next_stage
+        if not waited_for:
+            reap(event)
 
-    def _run_batch(self, event: Event, launch: Launch, awaited: Event | None) -> bool:
+    def _run_batch(self, event: Event, awaited: Event | None) -> bool:
         """Run a claimed launch together with those behind it; False if there are none, and nothing was done.
 
         Watchers of operations get each by itself.
@@ -479,37 +501,53 @@ class Scheduler:
             awaited.queue is not event.queue or event.queue is None or not event.queue.in_order
         ):
             last = event
+        batch = self._batch_from(event, last)
+        if batch is None:
+            return False
+        self._end_batch(batch, last)
+        return True
+
+    def _batch_from(self, event: Event, last: Event | None) -> LaunchBatch | None:
+        """A claimed launch and those behind it, claimed now, but not beyond `last`; None if that is only one."""
+        launch = event.operation.short_launch if event.operation is not None else None
+        if launch is None:
+            return None
         first = [(event, launch)]
         with self._lock:
             behind = self._ready.claim_followers(first, last, self._now())
-        if not behind:
-            return False
-        self._end_batch(LaunchBatch(first + behind, self._now, attempt), last)
-        return True
+        return LaunchBatch(first + behind, self._now, attempt) if behind else None
 
     def _end_batch(self, batch: LaunchBatch, last: Event | None) -> None:
         """Take note of the ends of launches, and hand over what comes behind them meanwhile, but not beyond `last`.
 
-        What is called back may wait for the rest: another thread sees to that.
+        What is called back may wait for the rest: another thread sees to that, and destructor callbacks come last.
         """
+        waited_for = False
         while batch.left:
             after = Aftermath()
             ended = batch.ended()
             operations = [event.operation for event, _ in ended]  # destroyed without the lock
             with self._lock:
+                ended = [(event, self._ready.release(event, status, None)[0]) for event, status in ended]
+                for event, _ in ended:
+                    event.operation = None
+            del operations
+            with self._lock:
                 now = self._now()
                 for event, status in ended:
-                    self._ready.launch_ended(event, status, now, after)
+                    waited_for = event.waiters is not None
+                    self._ready.end_launch(event, status, now, after)
                 if batch.left:
                     batch.follow(self._ready.claim_followers(batch.left, last, now))
                     self._workers.leave()
                 self._tell_still()
-            del operations
             if after:
                 apart = bool(batch.left) and self._threads.start(lambda: self._end_batch_apart(batch, last))
                 after.settle()
                 if apart:
                     return
+        if not waited_for:
+            reap(event)
 
     def _end_batch_apart(self, batch: LaunchBatch, last: Event | None) -> None:
         self._end_batch(batch, last)
@@ -522,7 +560,9 @@ class Scheduler:
             self._still.ring()
         self._waits_for_still = 0
 
-    def _run_stage(self, event: Event, operation: Operation) -> tuple[int, Operation | None]:
+    def _run_stage(self, event: Event) -> tuple[int, Operation | None]:
+        operation = event.operation
+        assert operation is not None
         begin = 0
         if NOTICES.operation_began:
             begin = self._now()
@@ -532,3 +572,17 @@ class Scheduler:
         for listener in NOTICES.operation_ended:
             listener(event, operation, begin, status)
         return status, following
+
+
+class OfContext(Protocol):
+    """An object that belongs to a context: an event or a queue."""
+
+    @property
+    def context(self) -> EventContext: ...
+
+
+def reap(item: OfContext) -> None:
+    """Dispose of what dead objects of the item's context have left. Without the lock."""
+    context = item.context
+    if context.reaper:
+        context.reap()

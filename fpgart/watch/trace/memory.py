@@ -68,6 +68,11 @@ class BlockEvents:
     def block_refused(self, device: Device, size: int, owner: int) -> None:
         self._timeline.mark("refusal", "no room", {"device": device.id, "size": size, "buffer": owner})
 
+    def yielded(self, device: Device, begin: int, calls: int) -> None:
+        args = {"device": device.id, "size": 0, "calls": calls}
+        args |= self._timeline.of_operation() | self._timeline.of_command()
+        self._timeline.emit("mmd", "aocl_mmd_yield", begin, monotonic_ns() - begin, args)
+
     def lock_refused(self, size: int, limit: int) -> None:
         self._timeline.mark("fpgart", "not locked", {"size": size, "limit": limit})
 

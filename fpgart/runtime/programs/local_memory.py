@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Local memory: what a device has, and what a kernel needs of it with its arguments."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from fpgart import opencl as cl
+from fpgart.engine.interface import LOCAL, Engine
+from fpgart.errors import CLError, OutOfResources
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.programs.kernel import Kernel
+
+BYTES = Struct("Q")
+LEAST = 32768
+"""What a device has where neither its board nor the engine says it: the least that OpenCL allows."""
+
+
+def engine_local_memory(engine: Engine) -> int:
+    """Bytes of local memory that a work-group has on the engine's device."""
+    answer = engine.device_info(cl.CL_DEVICE_LOCAL_MEM_SIZE)
+    return int(BYTES.unpack(answer)[0]) if len(answer) == BYTES.size else LEAST
+
+
+def local_memory(device: Device) -> int:
+    """Bytes of local memory that a work-group has on a device: CL_DEVICE_LOCAL_MEM_SIZE."""
+    return device.board.local_memory or device.platform.engine_local_memory
+
+
+def local_memory_used(kernel: Kernel) -> int:
+    """Bytes of the variables in local memory and of the local arguments that are set: CL_KERNEL_LOCAL_MEM_SIZE."""
+    given = sum(argument[1] for argument in kernel.arguments if argument is not None and argument[0] == LOCAL)
+    return own_local_memory(kernel) + given
+
+
+def own_local_memory(kernel: Kernel) -> int:
+    """Bytes of the variables that a kernel declares in local memory; 0 where the engine does not say."""
+    if kernel.own_local_memory is None:
+        try:
+            answer = kernel.engine_kernel.work_group_info(cl.CL_KERNEL_LOCAL_MEM_SIZE)
+        except CLError:
+            answer = b""
+        kernel.own_local_memory = int(BYTES.unpack(answer)[0]) if len(answer) == BYTES.size else 0
+    return kernel.own_local_memory
+
+
+def check_local_memory(kernel: Kernel, device: Device, given: int) -> None:
+    """Raises OutOfResources when a launch with `given` bytes of local arguments needs more than the device has."""
+    own, most = own_local_memory(kernel), local_memory(device)
+    if own + given > most:
+        raise OutOfResources(
+            f"kernel '{kernel.name}' needs {own + given} bytes of local memory, {given} of them for its arguments; "
+            f"device {device.id} ('{device.board.name}') has {most}"
+        )
