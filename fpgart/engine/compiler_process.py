@@ -24,7 +24,6 @@ from fpgart.version import __version__
 
 if TYPE_CHECKING:
     from fpgart.engine.isolated.messages import StepDone
-    from fpgart.engine.isolated.spawning import Spawned
 
 FAILURE = {
     BUILD: BuildProgramFailure.status,
@@ -41,7 +40,8 @@ END_S = 2.0
 MOST_OUTPUT = 1 << 16
 """Bytes of a compiler's output that a log has at most."""
 MOST_NAMES = 8
-KERNEL = re.compile(rb"\b(?:__)?kernel\b[^;{}()]{0,200}(?:\(\([^;{}]{0,400}?\)\)[^;{}()]{0,200})*?\bvoid\s+(?:__attribute__\s*\(\([^;{}]{0,200}?\)\)\s*)?(\w+)\s*\(")
+ATTRIBUTES = re.compile(rb"__attribute(?:__)?\s*\(\([^;{}]*?\)\)+")
+KERNEL = re.compile(rb"\b(?:__)?kernel\s+void\s+(\w+)")
 NO_MEMORY = re.compile(rb"out of memory|bad_alloc|cannot allocate memory", re.IGNORECASE)
 
 
@@ -86,6 +86,7 @@ class CompilerProcess:
         if running is None:
             return None
         from fpgart.engine.isolated import messages as m  # what compiles apart needs it
+        from fpgart.engine.isolated.codec import ProtocolError
 
         try:
             answer = running.ask(m.DoStep(step, _folder()), config.COMPILE_TIMEOUT.value)
@@ -93,7 +94,7 @@ class CompilerProcess:
             self._discard(running)
             seconds, name = config.COMPILE_TIMEOUT.value, config.COMPILE_TIMEOUT.name
             raise self._failed(step, f"took longer than {seconds:g} s ({name}) and was stopped", running) from None
-        except m.ProtocolError as error:
+        except ProtocolError as error:
             log.note(f"the compiler process cannot be asked for this step, which is done in this process: {error}")
             return None
         except Ended:
@@ -205,6 +206,7 @@ class Running:
     def ask(self, request: object, patience_s: float) -> object:
         """The answer; raises Ended, TimeoutError, and ProtocolError for what is no message. 0 s: for ever."""
         from fpgart.engine.isolated import messages as m
+        from fpgart.engine.isolated.codec import ProtocolError
 
         data = m.framed(request)
         self.output.clear()
@@ -214,9 +216,9 @@ class Running:
             self.has_begun = True
             self._await(monotonic() + patience_s if patience_s else None)
             answer: object = m.receive(self._spawned.session)
-        except (OSError, m.ProtocolError) as error:
-            if isinstance(error, TimeoutError):
-                raise
+        except TimeoutError:
+            raise
+        except (OSError, ProtocolError) as error:
             raise Ended(str(error)) from None
         self._read_output()
         if answer is None:
@@ -284,7 +286,8 @@ def _folder() -> str:
 
 def _subject(step: BuildStep) -> str:
     """The kernels of the sources, as far as they show before macros, or how many programs there are."""
-    names = dict.fromkeys(name.decode(errors="replace") for each in step.inputs for name in KERNEL.findall(each.source))
+    sources = (ATTRIBUTES.sub(b"", each.source) for each in step.inputs)
+    names = dict.fromkeys(name.decode(errors="replace") for source in sources for name in KERNEL.findall(source))
     if not names:
         return f"{len(step.inputs)} programs" if len(step.inputs) > 1 else "a program"
     quoted = [f"'{name}'" for name in list(names)[:MOST_NAMES]]

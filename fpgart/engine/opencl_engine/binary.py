@@ -35,8 +35,9 @@ def objects_in(binary: bytes) -> Objects:
         found = decoded(Objects, binary[len(OBJECTS) :])
     except (ProtocolError, UnicodeError) as error:
         raise InvalidBinary(f"the binary is damaged, or of another version of fpgart: {error}") from None
-    if not all(found.objects) or not (found.is_executable and found.objects) and len(found.objects) != 1:
-        raise InvalidBinary(f"the binary is damaged: it has {len(found.objects)} objects, of which some may be empty")
+    count = len(found.objects)
+    if not all(found.objects) or not count or (count > 1 and not found.is_executable):
+        raise InvalidBinary(f"the binary is damaged: it has {count} objects, of which some may be empty")
     return found
 
 

@@ -34,6 +34,9 @@ ARG_INFO = "-cl-kernel-arg-info"
 LINK_LOG_BYTES = 65536
 FOR_LAUNCHES = "-cl-denorms-are-zero"
 """An option that PoCL obeys when it launches kernels, and of which an object says nothing."""
+COMPILED_ALONE = "-D__FPGART_OBJECT"
+"""Without it PoCL's cache, which does not distinguish steps, may answer with what clBuildProgram made of the same source.
+An object of that has PoCL's library in it already, and PoCL crashes when a kernel of it is launched."""
 ADDED_BY_USER = "POCL_EXTRA_BUILD_FLAGS"
 """PoCL adds them to the options of each step, and refuses most of them when it links."""
 OF_BUILDING = {
@@ -186,13 +189,16 @@ def _build(driver: Driver, handle: int, options: str) -> str:
 
 
 def _compile(driver: Driver, handle: int, step: BuildStep) -> str:
+    options = with_argument_info(step.options)
+    if driver.handover is Handover.OBJECTS:
+        options = f"{options} {COMPILED_ALONE}"
     names = [ffi.new("char[]", name.encode(errors="surrogateescape")) for name, _ in step.headers]
     with created(driver, [header for _, header in step.headers]) as headers:
         status = driver.function("clCompileProgram")(
             handle,
             1,
             driver.devices,
-            ffi.new("char[]", with_argument_info(step.options).encode(errors="surrogateescape")),
+            ffi.new("char[]", options.encode(errors="surrogateescape")),
             len(names),
             ffi.new("uintptr_t[]", headers) if headers else ffi.NULL,
             ffi.new("char *[]", names) if names else ffi.NULL,
