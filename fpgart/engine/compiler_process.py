@@ -13,6 +13,7 @@ import select
 import stat
 import threading
 from contextlib import suppress
+from signal import SIGKILL
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,7 @@ from fpgart.errors import BuildProgramFailure, CompileProgramFailure, LinkProgra
 from fpgart.version import __version__
 
 if TYPE_CHECKING:
+    from fpgart.engine.isolated.loss import Loss
     from fpgart.engine.isolated.messages import StepDone
 
 FAILURE = {
@@ -64,6 +66,11 @@ class Ended(Exception):
     """The compiler process has ended, or does not answer."""
 
 
+def is_own_doing(loss: Loss) -> bool:
+    """Whether a process may have ended so by what it did: compilers do not kill themselves, nor their keepers."""
+    return loss.status is not None and not (os.WIFSIGNALED(loss.status) and os.WTERMSIG(loss.status) == SIGKILL)
+
+
 class CompilerProcess:
     """Does the steps of one engine, one after another, in a process that is started anew when it has ended."""
 
@@ -98,11 +105,11 @@ class CompilerProcess:
             log.note(f"the compiler process cannot be asked for this step, which is done in this process: {error}")
             return None
         except Ended:
-            ending = running.ending()
+            loss = running.loss()
             self._discard(running)
-            if not is_repeated and (not running.has_begun or "SIGKILL" in ending):
-                return self._do(step, is_repeated=True)  # a compiler does not kill itself in this way
-            raise self._failed(step, ending, running) from None
+            if not is_repeated and not (running.has_begun and is_own_doing(loss)):
+                return self._do(step, is_repeated=True)
+            raise self._failed(step, loss.ending, running) from None
         if isinstance(answer, m.NotBuilt):
             raise BuildFailed(answer.status, answer.log)
         if isinstance(answer, m.Failed):
@@ -173,7 +180,7 @@ class Running:
             raise ProcessError(f"the compiler process has not started after {START_S:g} s") from None
         except Ended:
             words = self.output.decode(errors="replace").strip()
-            raise ProcessError(f"the compiler process {self.ending()}, before it had an engine. {words}") from None
+            raise ProcessError(f"the compiler process {self.loss().ending}, before it had an engine. {words}") from None
         if isinstance(ready, m.Failed):
             raise ProcessError(ready.words)
         if not isinstance(ready, m.CompilerReady) or ready.missing:
@@ -254,13 +261,13 @@ class Running:
                 pass
             poll.unregister(each)
 
-    def ending(self) -> str:
-        """How it ended, as the predicate of a sentence; waits for that."""
+    def loss(self) -> Loss:
+        """How it ended; waits for that."""
         from fpgart.engine.isolated.loss import Loss
 
         status = self._spawned.await_status(END_S)
         self._read_output()
-        return Loss(status).ending
+        return Loss(status)
 
     def discard(self) -> None:
         """End it, unless it has ended. Descriptors that are the host's by now stay open."""

@@ -7,7 +7,7 @@
  *   source FILE      builds what is in a file
  *   wait             prints "waiting", and reads a line
  *   close            closes all descriptors from 3 on, and opens a file for each of the first 64
- *   chroot FOLDER, user NUMBER, limit NUMBER (of processes) */
+ *   chroot FOLDER, user NUMBER, limit NUMBER (of processes), descriptors NUMBER (at most) */
 #include <CL/cl.h>
 
 #include <fcntl.h>
@@ -68,11 +68,17 @@ static void run(cl_program program, const char *name)
     clReleaseCommandQueue(queue);
 }
 
+/* The log as one line. */
 static void tell_log(cl_program program)
 {
-    char log[4096] = "";
-    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
-    printf(" %.*s", (int)strcspn(log, "\n"), log);
+    size_t size = 0;
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    char *log = calloc(size + 1, 1);
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+    putchar(' ');
+    for (const char *at = log; *at != '\0'; at++)
+        putchar(*at != '\n' ? *at : '|');
+    free(log);
 }
 
 static void tell(const char *step, cl_int status, cl_program program, const char *kernel)
@@ -123,10 +129,10 @@ static void become(int user)
         perror("setuid");
 }
 
-static void limit_processes(int most)
+static void limit(int resource, int most)
 {
-    const struct rlimit limit = {(rlim_t)most, (rlim_t)most};
-    if (setrlimit(RLIMIT_NPROC, &limit) != 0)
+    const struct rlimit limits = {(rlim_t)most, (rlim_t)most};
+    if (setrlimit(resource, &limits) != 0)
         perror("setrlimit");
 }
 
@@ -148,7 +154,9 @@ static void act(const char *step, const char *value)
     } else if (strcmp(step, "user") == 0)
         become(atoi(value));
     else if (strcmp(step, "limit") == 0)
-        limit_processes(atoi(value));
+        limit(RLIMIT_NPROC, atoi(value));
+    else if (strcmp(step, "descriptors") == 0)
+        limit(RLIMIT_NOFILE, atoi(value));
 }
 
 int main(int count, char **arguments)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 
 from fpgart import opencl as cl
-from fpgart.engine.build_step import LINK, BuildStep, Objects, ProgramInput
+from fpgart.engine.build_step import BUILD, LINK, BuildStep, Objects, ProgramInput
 from fpgart.engine.compiler_process import CompilerProcess
 from fpgart.engine.dialect import HALF_EXTENSION, Compiler, predefined_macros
 from fpgart.engine.driver import Driver, Handover, keeping_signal_handlers
@@ -21,8 +22,10 @@ from fpgart.engine.opencl_engine.concurrent import ConcurrentKernel, SeatedKerne
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import NEEDS_POCL, DriverProgram, input_of
 from fpgart.engine.opencl_engine.queues import Queues
-from fpgart.engine.opencl_engine.steps import Result, do, link, load
+from fpgart.engine.opencl_engine.steps import Result, do, link, load, release
 from fpgart.errors import CLError, InvalidBinary, InvalidOperation, LinkProgramFailure
+
+EMPTY = input_of("kernel void nothing(void) {}\n")
 
 
 class OpenCLEngine:
@@ -42,6 +45,8 @@ class OpenCLEngine:
         self.driver = driver
         self.version = self.driver.text("clGetPlatformInfo", self.driver.platform, cl.CL_PLATFORM_VERSION)
         self.queues = Queues(self.driver)
+        self._beginning = threading.Lock()
+        self._is_cold = True
 
     def at_work(self) -> AbstractContextManager[None]:
         """Within, the driver may compile; the host's signal handlers stay."""
@@ -74,12 +79,37 @@ class OpenCLEngine:
 
     def do(self, driver: Driver, step: BuildStep) -> Result:
         """Do a step where it can neither end nor stop the host, if that is possible; raises BuildFailed, CLError."""
-        apart = self.compiler_process.do(step) if self.compiler_process is not None else None
+        apart = None
+        if self.compiler_process is not None:
+            with self._warming_up(driver):
+                apart = self.compiler_process.do(step)
         with self.at_work():
             if apart is None:
                 return do(driver, step)
             made = load(driver, step, apart.binary) if apart.binary else do(driver, step)
         return made._replace(log=apart.log)
+
+    @contextmanager
+    def _warming_up(self, driver: Driver) -> Iterator[None]:
+        """Have a driver that links what another process compiles load its compiler meanwhile, the first time."""
+        with self._beginning:
+            is_cold, self._is_cold = self._is_cold and driver.handover is Handover.OBJECTS, False
+        if not is_cold:
+            yield
+            return
+        thread = threading.Thread(target=self._warm_up, args=(driver,), name="fpgart engine")
+        with suppress(RuntimeError):  # without threads the first step takes longer
+            thread.start()
+        try:
+            yield
+        finally:
+            if thread.ident is not None:
+                thread.join()
+
+    def _warm_up(self, driver: Driver) -> None:
+        step = BuildStep(BUILD, (EMPTY,), "")
+        with self.at_work(), suppress(CLError, BuildFailed):  # an engine that cannot do this fails the step itself
+            release(driver, do(driver, step).handle)
 
     def _from_source(self, source: str, driver: Driver) -> DriverProgram:
         return DriverProgram(self, driver, input_of(source), source=source)

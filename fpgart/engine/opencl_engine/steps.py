@@ -35,8 +35,8 @@ LINK_LOG_BYTES = 65536
 FOR_LAUNCHES = "-cl-denorms-are-zero"
 """An option that PoCL obeys when it launches kernels, and of which an object says nothing."""
 COMPILED_ALONE = "-D__FPGART_OBJECT"
-"""Without it PoCL's cache, which does not distinguish steps, may answer with what clBuildProgram made of the same source.
-An object of that has PoCL's library in it already, and PoCL crashes when a kernel of it is launched."""
+"""PoCL's cache does not distinguish steps. Without this it may answer with what clBuildProgram made of the same source,
+which has PoCL's library in it already; when that is linked again, PoCL crashes at the launch of a kernel."""
 ADDED_BY_USER = "POCL_EXTRA_BUILD_FLAGS"
 """PoCL adds them to the options of each step, and refuses most of them when it links."""
 OF_BUILDING = {
