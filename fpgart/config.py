@@ -313,6 +313,24 @@ KERNEL_TIMEOUT = Option(
     0.0,
     "Seconds after which a kernel is stopped, with the process that it runs in (FPGART_ISOLATE); 0: never.",
 )
+COMPILE_APART = Option(
+    "FPGART_COMPILE_APART",
+    switch,
+    True,
+    "Whether the engine compiles and links programs in a process of its own (docs/isolation.md): 0 or 1.",
+)
+COMPILE_TIMEOUT = Option(
+    "FPGART_COMPILE_TIMEOUT",
+    seconds,
+    300.0,
+    "Seconds after which compiling or linking a program is stopped, and fails; 0: never.",
+)
+COMPILE_MEMORY = Option(
+    "FPGART_COMPILE_MEMORY",
+    size,
+    2 << 30,
+    "Bytes of memory that compiling or linking a program may use before it fails; 0: as many as there are.",
+)
 PROGRAM_SECONDS = Option(
     "FPGART_PROGRAM_SECONDS", seconds, 0.0, "Seconds that programming a board takes, as on real boards."
 )

@@ -149,7 +149,7 @@ MISBEHAVIOURS = (
     Misbehaviour(
         "a source that crashes the compiler",
         "",
-        "the board process .* during a Build request",
+        r"the compiler of engine 'pocl' .* was killed by SIGSEGV, while it built kernel 'bad'",
         source="kernel void bad(global int *data, ulong host) { data[0] = 1" + " + data[1]" * 100000 + "; }",
     ),
 )

@@ -20,6 +20,7 @@ from fpgart.errors import CLError, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.version import __version__
 
 if TYPE_CHECKING:
+    from fpgart.boardprocess.compiling import Compiling
     from fpgart.boardprocess.served import Served
 
 PAGE = 4096
@@ -53,6 +54,7 @@ class Session:
         self._begin = self._size = 0
         self._engine: Engine = NoEngine("nobody has said hello")
         self._served: Served | None = None
+        self._compiling: Compiling | None = None
         self._scratch = ffi.new("char[]", lib.LANE_BYTES)
 
     def run(self) -> None:
@@ -77,7 +79,17 @@ class Session:
             return m.Done()
         if isinstance(message, m.OpenLane):
             return self._open_lane(message, descriptor)
+        if isinstance(message, m.OpenCompiler):
+            return self._open_compiler(message)
+        if isinstance(message, m.DoStep) and self._compiling is not None:
+            return self._compiling.answer(message)
         raise InvalidValue(f"a {type(message).__name__} is nothing for a session")
+
+    def _open_compiler(self, ask: m.OpenCompiler) -> m.CompilerReady:
+        from fpgart.boardprocess.compiling import Compiling  # it needs no modules that serve boards
+
+        self._compiling = Compiling(ask)
+        return self._compiling.ready()
 
     def _greet(self, hello: m.Hello, descriptor: int) -> m.Welcome:
         if (hello.version, hello.release) != (m.VERSION, __version__):

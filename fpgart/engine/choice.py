@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fpgart import config, log
 from fpgart._native import lib
 from fpgart.engine.cache import cache_folder
+from fpgart.engine.compiler_process import CompilerProcess
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import Driver, DriverError, open_driver, say
 from fpgart.engine.interface import Engine, NoEngine
@@ -174,7 +175,10 @@ def engine_on(name: str, driver: Driver) -> OpenCLEngine:
     from fpgart.engine.opencl_engine.engine import OpenCLEngine  # not where another process has it
 
     if driver.shares_memory and config.ENGINE_BUFFERS.value == "auto":
-        return OpenCLEngine(name, driver)
+        engine = OpenCLEngine(name, driver)
+        if config.COMPILE_APART.value:
+            engine.compiler_process = CompilerProcess(name, engine.version, engine.path)
+        return engine
     from fpgart.engine.resident import ResidentEngine  # only who needs it pays for it
 
     return ResidentEngine(name, driver)

@@ -6,6 +6,7 @@ Functions of extensions are not in the table; the driver is asked for their addr
 
 from __future__ import annotations
 
+import enum
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -115,6 +116,22 @@ ON_CALLER = ("basic", "cpu-minimal")
 """PoCL's names for devices that run a kernel on the thread that enqueues it."""
 
 
+class Handover(enum.Enum):
+    """Which binaries another process with the same driver can load in the place of compiling."""
+
+    OBJECTS = "Portable Computing Language"
+    """Of compiled programs: making those of executables takes long."""
+    EXECUTABLES = "Intel(R) OpenCL"
+    """Of compiled and of executable programs."""
+    NOTHING = ""
+    """None that is known."""
+
+    @classmethod
+    def of(cls, platform: str) -> Handover:
+        """By the name of the driver's platform."""
+        return next((each for each in cls if each.value == platform), cls.NOTHING)
+
+
 class Driver:
     """Platform, device and context of another driver, and calls on its objects.
 
@@ -143,6 +160,7 @@ class Driver:
         self.path = path
         self.platform = int(platforms[0])
         self._functions: dict[str, Any] = {}
+        self.handover = Handover.NOTHING
         with wide_stacks():
             found_devices = self._find_devices()
         if must_build:
@@ -155,6 +173,10 @@ class Driver:
             self.on_caller = copy(self)
             self.on_caller._take(on_caller[0])
         self._take((others or on_caller)[0])
+        if self.shares_memory:
+            self.handover = Handover.of(self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_NAME))
+            if self.on_caller is not None:
+                self.on_caller.handover = self.handover
 
     def _demand_compiler(self, device: int) -> None:
         version = self.text("clGetDeviceInfo", device, cl.CL_DEVICE_VERSION)

@@ -16,10 +16,11 @@ from struct import Struct
 from time import monotonic
 from typing import Any, NamedTuple
 
+from fpgart.engine.build_step import BuildStep
 from fpgart.engine.interface import History, KernelInterface
 from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, encoded
 
-VERSION = 2
+VERSION = 3
 """Of the messages: host and board process have to have the same, and the same release of fpgart."""
 MOST_OF_SERVICE = 1 << 20
 """Bytes of a message to a service, which holds no programs and no data."""
@@ -343,6 +344,40 @@ class WriteVariable(NamedTuple):
     data: bytes
 
 
+# A compiler process, which has an engine and no board (fpgart/engine/compiler_process.py)
+
+
+class OpenCompiler(NamedTuple):
+    """First of all: -> CompilerReady. `modules`: where the host finds packages; `memory`: bytes a step may use."""
+
+    version: int
+    release: str
+    modules: tuple[str, ...]
+    memory: int
+
+
+class CompilerReady(NamedTuple):
+    """The engine of the compiler process; `missing` says why there is none."""
+
+    engine_version: str
+    path: str
+    missing: str
+
+
+class DoStep(NamedTuple):
+    """-> StepDone. `folder`: the host's working directory."""
+
+    step: BuildStep
+    folder: str
+
+
+class StepDone(NamedTuple):
+    """The binary that the host loads; empty where it does the step itself, which is known to end."""
+
+    log: str
+    binary: bytes
+
+
 # A service, which has boards and starts board processes for those who use them (fpgart/serving)
 
 
@@ -417,7 +452,7 @@ KINDS: tuple[type[Any], ...] = (
     NetworkMade, Histories, MakeNetwork, StopNetwork, GetHistory,
     FindChannel, ReadChannel, WriteChannel, FindVariable, ReadVariable, WriteVariable,
     WarmUp, Enter, ServedBoard, Boards, GetBoards, GetProcess, OpenBoard, CloseBoard, SetProgram, ResetBoard,
-    StopService,
+    StopService, OpenCompiler, CompilerReady, DoStep, StepDone,
 )  # fmt: skip
 """By their numbers. The version has to grow when a number comes to mean something else."""
 NUMBER_OF = {kind: number for number, kind in enumerate(KINDS)}

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
-from struct import Struct
 from typing import Any, TypeVar
 
 from fpgart import log
@@ -25,7 +24,6 @@ from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.version import __version__
 
 T = TypeVar("T")
-STATUS = Struct("<i")
 MOST_STARTS = 5
 """As often a process is started that dies at once: an engine that cannot be loaded does so each time."""
 LAUNCHES = count()
@@ -71,8 +69,8 @@ class BoardProcess:
         self._released: deque[tuple[int, int]] = deque()
         self._warned = False
         spawned = spawned or spawn()
-        self._session, self._life, self._spawned = spawned.session, spawned.life, spawned
-        self.life = self._life.fileno()
+        self._session, self._spawned = spawned.session, spawned
+        self.life = spawned.life.fileno()
         outlet = lib.outlet_open(spawned.output, spawned.error)
         if outlet == ffi.NULL:
             raise ProcessError("the system cannot create a thread for the output of kernels")
@@ -256,7 +254,7 @@ class BoardProcess:
         with self._ending:
             if self._loss is None and not self._stopped:
                 self._stopped = why
-                self._tell_keeper()
+                self._spawned.end()
 
     def ended(self) -> Loss:
         """Wait until it has ended; gives how."""
@@ -269,30 +267,11 @@ class BoardProcess:
             return self._loss
 
     def _read_loss(self) -> Loss:
-        data = self._read_status(PATIENCE_S)
-        if data is None:
-            self._tell_keeper()
-            data = self._read_status(PATIENCE_S) or b""
-        status = int(STATUS.unpack(data)[0]) if len(data) == STATUS.size else None
+        status = self._spawned.await_status(PATIENCE_S)
         crash = self._crash
         if not crash.signal:
             return Loss(status, self._stopped)
         return Loss(status, self._stopped, int(crash.signal), int(crash.code), int(crash.address), int(crash.stack))
-
-    def _tell_keeper(self) -> None:
-        """Have it end the process, unless both have gone already."""
-        with suppress(OSError):
-            self._life.send(b"k", socket.MSG_NOSIGNAL)
-
-    def _read_status(self, patience_s: float) -> bytes | None:
-        """What the keeper says; None where it says nothing for so long."""
-        self._life.settimeout(patience_s)
-        try:
-            return self._life.recv(STATUS.size)
-        except TimeoutError:
-            return None
-        except OSError:
-            return b""
 
 
 def start_process(

@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from fpgart import config, option_paths
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fpgart.engine.interface import SharedMemory
 
 PROGRAM = os.path.join(os.path.dirname(config.__file__), "fpgart-board")
+STATUS = Struct("<i")
 NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, config.SERVED.name, "FPGART_ONLY")
 """Variables that are for the host's process alone."""
 
@@ -45,6 +47,27 @@ class Spawned:
         """Have the keeper end the board process, unless both have gone."""
         end_by_keeper(self.life)
 
+    def await_status(self, patience_s: float) -> int | None:
+        """The status that wait() gives of the process; None where it is unknown.
+
+        A process that has not ended after so long is ended.
+        """
+        data = self._read_status(patience_s)
+        if data is None:
+            self.end()
+            data = self._read_status(patience_s) or b""
+        return int(STATUS.unpack(data)[0]) if len(data) == STATUS.size else None
+
+    def _read_status(self, patience_s: float) -> bytes | None:
+        """What the keeper says; None where it says nothing for so long."""
+        self.life.settimeout(patience_s)
+        try:
+            return self.life.recv(STATUS.size)
+        except TimeoutError:
+            return None
+        except OSError:
+            return b""
+
     def discard(self) -> None:
         """Nobody needs it, or it has ended."""
         self.end()
@@ -60,20 +83,20 @@ def end_by_keeper(life: socket.socket) -> None:
         life.send(b"k", socket.MSG_NOSIGNAL)
 
 
-def spawn() -> Spawned:
-    """Start a board process; raises ProcessError."""
+def spawn(variables: Mapping[str, str] | None = None) -> Spawned:
+    """Start a board process with these environment variables, the host's by default; raises ProcessError."""
     try:
-        return _spawn()
+        return _spawn(environment() if variables is None else variables)
     except OSError as error:
         raise ProcessError(f"the system does not let a board process start: {error.strerror}") from None
 
 
-def _spawn() -> Spawned:
+def _spawn(variables: Mapping[str, str]) -> Spawned:
     session, theirs = socket.socketpair()
     life, keepers = socket.socketpair()
     output, error = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     try:
-        _start(theirs.fileno(), keepers.fileno(), output[1], error[1])
+        _start(theirs.fileno(), keepers.fileno(), output[1], error[1], variables)
     finally:
         theirs.close()
         keepers.close()
@@ -82,16 +105,14 @@ def _spawn() -> Spawned:
     return Spawned(session, life, output[0], error[0])
 
 
-def _start(session: int, keeper: int, output: int, error: int) -> None:
+def _start(session: int, keeper: int, output: int, error: int, environment: Mapping[str, str]) -> None:
     """Start fpgart-board with its descriptors; raises ProcessError."""
     if not os.path.exists(PROGRAM):
         raise ProcessError(f"{PROGRAM} is missing: it is built with the driver")
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     try:
         arguments = [ffi.new("char[]", os.fsencode(text)) for text in (PROGRAM, str(os.getpid()))]
-        variables = [
-            ffi.new("char[]", os.fsencode(f"{name}={value}")) for name, value in _environment(os.environ).items()
-        ]
+        variables = [ffi.new("char[]", os.fsencode(f"{name}={value}")) for name, value in environment.items()]
         descriptors = ffi.new("int[]", [nothing, output, error, session, keeper])
         failed = lib.spawn_apart(
             os.fsencode(PROGRAM),
@@ -106,8 +127,9 @@ def _start(session: int, keeper: int, output: int, error: int) -> None:
         raise ProcessError(f"{PROGRAM} does not start: {os.strerror(failed)}")
 
 
-def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    passed = {name: value for name, value in variables.items() if name not in NOT_PASSED_ON}
+def environment() -> dict[str, str]:
+    """The host's variables, as far as they are for other processes; paths are absolute."""
+    passed = {name: value for name, value in os.environ.items() if name not in NOT_PASSED_ON}
     folder = config.Option.folder or config.working_folder()
     for name, option in config.OPTIONS.items():
         if passed.get(name):

@@ -1,16 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Binaries of the engine. Those with channels, pipes or variables carry notes about them."""
+"""Binaries of programs of the engine: its own ones, or objects to be linked.
+
+Those with channels, pipes or variables carry notes about them.
+"""
 
 from __future__ import annotations
 
 import json
 
+from fpgart.engine.build_step import Objects
+from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.engine.lowering import Lowered
 from fpgart.engine.network import table
 from fpgart.errors import InvalidBinary
 from fpgart.json_input import parse_json
 
 LOWERED = b"fpgart lowered\0"
+OBJECTS = b"fpgart objects\0"
+
+
+def has_objects(binary: bytes) -> bool:
+    """Whether the binary is one of objects."""
+    return binary.startswith(OBJECTS)
+
+
+def with_objects(objects: Objects) -> bytes:
+    """The objects as a binary."""
+    return OBJECTS + encoded(objects)
+
+
+def objects_in(binary: bytes) -> Objects:
+    """The objects of a binary that has_objects(); raises InvalidBinary for a damaged one."""
+    try:
+        found = decoded(Objects, binary[len(OBJECTS) :])
+    except (ProtocolError, UnicodeError) as error:
+        raise InvalidBinary(f"the binary is damaged, or of another version of fpgart: {error}") from None
+    count = len(found.objects)
+    if not all(found.objects) or not count or (count > 1 and not found.is_executable):
+        raise InvalidBinary(f"the binary is damaged: it has {count} objects, of which some may be empty")
+    return found
 
 
 def is_lowered(binary: bytes) -> bool:

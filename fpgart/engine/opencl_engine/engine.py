@@ -3,34 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 
 from fpgart import opencl as cl
-from fpgart._native import ffi, lib
+from fpgart.engine.build_step import BUILD, LINK, BuildStep, Objects, ProgramInput
+from fpgart.engine.compiler_process import CompilerProcess
 from fpgart.engine.dialect import HALF_EXTENSION, Compiler, predefined_macros
-from fpgart.engine.driver import Driver, keeping_signal_handlers
-from fpgart.engine.features import without_features
+from fpgart.engine.driver import Driver, Handover, keeping_signal_handlers
 from fpgart.engine.interface import BuildFailed, BuiltProgram, SharedMemory
 from fpgart.engine.lowering import TABLE
 from fpgart.engine.mirrors import Mirrors
 from fpgart.engine.network import table
-from fpgart.engine.opencl_engine.binary import is_lowered, merged, without_notes
+from fpgart.engine.opencl_engine.binary import has_objects, is_lowered, merged, objects_in, without_notes
 from fpgart.engine.opencl_engine.concurrent import ConcurrentKernel, SeatedKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel
-from fpgart.engine.opencl_engine.program import NEEDS_POCL, DriverProgram, with_argument_info
+from fpgart.engine.opencl_engine.program import NEEDS_POCL, DriverProgram, input_of
 from fpgart.engine.opencl_engine.queues import Queues
-from fpgart.errors import (
-    CLError,
-    InvalidBinary,
-    InvalidLinkerOptions,
-    InvalidOperation,
-    LinkProgramFailure,
-    error_of,
-)
+from fpgart.engine.opencl_engine.steps import Result, do, link, load, release
+from fpgart.errors import CLError, InvalidBinary, InvalidOperation, LinkProgramFailure
 
-LINK_LOG_BYTES = 65536
+EMPTY = input_of("kernel void nothing(void) {}\n")
 
 
 class OpenCLEngine:
@@ -43,11 +38,15 @@ class OpenCLEngine:
     refuses_static = False
 
     def __init__(self, name: str, driver: Driver) -> None:
+        self.compiler_process: CompilerProcess | None = None
+        """Where programs are compiled and linked; None for this process."""
         self.name = name
         self.path = str(driver.path)
         self.driver = driver
         self.version = self.driver.text("clGetPlatformInfo", self.driver.platform, cl.CL_PLATFORM_VERSION)
         self.queues = Queues(self.driver)
+        self._beginning = threading.Lock()
+        self._is_cold = True
 
     def at_work(self) -> AbstractContextManager[None]:
         """Within, the driver may compile; the host's signal handlers stay."""
@@ -78,16 +77,42 @@ class OpenCLEngine:
     def from_source(self, source: str) -> BuiltProgram:
         return self._from_source(source, self.driver)
 
-    def create(self, text: str, driver: Driver) -> int:
-        """The driver's own program of this source."""
-        encoded = without_features(text).encode(errors="surrogateescape")
-        texts = ffi.new("char *[]", [c_text := ffi.new("char[]", encoded)])
-        made = driver.create("clCreateProgramWithSource", driver.context, 1, texts, ffi.NULL)
-        del c_text
-        return made
+    def do(self, driver: Driver, step: BuildStep) -> Result:
+        """Do a step where it can neither end nor stop the host, if that is possible; raises BuildFailed, CLError."""
+        apart = None
+        if self.compiler_process is not None:
+            with self._warming_up(driver):
+                apart = self.compiler_process.do(step)
+        with self.at_work():
+            if apart is None:
+                return do(driver, step)
+            made = load(driver, step, apart.binary) if apart.binary else do(driver, step)
+        return made._replace(log=apart.log)
+
+    @contextmanager
+    def _warming_up(self, driver: Driver) -> Iterator[None]:
+        """Have a driver that links what another process compiles load its compiler meanwhile, the first time."""
+        with self._beginning:
+            is_cold, self._is_cold = self._is_cold and driver.handover is Handover.OBJECTS, False
+        if not is_cold:
+            yield
+            return
+        thread = threading.Thread(target=self._warm_up, args=(driver,), name="fpgart engine")
+        with suppress(RuntimeError):  # without threads the first step takes longer
+            thread.start()
+        try:
+            yield
+        finally:
+            if thread.ident is not None:
+                thread.join()
+
+    def _warm_up(self, driver: Driver) -> None:
+        step = BuildStep(BUILD, (EMPTY,), "")
+        with self.at_work(), suppress(CLError, BuildFailed):  # an engine that cannot do this fails the step itself
+            release(driver, do(driver, step).handle)
 
     def _from_source(self, source: str, driver: Driver) -> DriverProgram:
-        return DriverProgram(self, driver, self.create(source, driver), source)
+        return DriverProgram(self, driver, input_of(source), source=source)
 
     def on_driver(self, program: DriverProgram, driver: Driver) -> DriverProgram:
         """The same source for another device of the engine."""
@@ -96,9 +121,7 @@ class OpenCLEngine:
     def from_il(self, il: bytes) -> BuiltProgram:
         if not self.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
             raise InvalidOperation(f"the engine '{self.name}' does not accept intermediate language")
-        data = ffi.new("char[]", il)
-        made = self.driver.create("clCreateProgramWithIL", self.driver.context, data, len(il))
-        return DriverProgram(self, self.driver, made)
+        return DriverProgram(self, self.driver, ProgramInput(il=il))
 
     def from_binary(self, binary: bytes) -> BuiltProgram:
         driver, lowered = self.driver, None
@@ -107,65 +130,29 @@ class OpenCLEngine:
                 raise InvalidBinary(f"the binary uses channels or pipes. {self.needs_for_channels}")
             driver = driver.on_caller
             lowered, binary = without_notes(binary)
-        data = ffi.new("char[]", binary)
-        state = ffi.new("int *")
+        if has_objects(binary):
+            return DriverProgram(self, driver, ProgramInput(), lowered=lowered, objects=objects_in(binary))
         try:
-            made = driver.create(
-                "clCreateProgramWithBinary",
-                driver.context,
-                1,
-                driver.devices,
-                ffi.new("size_t[]", [len(binary)]),
-                ffi.new("char *[]", [data]),
-                state,
-            )
+            made = DriverProgram(self, driver, ProgramInput(binary=binary), lowered=lowered)
         except CLError as error:
             raise InvalidBinary(f"the engine '{self.name}' does not accept this binary ({error.name})") from None
-        return DriverProgram(self, driver, made, "", lowered)
+        return made
 
     def link(self, options: str, programs: Sequence[BuiltProgram]) -> tuple[BuiltProgram, str]:
         parts = [p for p in programs if isinstance(p, DriverProgram)]
         if len({part.driver for part in parts}) > 1:
             raise BuildFailed(LinkProgramFailure.status, "programs with and without channels cannot be linked")
-        # PoCL forgets the kernels' arguments if it is not told so when linking; others know no such option.
-        told = with_argument_info(options)
-        status, program = self._link(told, parts)
-        if status == InvalidLinkerOptions.status:
-            told = options
-            status, program = self._link(told, parts)
-        if status == LinkProgramFailure.status:
-            raise BuildFailed(status, program.log() if program else self._link_log(told, parts))
-        if status != cl.CL_SUCCESS or program is None:
-            raise error_of(status, "the engine could not link")
-        return program, program.log()
-
-    def _link(self, options: str, programs: list[DriverProgram]) -> tuple[int, DriverProgram | None]:
-        driver = programs[0].driver
-        handles = ffi.new("uintptr_t[]", [program.handle for program in programs])
-        status = ffi.new("int *")
-        with self.at_work():
-            made = int(
-                driver.function("clLinkProgram")(
-                    driver.context,
-                    1,
-                    driver.devices,
-                    ffi.new("char[]", options.encode(errors="surrogateescape")),
-                    len(handles),
-                    handles,
-                    ffi.NULL,
-                    ffi.NULL,
-                    status,
-                )
-            )
-        joined = merged([p.lowered for p in programs if p.lowered])
-        return int(status[0]), DriverProgram(self, driver, made, "", joined) if made else None
-
-    def _link_log(self, options: str, programs: list[DriverProgram]) -> str:
-        """What a driver says of a link that fails, for which it gives no program."""
-        driver = programs[0].driver
-        handles = ffi.new("uintptr_t[]", [program.handle for program in programs])
-        words = options.encode(errors="surrogateescape")
-        log = ffi.new("char[]", LINK_LOG_BYTES)
-        with self.at_work():
-            lib.driver_link_log(driver.context, driver.device, words, len(handles), handles, log, LINK_LOG_BYTES)
-        return bytes(ffi.string(log)).decode(errors="replace")
+        driver = parts[0].driver
+        joined = merged([p.lowered for p in parts if p.lowered])
+        if driver.handover is Handover.NOTHING:
+            with self.at_work():
+                made = Result(*link(driver, options, [part.handle for part in parts]))
+            return DriverProgram(self, driver, ProgramInput(), lowered=joined, made=made), made.log
+        objects = tuple(part.driver_binary() for part in parts)
+        inputs = tuple(ProgramInput(binary=each) for each in objects)
+        step = BuildStep(LINK, inputs, options, on_caller=driver is self.driver.on_caller)
+        made = self.do(driver, step)
+        kept = None
+        if driver.handover is Handover.OBJECTS:
+            kept = Objects(objects if step.is_executable else (made.binary,), options, step.is_executable)
+        return DriverProgram(self, driver, ProgramInput(), lowered=joined, objects=kept, made=made), made.log

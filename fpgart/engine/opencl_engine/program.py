@@ -8,26 +8,25 @@ import math
 import re
 import threading
 from collections.abc import Callable, Mapping
-from struct import Struct
-from typing import Any, Protocol
+from typing import Protocol
 
 from fpgart import config
 from fpgart import opencl as cl
-from fpgart._native import ffi
+from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, Objects, ProgramInput
 from fpgart.engine.dialect import Compiler, translate
-from fpgart.engine.driver import Driver
+from fpgart.engine.driver import Driver, Handover
+from fpgart.engine.features import without_features
 from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface, Plugs, no_plugs
 from fpgart.engine.lowering import DECLARE, Lowered, LoweringError, has_channels
 from fpgart.engine.network import DepthMode, Network
 from fpgart.engine.opencl_c import kernel_attributes
-from fpgart.engine.opencl_engine.binary import with_notes
+from fpgart.engine.opencl_engine.binary import with_notes, with_objects
 from fpgart.engine.opencl_engine.concurrent import ONE_TASK, ConcurrentKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelEngine
+from fpgart.engine.opencl_engine.steps import Result, as_building, binary_of, create, release, specialize
 from fpgart.engine.preprocessing.files import PreprocessorError
 from fpgart.errors import BuildProgramFailure, CompileProgramFailure
 
-U64 = Struct("Q")
-ARG_INFO = "-cl-kernel-arg-info"
 COMPUTE_ID_BITS = 20
 LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in local memory")
 """How compilers refuse local variables outside the outermost block of kernels."""
@@ -59,8 +58,8 @@ class ProgramEngine(KernelEngine, Protocol):
     def needs_for_channels(self) -> str:
         """What to say where it takes no programs with channels."""
 
-    def create(self, text: str, driver: Driver) -> int:
-        """Create the driver's program of a source."""
+    def do(self, driver: Driver, step: BuildStep) -> Result:
+        """Do a step, in the compiler's process if there is one; raises BuildFailed, CLError."""
 
     def on_driver(self, program: DriverProgram, driver: Driver) -> DriverProgram:
         """The same source for another device of the driver."""
@@ -72,9 +71,9 @@ class ProgramEngine(KernelEngine, Protocol):
         """Release the driver's objects of a program."""
 
 
-def with_argument_info(options: str) -> str:
-    """Argument information is always asked for: clSetKernelArg needs it."""
-    return options if ARG_INFO in options.split() else f"{options} {ARG_INFO}".strip()
+def input_of(source: str) -> ProgramInput:
+    """What the driver gets for a source."""
+    return ProgramInput(without_features(source).encode(errors="surrogateescape"))
 
 
 class DriverProgram:
@@ -85,22 +84,34 @@ class DriverProgram:
     """
 
     def __init__(
-        self, engine: ProgramEngine, driver: Driver, handle: int, source: str = "", lowered: Lowered | None = None
+        self,
+        engine: ProgramEngine,
+        driver: Driver,
+        given: ProgramInput,
+        *,
+        source: str = "",
+        lowered: Lowered | None = None,
+        objects: Objects | None = None,
+        made: Result | None = None,
     ) -> None:
+        """A program from the input, from `objects`, or one that is `made`. Raises CLError."""
         self.engine = engine
         self.driver = driver
         self._home = driver
-        self.handle = handle
+        self._given = given
         self.source = source
         self.lowered = lowered
+        self.objects = objects
+        self._binary = made.binary if made is not None else given.binary
+        if objects is not None and not objects.is_executable:
+            self._binary = objects.objects[0]
+        self.handle = made.handle if made is not None else 0
         self.options = ""
         self._twin: DriverProgram | None = None
         self._kernels: dict[str, DriverKernel] = {}
         self._making = threading.Lock()
-
-    def log(self) -> str:
-        driver = self.driver
-        return driver.text("clGetProgramBuildInfo", self.handle, driver.device, cl.CL_PROGRAM_BUILD_LOG)
+        if given.il or given.binary:
+            self.handle = create(driver, given)
 
     def _translate(self, options: str, headers: Mapping[str, str], *, everything: bool = False) -> str:
         """Have the driver's program be the source in words that its compiler takes; returns the options for it.
@@ -124,15 +135,33 @@ class DriverProgram:
                 if "autorun" in attributes
             }
         concurrent = self.engine.driver.on_caller if self.lowered is not None else None
-        self._replace(concurrent or self._home, made.text)
+        self.driver = concurrent or self._home
+        self._given = input_of(made.text)
         return made.options
 
-    def _replace(self, driver: Driver, text: str) -> None:
-        """Have the driver make a new program, of this text; no kernel is in use."""
-        made = self.engine.create(text, driver)
+    def _do(self, call: str, options: str, headers: tuple[tuple[str, ProgramInput], ...] = ()) -> str:
+        """Make the driver's program anew; no kernel is in use. Returns the log; raises BuildFailed, CLError."""
+        on_caller = self.driver is self.engine.driver.on_caller
+        made = self.engine.do(self.driver, BuildStep(call, (self._given,), options, headers, on_caller))
+        self._replace(made)
+        self.objects = None
+        if made.binary and self.driver.handover is Handover.OBJECTS:
+            self.objects = Objects((made.binary,), "", call != COMPILE)
+        return made.log
+
+    def _replace(self, made: Result) -> None:
         self.engine.let_go(self)
         self._kernels.clear()
-        self.driver, self.handle = driver, made
+        self.handle, self._binary = made.handle, made.binary or self._given.binary
+
+    def _link(self, objects: Objects) -> str:
+        """Build the executable that the objects are; returns the log. Raises BuildFailed, CLError."""
+        parts = tuple(ProgramInput(binary=each) for each in objects.objects)
+        on_caller = self.driver is self.engine.driver.on_caller
+        with as_building():
+            made = self.engine.do(self.driver, BuildStep(LINK, parts, objects.options, (), on_caller))
+        self._replace(made)
+        return made.log
 
     def _in_other_words(self, options: str, headers: Mapping[str, str], step: Callable[[str], str]) -> str:
         """Do a step with the source as the compiler takes it: what it refuses as it stands, in all our words.
@@ -158,44 +187,22 @@ class DriverProgram:
                     options = BEFORE_STATIC.sub("-cl-std=CL1.2", options)
 
     def build(self, options: str) -> str:
+        if self.objects is not None and not self.source:
+            return self._link(self.objects)
         return self._in_other_words(options, {}, self._build)
 
     def _build(self, options: str) -> str:
-        text = ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape"))
-        return self._step("clBuildProgram", self.handle, 1, self.driver.devices, text, ffi.NULL, ffi.NULL)
+        return self._do(BUILD, options)
 
     def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
         texts = {name: program.source for name, program in headers.items() if isinstance(program, DriverProgram)}
+        given = tuple((name, input_of(text)) for name, text in texts.items())
         try:
-            return self._in_other_words(options, texts, lambda words: self._compile(words, headers))
+            return self._in_other_words(options, texts, lambda words: self._do(COMPILE, words, given))
         except BuildFailed as failed:  # some drivers answer as for clBuildProgram
             if failed.status == BuildProgramFailure.status:
                 raise BuildFailed(CompileProgramFailure.status, failed.log) from None
             raise
-
-    def _compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
-        names = [ffi.new("char[]", name.encode()) for name in headers]
-        parts = [self.engine.on_driver(p, self.driver) for p in headers.values() if isinstance(p, DriverProgram)]
-        return self._step(
-            "clCompileProgram",
-            self.handle,
-            1,
-            self.driver.devices,
-            ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape")),
-            len(names),
-            ffi.new("uintptr_t[]", [part.handle for part in parts]) if parts else ffi.NULL,
-            ffi.new("char *[]", names) if names else ffi.NULL,
-            ffi.NULL,
-            ffi.NULL,
-        )
-
-    def _step(self, name: str, *arguments: Any) -> str:
-        with self.engine.at_work():
-            status = int(self.driver.function(name)(*arguments))
-        log = self.log()
-        if status != cl.CL_SUCCESS:
-            raise BuildFailed(status, log)
-        return log
 
     def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
         answer = self.driver.query("clGetProgramInfo", self.handle, cl.CL_PROGRAM_KERNEL_NAMES)
@@ -252,21 +259,28 @@ class DriverProgram:
             ).start()
 
     def binary(self) -> bytes:
-        driver = self.driver
-        size = U64.unpack(driver.query("clGetProgramInfo", self.handle, cl.CL_PROGRAM_BINARY_SIZES)[:8])[0]
-        data = ffi.new("char[]", max(size, 1))
-        driver.call("clGetProgramInfo", self.handle, cl.CL_PROGRAM_BINARIES, 8, ffi.new("char *[]", [data]), ffi.NULL)
-        binary = bytes(ffi.buffer(data, size))
+        if self.objects is not None:
+            binary = with_objects(self.objects)
+        else:
+            binary = self.driver_binary()
         return binary if self.lowered is None else with_notes(binary, self.lowered)
 
+    def driver_binary(self) -> bytes:
+        """The driver's own binary; raises CLError."""
+        if not self._binary:
+            self._binary = binary_of(self.driver, self.handle)
+        return self._binary
+
     def specialize(self, id: int, value: bytes) -> None:
-        self.driver.call("clSetProgramSpecializationConstant", self.handle, id, len(value), ffi.new("char[]", value))
+        specialize(self.driver, self.handle, id, value)
+        constants = dict(self._given.constants) | {id: value}
+        self._given = self._given._replace(constants=tuple(constants.items()))
 
     def release(self) -> None:
         """Give the driver's objects back; nothing may run."""
         for kernel in self._kernels.values():
             kernel.release()
-        self.driver.function("clReleaseProgram")(self.handle)
+        release(self.driver, self.handle)
 
     def __del__(self) -> None:
         self.engine.let_go(self)

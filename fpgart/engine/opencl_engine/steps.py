@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a `BuildStep` with the driver, in the process that calls this.
+
+PoCL's binary of an executable has machine code for each kernel, which takes long to make, and crashes some releases.
+Its binary of a compiled object is the intermediate code alone. So clBuildProgram is two steps there: compiling, whose
+object another process can load, and linking.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from struct import Struct
+from typing import NamedTuple
+
+from fpgart import opencl as cl
+from fpgart._native import ffi, lib
+from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput
+from fpgart.engine.driver import Driver, Handover
+from fpgart.engine.interface import BuildFailed
+from fpgart.errors import (
+    BuildProgramFailure,
+    CompileProgramFailure,
+    InvalidBuildOptions,
+    InvalidCompilerOptions,
+    InvalidLinkerOptions,
+    LinkProgramFailure,
+    error_of,
+)
+
+U64 = Struct("Q")
+ARG_INFO = "-cl-kernel-arg-info"
+LINK_LOG_BYTES = 65536
+FOR_LAUNCHES = "-cl-denorms-are-zero"
+"""An option that PoCL obeys when it launches kernels, and of which an object says nothing."""
+COMPILED_ALONE = "-D__FPGART_OBJECT"
+"""PoCL's cache does not distinguish steps. Without this it may answer with what clBuildProgram made of the same source,
+which has PoCL's library in it already; when that is linked again, PoCL crashes at the launch of a kernel."""
+ADDED_BY_USER = "POCL_EXTRA_BUILD_FLAGS"
+"""PoCL adds them to the options of each step, and refuses most of them when it links."""
+OF_BUILDING = {
+    CompileProgramFailure.status: BuildProgramFailure.status,
+    LinkProgramFailure.status: BuildProgramFailure.status,
+    InvalidCompilerOptions.status: InvalidBuildOptions.status,
+    InvalidLinkerOptions.status: InvalidBuildOptions.status,
+}
+"""By the status of a step that is a part of clBuildProgram, that of clBuildProgram."""
+
+
+class Result(NamedTuple):
+    """The driver's program, the log, and the binary that another process can load(); b"" where there is none."""
+
+    handle: int
+    log: str
+    binary: bytes = b""
+
+
+def with_argument_info(options: str) -> str:
+    """The options with the one that asks for the arguments' names and types, which clSetKernelArg needs."""
+    return options if ARG_INFO in options.split() else f"{options} {ARG_INFO}".strip()
+
+
+def is_in_two_steps(driver: Driver, step: BuildStep) -> bool:
+    """Whether clBuildProgram is compiling and linking, with nothing lost."""
+    return (
+        step.call == BUILD
+        and driver.handover is Handover.OBJECTS
+        and bool(step.inputs[0].source)
+        and FOR_LAUNCHES not in step.options
+        and ADDED_BY_USER not in os.environ
+    )
+
+
+def can_be_loaded(driver: Driver, step: BuildStep) -> bool:
+    """Whether another process can load the binary of what the step makes, at no cost."""
+    if driver.handover is Handover.OBJECTS:
+        return not step.is_executable
+    return driver.handover is Handover.EXECUTABLES
+
+
+def do(driver: Driver, step: BuildStep) -> Result:
+    """The program that the step makes; raises BuildFailed, CLError."""
+    if step.call == LINK:
+        with created(driver, step.inputs) as parts:
+            handle, log = link(driver, step.options, parts)
+        return Result(handle, log, binary_of(driver, handle) if can_be_loaded(driver, step) else b"")
+    handle = create(driver, step.inputs[0])
+    try:
+        if is_in_two_steps(driver, step):
+            return _compile_and_link(driver, handle, step)
+        log = _compile(driver, handle, step) if step.call == COMPILE else _build(driver, handle, step.options)
+        return Result(handle, log, binary_of(driver, handle) if can_be_loaded(driver, step) else b"")
+    except BaseException:
+        release(driver, handle)
+        raise
+
+
+def load(driver: Driver, step: BuildStep, binary: bytes) -> Result:
+    """The program whose binary another process has made with the step; raises BuildFailed, CLError."""
+    with created(driver, [ProgramInput(binary=binary)]) as parts:
+        if is_in_two_steps(driver, step):
+            with as_building():
+                return Result(link(driver, "", parts)[0], "", binary)
+        log = _build(driver, parts[0], "") if step.is_executable else ""
+        return Result(parts.pop(), log, binary)
+
+
+def _compile_and_link(driver: Driver, handle: int, step: BuildStep) -> Result:
+    """The step, which is a clBuildProgram, in two; the program at `handle` is released with success."""
+    with as_building():
+        log = _compile(driver, handle, step)
+        made, words = link(driver, "", [handle])
+    found = binary_of(driver, handle)
+    release(driver, handle)
+    return Result(made, log + words, found)
+
+
+@contextmanager
+def as_building() -> Iterator[None]:
+    """Failures within have the status that clBuildProgram gives them."""
+    try:
+        yield
+    except BuildFailed as failed:
+        raise BuildFailed(OF_BUILDING.get(failed.status, failed.status), failed.log) from None
+
+
+def create(driver: Driver, given: ProgramInput) -> int:
+    """The driver's program of an input; raises CLError."""
+    if given.source:
+        texts = ffi.new("char *[]", [text := ffi.new("char[]", given.source)])
+        made = driver.create("clCreateProgramWithSource", driver.context, 1, texts, ffi.NULL)
+        del text
+    elif given.il:
+        made = driver.create("clCreateProgramWithIL", driver.context, ffi.new("char[]", given.il), len(given.il))
+    else:
+        sizes = ffi.new("size_t[]", [len(given.binary)])
+        data = ffi.new("char *[]", [content := ffi.new("char[]", given.binary)])
+        made = driver.create(
+            "clCreateProgramWithBinary", driver.context, 1, driver.devices, sizes, data, ffi.new("int *")
+        )
+        del content
+    for id, value in given.constants:
+        specialize(driver, made, id, value)
+    return made
+
+
+@contextmanager
+def created(driver: Driver, inputs: Sequence[ProgramInput]) -> Iterator[list[int]]:
+    """Programs of the inputs, which are released behind it as far as they are still in the list."""
+    made: list[int] = []
+    try:
+        for given in inputs:
+            made.append(create(driver, given))
+        yield made
+    finally:
+        for handle in made:
+            release(driver, handle)
+
+
+def specialize(driver: Driver, handle: int, id: int, value: bytes) -> None:
+    """Set a specialisation constant; raises CLError."""
+    driver.call("clSetProgramSpecializationConstant", handle, id, len(value), ffi.new("char[]", value))
+
+
+def release(driver: Driver, handle: int) -> None:
+    """Release a program; 0 is none."""
+    if handle:
+        driver.function("clReleaseProgram")(handle)
+
+
+def log_of(driver: Driver, handle: int) -> str:
+    """The build log of a program."""
+    return driver.text("clGetProgramBuildInfo", handle, driver.device, cl.CL_PROGRAM_BUILD_LOG)
+
+
+def binary_of(driver: Driver, handle: int) -> bytes:
+    """The driver's own binary of a program; raises CLError."""
+    size = U64.unpack(driver.query("clGetProgramInfo", handle, cl.CL_PROGRAM_BINARY_SIZES)[:8])[0]
+    data = ffi.new("char[]", max(size, 1))
+    driver.call("clGetProgramInfo", handle, cl.CL_PROGRAM_BINARIES, 8, ffi.new("char *[]", [data]), ffi.NULL)
+    return bytes(ffi.buffer(data, size))
+
+
+def _build(driver: Driver, handle: int, options: str) -> str:
+    text = ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape"))
+    status = int(driver.function("clBuildProgram")(handle, 1, driver.devices, text, ffi.NULL, ffi.NULL))
+    return _checked(driver, handle, status)
+
+
+def _compile(driver: Driver, handle: int, step: BuildStep) -> str:
+    options = with_argument_info(step.options)
+    if driver.handover is Handover.OBJECTS:
+        options = f"{options} {COMPILED_ALONE}"
+    names = [ffi.new("char[]", name.encode(errors="surrogateescape")) for name, _ in step.headers]
+    with created(driver, [header for _, header in step.headers]) as headers:
+        status = driver.function("clCompileProgram")(
+            handle,
+            1,
+            driver.devices,
+            ffi.new("char[]", options.encode(errors="surrogateescape")),
+            len(names),
+            ffi.new("uintptr_t[]", headers) if headers else ffi.NULL,
+            ffi.new("char *[]", names) if names else ffi.NULL,
+            ffi.NULL,
+            ffi.NULL,
+        )
+    return _checked(driver, handle, int(status))
+
+
+def _checked(driver: Driver, handle: int, status: int) -> str:
+    """The log; raises BuildFailed unless the status is that of success."""
+    log = log_of(driver, handle)
+    if status != cl.CL_SUCCESS:
+        raise BuildFailed(status, log)
+    return log
+
+
+def link(driver: Driver, options: str, parts: Sequence[int]) -> tuple[int, str]:
+    """The program that linking makes, and the log; raises BuildFailed, CLError.
+
+    PoCL forgets the kernels' arguments if it is not told so when linking; others know no such option.
+    """
+    told = with_argument_info(options)
+    status, made = _link(driver, told, parts)
+    if status == InvalidLinkerOptions.status:
+        told = options
+        status, made = _link(driver, told, parts)
+    log = log_of(driver, made) if made else ""
+    if status == cl.CL_SUCCESS and made:
+        return made, log
+    release(driver, made)
+    if status == LinkProgramFailure.status:
+        raise BuildFailed(status, log if made else _link_log(driver, told, parts))
+    raise error_of(status, "the engine could not link")
+
+
+def _link(driver: Driver, options: str, parts: Sequence[int]) -> tuple[int, int]:
+    status = ffi.new("int *")
+    made = driver.function("clLinkProgram")(
+        driver.context,
+        1,
+        driver.devices,
+        ffi.new("char[]", options.encode(errors="surrogateescape")),
+        len(parts),
+        ffi.new("uintptr_t[]", parts),
+        ffi.NULL,
+        ffi.NULL,
+        status,
+    )
+    return int(status[0]), int(made)
+
+
+def _link_log(driver: Driver, options: str, parts: Sequence[int]) -> str:
+    """What a driver says of a link that fails, for which it gives no program."""
+    log = ffi.new("char[]", LINK_LOG_BYTES)
+    handles = ffi.new("uintptr_t[]", parts)
+    words = options.encode(errors="surrogateescape")
+    lib.driver_link_log(driver.context, driver.device, words, len(parts), handles, log, LINK_LOG_BYTES)
+    return bytes(ffi.string(log)).decode(errors="replace")

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An engine that is another one, the driver that MISBEHAVING_ENGINE names, but whose compiler and
+ * linker do what an option of the step says: -DENGINE_CRASHES, _ABORTS, _EXITS, _HANGS, _EATS,
+ * _TALKS. */
+#include <CL/cl.h>
+#include <CL/cl_icd.h>
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PIECE = 64 << 20, PIECES = 53, LINES = 20000 };
+
+static clBuildProgram_fn build;
+static clCompileProgram_fn compile;
+static clLinkProgram_fn link_programs;
+
+static void crash(void)
+{
+    *(volatile int *)8 = 0;
+}
+
+static void leave(void)
+{
+    exit(3);
+}
+
+static void hang(void)
+{
+    for (;;)
+        pause();
+}
+
+/* 3.3 GiB, which no system gives where a process may have less. */
+static void eat(void)
+{
+    for (int i = 0; i < PIECES; i++)
+        if (mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0) == MAP_FAILED) {
+            fprintf(stderr, "ENGINE ERROR: out of memory\n");
+            abort();
+        }
+}
+
+static void talk(void)
+{
+    for (int i = 0; i < LINES; i++)
+        fprintf(stderr, "the engine says line %d\n", i);
+}
+
+static void misbehave(const char *options)
+{
+    static const struct {
+        const char *option;
+        void (*act)(void);
+    } acts[] = {{"-DENGINE_CRASHES", crash}, {"-DENGINE_ABORTS", abort}, {"-DENGINE_EXITS", leave},
+                {"-DENGINE_HANGS", hang},    {"-DENGINE_EATS", eat},     {"-DENGINE_TALKS", talk}};
+    for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++)
+        if (options != NULL && strstr(options, acts[i].option) != NULL)
+            acts[i].act();
+}
+
+static cl_int build_after(cl_program program, cl_uint count, const cl_device_id *devices,
+                          const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                          void *data)
+{
+    misbehave(options);
+    return build(program, count, devices, options, notify, data);
+}
+
+static cl_int compile_after(cl_program program, cl_uint count, const cl_device_id *devices,
+                            const char *options, cl_uint headers, const cl_program *texts,
+                            const char **names, void(CL_CALLBACK *notify)(cl_program, void *),
+                            void *data)
+{
+    misbehave(options);
+    return compile(program, count, devices, options, headers, texts, names, notify, data);
+}
+
+static cl_program link_after(cl_context context, cl_uint count, const cl_device_id *devices,
+                             const char *options, cl_uint programs, const cl_program *parts,
+                             void(CL_CALLBACK *notify)(cl_program, void *), void *data,
+                             cl_int *status)
+{
+    misbehave(options);
+    return link_programs(context, count, devices, options, programs, parts, notify, data, status);
+}
+
+static void *engine;
+
+/* With this library, so that the engine's calls of getenv() are those of an engine. */
+__attribute__((constructor)) static void open_engine(void)
+{
+    engine = dlopen(getenv("MISBEHAVING_ENGINE"), RTLD_NOW | RTLD_LOCAL);
+}
+
+cl_int clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *platforms, cl_uint *count)
+{
+    void *(*look_up)(const char *) = NULL;
+    cl_int (*get)(cl_uint, cl_platform_id *, cl_uint *) = NULL;
+    void *found = engine != NULL ? dlsym(engine, "clGetExtensionFunctionAddress") : NULL;
+    memcpy(&look_up, &found, sizeof look_up);
+    found = look_up != NULL ? look_up("clIcdGetPlatformIDsKHR") : NULL;
+    memcpy(&get, &found, sizeof get);
+    if (get == NULL)
+        return CL_INVALID_PLATFORM;
+    cl_int status = get(room, platforms, count);
+    if (status != CL_SUCCESS || platforms == NULL || build != NULL)
+        return status;
+    struct _cl_icd_dispatch *table = *(struct _cl_icd_dispatch **)platforms[0];
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = (uintptr_t)table & ~(page - 1);
+    mprotect((void *)begin, (uintptr_t)(table + 1) - begin, PROT_READ | PROT_WRITE);
+    build = table->clBuildProgram;
+    compile = table->clCompileProgram;
+    link_programs = table->clLinkProgram;
+    table->clBuildProgram = build_after;
+    table->clCompileProgram = compile_after;
+    table->clLinkProgram = link_after;
+    return status;
+}
