@@ -22,7 +22,7 @@ from fpgart.engine.preprocessing.literals import Value
 from fpgart.engine.preprocessing.tokens import tokens_of
 from fpgart.errors import BuildProgramFailure
 
-SEED, COUNT, REFUSED = 32, 200, 3
+SEED, COUNT, REFUSED = 32, 200, 2
 """Of the expressions that are compared with the engine's compiler, and how many of those that it refuses."""
 
 
@@ -85,6 +85,7 @@ def test_random_expressions_have_the_values_and_types_that_the_engines_compiler_
 def test_the_engines_compiler_refuses_the_expressions_that_have_no_value(board: Machine) -> None:
     _, refused = split_by_value(SEED, COUNT)
     assert len(refused) >= REFUSED
+    assert all("/" in each or "%" in each for each in refused)
     for each in refused[:REFUSED]:
         with pytest.raises(BuildProgramFailure):
             built(board, table([each]))
@@ -103,6 +104,7 @@ VALUES = [
     ("(int)2.9f + sizeof(float3)", 18),
     ("~0u >> 28", 15),
     ("(bool)8 + (bool)0.5f", 2),
+    ("(uchar)300.5f + (uchar)-1.5", 255),
     ("0b101 + 010 + 0x10", 29),
     ("sizeof(packet)", 48),
     ("sizeof(union either)", 32),
@@ -216,7 +218,7 @@ REFUSALS = [
     ("__attribute__((num_compute_units(1 / 0))) kernel void k() {}", 1, "num_compute_units(1 / 0): it divides by zero"),
     ("__attribute__((num_compute_units(2 - 2))) kernel void k() {}", 1, "num_compute_units(2 - 2): its value 0 is not"),
     ("__attribute__((num_simd_work_items)) kernel void k() {}", 1, "num_simd_work_items(): it has 0 numbers"),
-    ("__attribute__((max_global_work_dim(1.5f))) kernel void k() {}", 1, "1.5 is not an integer"),
+    ("__attribute__((max_global_work_dim(1.5f))) kernel void k() {}", 1, "max_global_work_dim(1.5f): 1.5 is not an"),
     ("\nkernel void k(int n) {\n#pragma unroll n\nfor (int i = 0; i < n; i++); }", 3, "#pragma unroll n: 'n'"),
     ("kernel void k(int n) {\n#pragma ii n\nfor (int i = 0; i < n; i++); }", 2, "#pragma ii n: 'n' is not a constant"),
     ("kernel void k(int n) {\n#pragma ivdep safelen(n)\nfor (;;); }", 2, "safelen(n): 'n' is not a constant"),

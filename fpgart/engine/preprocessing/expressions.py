@@ -134,12 +134,7 @@ class Parser:
     def _value(self, number: int | float, type: Type) -> Value:
         if self.scope is None and type.bits < LONG.bits:
             type = LONG if type.signed else ULONG
-        try:
-            return Value(converted(number, type), type)
-        except ValueError:
-            if self._unevaluated:
-                return Value(0, type)
-            raise
+        return Value(converted(number, type), type)
 
     def _binary(self, priority: int) -> Value:
         left = self._unary()

@@ -88,22 +88,24 @@ def common(left: Type, right: Type) -> Type:
 def converted(value: int | float, to: Type) -> int | float:
     """Return a value in another type: integers wrap, floating-point values are rounded.
 
-    Raises ValueError if the integral part of a floating-point value does not fit into an integer.
+    C leaves open what becomes of a floating-point value that does not fit into an integer; clang takes the nearest one.
     """
     if to.floating:
         return _rounded(float(value), to)
     if to.bits == 1:
         return int(value != 0)
     if isinstance(value, float):
-        if not math.isfinite(value) or not _fits(int(value), to):
-            raise ValueError(f"{value} does not fit into an integer of {to.bits} bits")
-        value = int(value)
+        return _nearest(value, to)
     value %= 1 << to.bits
     return value - (1 << to.bits) if to.signed and value >> (to.bits - 1) else value
 
 
-def _fits(value: int, to: Type) -> bool:
-    return -(1 << to.bits - 1) <= value < 1 << to.bits - 1 if to.signed else 0 <= value < 1 << to.bits
+def _nearest(value: float, to: Type) -> int:
+    """Return the integer that a floating-point value is cut to."""
+    smallest, largest = (-(1 << to.bits - 1), (1 << to.bits - 1) - 1) if to.signed else (0, (1 << to.bits) - 1)
+    if math.isnan(value):
+        return 0
+    return int(value) if smallest <= value <= largest else smallest if value < 0 else largest
 
 
 def _rounded(value: float, to: Type) -> float:
