@@ -35,7 +35,8 @@ class Personality(NamedTuple):
     """The strings by which hosts find a platform and its devices, and the extensions that they expect.
 
     In `device_name`, {board} and {number} stand for the board's name and the device's number. `device_vendor` and
-    `driver` are empty where the board's description and fpgart's own version answer.
+    `driver` are empty where the board's description and fpgart's own version answer. Hosts have memory of a fixed size
+    for these strings: with the final NUL, `version` has at most 49 bytes, and the shorter of the names at most 63.
     """
 
     name: str
@@ -47,6 +48,8 @@ class Personality(NamedTuple):
     extensions: tuple[str, ...] = ()
     words: str = ""
     """Whom it is for."""
+    short_name: str = ""
+    """CL_PLATFORM_NAME for hosts whose memory holds it, but not `name`: that of the original."""
 
     def name_of_device(self, board: str, number: int) -> str:
         """CL_DEVICE_NAME."""
@@ -60,10 +63,11 @@ PERSONALITIES: Final[dict[str, Personality]] = {
     ANY: Personality(
         ", ".join(FULL_NAME[each] for each in ("sdk", "emulator", "altera")),
         INTEL,
-        f"OpenCL 3.0 {FULL_NAME['sdk']}, Version 2025.1 (fpgart)",
+        "OpenCL 3.0 Intel(R) FPGA SDK 2025.1 (fpgart)",
         BOARD_AND_MORE,
         extensions=OF_INTEL,
         words="hosts that look for any of Intel's or Altera's platforms by a part of its name",
+        short_name=FULL_NAME["sdk"],
     ),
     "fpgart": Personality(
         "fpgart",
@@ -74,7 +78,7 @@ PERSONALITIES: Final[dict[str, Personality]] = {
     "intel": Personality(
         FULL_NAME["sdk"],
         INTEL,
-        f"OpenCL 3.0 {FULL_NAME['sdk']}, Version 2025.1 (fpgart)",
+        "OpenCL 3.0 Intel(R) FPGA SDK 2025.1 (fpgart)",
         BOARD_AND_MORE,
         driver="2025.1",
         extensions=OF_INTEL,
@@ -83,7 +87,7 @@ PERSONALITIES: Final[dict[str, Personality]] = {
     "emulator": Personality(
         FULL_NAME["emulator"],
         INTEL,
-        f"OpenCL 3.0 {FULL_NAME['sdk']}, Version 20.3 (fpgart)",
+        "OpenCL 3.0 Intel(R) FPGA SDK 20.3 (fpgart)",
         "Intel(R) FPGA Emulation Device",
         device_vendor=INTEL,
         driver="20.3",
@@ -93,7 +97,7 @@ PERSONALITIES: Final[dict[str, Personality]] = {
     "legacy": Personality(
         FULL_NAME["altera"],
         "Altera Corporation",
-        f"OpenCL 3.0 {FULL_NAME['altera']}, Version 16.1 (fpgart)",
+        f"OpenCL 3.0 {FULL_NAME['altera']} 16.1 (fpgart)",
         BOARD_AND_MORE,
         device_vendor="Altera Corporation",
         driver="16.1",
@@ -103,7 +107,7 @@ PERSONALITIES: Final[dict[str, Personality]] = {
     "ti": Personality(
         ", ".join(FULL_NAME[each] for each in ("keystone", "sitara")),
         TI,
-        "OpenCL 3.0 TI product version 01.02.00.02 (fpgart)",
+        "OpenCL 3.0 TI version 01.02.00.02 (fpgart)",
         "TI Multicore C66 DSP",
         device_vendor=TI,
         driver="01.02.00.02",

@@ -380,9 +380,10 @@ def platform_words() -> str:
     keys = {**{key: key for key in PERSONALITIES}, **ALIASES}
     for key, of in keys.items():
         personality = PERSONALITIES[of]
-        words = ", ".join(f'"{word}"' for word in (key, personality.name, personality.vendor, personality.version))
+        answers = (key, personality.name, personality.vendor, personality.version, personality.short_name)
+        words = ", ".join(f'"{word}"' for word in answers)
         lines.append(f"    {{{words}}},")
-    return "\n".join([*lines, "    {NULL, NULL, NULL, NULL},", "};"]) + "\n"
+    return "\n".join([*lines, "    {NULL, NULL, NULL, NULL, NULL},", "};"]) + "\n"
 
 
 def reference_count(function: Prototype) -> list[str]:

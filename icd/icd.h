@@ -37,6 +37,7 @@ int fpgart_all_ended(cl_uint count, const cl_event *events);
 struct fpgart_personality {
     const char *key; /* value of FPGART_PLATFORM; NULL behind the last one */
     const char *name, *vendor, *version;
+    const char *short_name; /* for hosts with too little memory for the name; "" if there is none */
 };
 extern const struct fpgart_personality fpgart_personalities[]; /* the first one: of FPGA boards */
 extern const char fpgart_profile[], fpgart_platform_extensions[], fpgart_icd_suffix[];

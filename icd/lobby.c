@@ -209,8 +209,16 @@ static const struct fpgart_personality *personality(void)
     return found->key != NULL ? found : fpgart_personalities;
 }
 
-/* NULL for what is no text. */
-static const char *platform_text(cl_platform_info query)
+/* The name that a host's memory of `size` bytes holds, as get_platform_info() in api/platform.py chooses it. */
+static const char *platform_name(size_t size)
+{
+    const struct fpgart_personality *found = personality();
+    int is_short = size <= strlen(found->name) && size > strlen(found->short_name);
+    return is_short && found->short_name[0] != '\0' ? found->short_name : found->name;
+}
+
+/* NULL for what is no text. `size` is that of the host's memory, SIZE_MAX without any. */
+static const char *platform_text(cl_platform_info query, size_t size)
 {
     switch (query) {
     case CL_PLATFORM_PROFILE:
@@ -218,7 +226,7 @@ static const char *platform_text(cl_platform_info query)
     case CL_PLATFORM_VERSION:
         return personality()->version;
     case CL_PLATFORM_NAME:
-        return personality()->name;
+        return platform_name(size);
     case CL_PLATFORM_VENDOR:
         return personality()->vendor;
     case CL_PLATFORM_EXTENSIONS:
@@ -241,7 +249,7 @@ int fpgart_lobby_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *cou
 int fpgart_lobby_platform_info(cl_platform_id asked, cl_platform_info query, size_t size,
                                void *value, size_t *size_ret, cl_int *status)
 {
-    const char *text = platform_text(query);
+    const char *text = platform_text(query, value != NULL ? size : SIZE_MAX);
     if (text == NULL || !is_open() || (uintptr_t)asked != fpgart_platform())
         return 0;
     *status = fpgart_answer((uintptr_t)value, size, size_ret, text, strlen(text) + 1);

@@ -18,6 +18,7 @@ from fpgart.aocx.steps import STEP
 from fpgart.aocx.units import with_carets
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
+from fpgart.cli import aocl
 from fpgart.cli.aoc_options import Last, UsageError, changes_nothing, read_command_line
 from fpgart.engine.interface import Engine
 from fpgart.runtime.programs.loading import from_binary
@@ -123,6 +124,32 @@ def test_without_a_name_the_working_folder_gets_the_container(source: Path, tmp_
     compiled(tmp_path, "device/add.cl", "-DONE=1")
     assert (tmp_path / "add.aocx").exists()
     assert [file.name for file in source.parent.iterdir()] == ["add.cl"]
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [((), "out/add.aocx"), (("-c",), "out/add.aoco"), (("-rtl",), "out/add.aocr"), (("-report",), "out/add.aocx")],
+)
+def test_a_name_without_an_ending_gets_that_of_the_step(
+    source: Path, tmp_path: Path, words: tuple[str, ...], made: str
+) -> None:
+    (tmp_path / "out" / "add").mkdir(parents=True)
+    compiled(tmp_path, *words, source, "-DONE=1", "-o", "out/add")
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.glob("out/add.*")] == [made]
+    assert (tmp_path / "out" / "add" / "reports" / "report.html").exists() == ("-report" in words)
+
+
+def test_an_object_specification_becomes_the_object_that_aocl_makes_of_it(tmp_path: Path, engine: Engine) -> None:
+    (tmp_path / "f.cl").write_text("int f(int a) { return a; }")
+    (tmp_path / "f.xml").write_text('<EFI_SPEC><C_MODEL><FILE name="f.cl"/></C_MODEL></EFI_SPEC>')
+    compiled(tmp_path, "-c", "f.xml", "-o", "obj/f.aoco")
+    assert aocl.run(["library", "hdl-comp-pkg", str(tmp_path / "f.xml"), "-o", str(tmp_path / "wanted.aoco")]) == 0
+    assert (tmp_path / "obj" / "f.aoco").read_bytes() == (tmp_path / "wanted.aoco").read_bytes()
+
+
+def test_an_object_specification_is_no_program(tmp_path: Path) -> None:
+    result = aoc(tmp_path, "f.xml")
+    assert (result.returncode, "f.xml is the specification of a library: -c" in result.stderr) == (2, True)
 
 
 def test_missing_folders_are_made(source: Path, tmp_path: Path) -> None:
@@ -331,6 +358,21 @@ def test_an_unknown_board_is_told_with_what_to_do(source: Path, tmp_path: Path) 
     assert result.returncode == 2
     assert "-board=p520: not one of a10_ref" in result.stderr
     assert "-board-package" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "told"),
+    [
+        (("-board=p520",), {}, "AOCL_BOARD_PACKAGE_ROOT (which is not set)"),
+        (("-board=p520",), {"AOCL_BOARD_PACKAGE_ROOT": "/none"}, "(which is '/none', where there is no board_env.xml)"),
+        (("-board-package=",), {}, "is AOCL_BOARD_PACKAGE_ROOT, or your variable for it, not set?"),
+    ],
+)
+def test_the_variable_that_a_board_package_needs_is_told_by_its_name(
+    source: Path, tmp_path: Path, words: tuple[str, ...], variables: dict[str, str], told: str
+) -> None:
+    result = aoc(tmp_path, source, "-DONE=1", *words, **variables)
+    assert (result.returncode, told in result.stderr) == (2, True), result.stderr
 
 
 def test_the_board_of_the_environment_takes_the_place_of_one_that_is_not_here(source: Path, tmp_path: Path) -> None:

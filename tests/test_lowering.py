@@ -110,6 +110,34 @@ def test_pipes_are_described() -> None:
     assert "global int *x, __global int4 *p, __global struct s *q, int n" in own_lines(found)[0].replace("  ", " ")
 
 
+HOST = "__attribute__((intel_host_accessible))"
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        f"{HOST} __attribute__((blocking)) __attribute__((depth(8))) __read_only pipe int p",
+        f"{HOST} __read_only __attribute__((blocking, depth(8))) pipe int p",
+        f"__read_only {HOST} pipe __attribute__((blocking)) int p __attribute__((depth(8)))",
+        f"read_only pipe int {HOST} __attribute__((depth(8))) __attribute__((blocking)) p",
+        f"__attribute__((blocking))\n{HOST} __attribute__((depth(8))) const pipe __read_only int p",
+        f"read_only pipe int p {HOST} __attribute__((depth(8))) __attribute__((blocking))",
+        "__attribute((__intel_host_accessible__)) read_only __attribute((__depth__(8), __blocking__)) pipe int p",
+    ],
+)
+def test_attributes_of_a_pipe_stand_anywhere_in_its_declaration(declared: str) -> None:
+    found = lowered(f"kernel void k({declared}, int n) {{ int x; read_pipe(p, &x); }}")
+    pipe = found.pipes["k"][0]
+    assert (pipe.type_name, pipe.writes, pipe.blocking, pipe.host_accessible, pipe.depth) == (
+        "int",
+        False,
+        True,
+        True,
+        8,
+    )
+    assert "__global int *p" in found.source
+
+
 def test_functions_take_pipes_too() -> None:
     found = lowered("void f(read_only pipe int p) {} kernel void k(read_only pipe int p) { f(p); }")
     assert list(found.pipes) == ["k"]

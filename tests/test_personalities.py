@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from c_hosts import build, plain_environment
 
+from fpgart import opencl as cl
+from fpgart.board.catalogue import shipped
+from fpgart.board.keystone import partition
 from fpgart.personality import ALIASES, PERSONALITIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -116,6 +120,70 @@ def test_earlier_names_of_personalities_go_on_to_work(alias: str) -> None:
 @pytest.mark.parametrize("key", PERSONALITIES)
 def test_versions_have_the_form_that_the_specification_wants(key: str) -> None:
     assert PERSONALITIES[key].version.startswith("OpenCL 3.0 ")
+
+
+LONGEST = {
+    ("p", cl.CL_PLATFORM_PROFILE): 16,
+    ("p", cl.CL_PLATFORM_VERSION): 49,
+    ("p", cl.CL_PLATFORM_NAME): 63,
+    ("p", cl.CL_PLATFORM_VENDOR): 32,
+    ("p", cl.CL_PLATFORM_EXTENSIONS): 1024,
+    ("p", cl.CL_PLATFORM_ICD_SUFFIX_KHR): 16,
+    ("d", cl.CL_DEVICE_NAME): 63,
+    ("d", cl.CL_DEVICE_VENDOR): 63,
+    ("d", cl.CL_DEVICE_PROFILE): 16,
+    ("d", cl.CL_DEVICE_VERSION): 49,
+    ("d", cl.CL_DRIVER_VERSION): 49,
+    ("d", cl.CL_DEVICE_OPENCL_C_VERSION): 49,
+    ("d", cl.CL_DEVICE_EXTENSIONS): 2048,
+    ("d", cl.CL_DEVICE_BUILT_IN_KERNELS): 16,
+    ("d", cl.CL_DEVICE_IL_VERSION): 49,
+    ("d", cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED): 49,
+}
+"""Bytes, the NUL included, in which hosts find room for each string."""
+
+
+@pytest.fixture(scope="module")
+def fixed_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("fixed_memory", tmp_path_factory.mktemp("hosts"))
+
+
+def answers(host: Path, sizes: dict[tuple[str, int], int], **variables: str) -> list[tuple[str, int, bool, str]]:
+    """What a host with memory of these sizes is answered: what it asked, status, whether the length is right, text."""
+    asked = [f"{kind}{query:x}:{size:x}" for (kind, query), size in sizes.items()]
+    done = subprocess.run(
+        [host, *asked], env=plain_environment() | variables, check=True, capture_output=True, text=True, timeout=300
+    )
+    lines = (line.split("\t") for line in done.stdout.splitlines())
+    return [(name, int(status), right == "1", text) for name, status, right, text in lines]
+
+
+@pytest.mark.parametrize("family", ["a", "k"])
+@pytest.mark.parametrize("key", PERSONALITIES)
+def test_every_string_fits_into_the_memory_that_hosts_have_for_it(fixed_memory: Path, key: str, family: str) -> None:
+    boards = [name for name in shipped() if (name in partition.shipped()) == (family == "k")]
+    found = answers(fixed_memory, LONGEST, FPGART_PLATFORM=key, FPGART_BOARD=",".join(boards))
+    assert found[-1][3] == str(len(boards))
+    assert [each for each in found if each[1] != cl.CL_SUCCESS or not each[2]] == []
+
+
+SDK = "Intel(R) FPGA SDK for OpenCL(TM)"
+
+
+@pytest.mark.parametrize(
+    ("size", "status", "text"),
+    [
+        (len(SDK), cl.CL_INVALID_VALUE, ""),
+        (len(SDK) + 1, cl.CL_SUCCESS, SDK),
+        (len(PERSONALITIES["any"].name), cl.CL_SUCCESS, SDK),
+        (len(PERSONALITIES["any"].name) + 1, cl.CL_SUCCESS, PERSONALITIES["any"].name),
+    ],
+)
+def test_a_host_with_room_for_the_originals_name_alone_gets_that_name(
+    fixed_memory: Path, size: int, status: int, text: str
+) -> None:
+    found = answers(fixed_memory, {("p", cl.CL_PLATFORM_NAME): size})[:2]
+    assert [(each[1], each[3]) for each in found] == [(status, text)] * 2
 
 
 @pytest.mark.parametrize("key", PERSONALITIES)

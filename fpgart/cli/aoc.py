@@ -13,6 +13,7 @@ import click
 
 from fpgart import config
 from fpgart.aocx import container as sections
+from fpgart.aocx import libraries
 from fpgart.aocx.autodiscovery import parse
 from fpgart.aocx.checks import check
 from fpgart.aocx.compiler import Options, ignore
@@ -46,6 +47,7 @@ from fpgart.engine.lowering import depth_pragma
 from fpgart.version import __version__
 from fpgart.watch.words import in_words, times
 
+SPECIFICATION = ".xml"
 HELP = """\
 aoc -- compile OpenCL C into containers for the boards of fpgart
 
@@ -54,8 +56,8 @@ aoc -- compile OpenCL C into containers for the boards of fpgart
 One step:     aoc kernel.cl -o kernel.aocx
 Three steps:  aoc -c kernel.cl; aoc -rtl kernel.aoco; aoc kernel.aocr
 
-  -o FILE                       the output; default: the name of the last source, in the working folder
-  -c, -rtl                      stop after objects (.aoco), or after kernels and interfaces (.aocr)
+  -o FILE                       the output, .aocx without an ending; default: the last source's name, in the working folder
+  -c, -rtl                      stop after objects (.aoco; of .xml, too), or after kernels and interfaces (.aocr)
   -march=emulator               a container that every board loads
   -board=NAME, -board-package=FOLDER, -list-boards, -list-board-packages
   -D NAME[=VALUE], -I FOLDER    for the preprocessor; AOCL_BOARD_<board> is defined
@@ -134,6 +136,9 @@ class Job:
         """Raises UsageError, BoardSpecError, OptionError or AocxError for what cannot be done."""
         if not asked.sources:
             raise UsageError("nothing to compile: name a .cl, .aoco or .aocr file")
+        specification = next((path for path in asked.sources if path.suffix == SPECIFICATION), None)
+        if specification is not None and asked.last is not Last.OBJECT:
+            raise UsageError(f"{specification} is the specification of a library: -c makes an object of it")
         if asked.last is Last.OBJECT and asked.output and len(asked.sources) > 1:
             raise UsageError(f"-o {asked.output} is one file, -c makes {len(asked.sources)}, one for each source")
         inputs = {path: _earlier(path) for path in asked.sources if path.suffix in (".aoco", ".aocr")}
@@ -189,13 +194,18 @@ class Job:
         return Options(compiler, tuple(self.asked.noted), self.asked.emulator, tuple(self.asked.libraries))
 
     def _checked_object(self, path: Path, engine: Engine) -> Container:
+        if path.suffix == SPECIFICATION:
+            return libraries.packaged(path)
         unit = embedded(read_unit([path], self.options), self.board, engine)
         check_text(preprocessed(unit, self.board, engine), self.board, engine, tell_warnings)
         return object_of(unit, self.board.name, self.separate)
 
     def _target(self, source: Path) -> Path:
-        """-o, or else the source's name in the working folder."""
-        return self.asked.output or Path(source.name).with_suffix(self.asked.last.value)
+        """Return -o, which needs no ending, or else the source's name in the working folder."""
+        output = self.asked.output
+        if output is None:
+            return Path(source.name).with_suffix(self.asked.last.value)
+        return output if output.suffix else output.with_name(output.name + self.asked.last.value)
 
     def _write(self, made: Container, target: Path) -> None:
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SOURCES = (".cl", ".aoco", ".aocr")
+SOURCES = (".cl", ".aoco", ".aocr", ".xml")
 
 
 class UsageError(Exception):
@@ -74,6 +74,14 @@ def _pass(option: str) -> Setter:
     return lambda line, text: line.compiler.append(option + text)
 
 
+def _package(line: CommandLine, text: str) -> None:
+    if not text:
+        raise UsageError(
+            "-board-package= names no folder: is AOCL_BOARD_PACKAGE_ROOT, or your variable for it, not set?"
+        )
+    line.package = Path(text)
+
+
 def _march(line: CommandLine, text: str) -> None:
     if text not in ("emulator", "simulator"):
         raise UsageError(f"-march={text}: not one of emulator, simulator")
@@ -108,7 +116,7 @@ FLAGS: dict[str, Setter] = {
 VALUES: dict[str, Setter] = {
     "o": _take("output", Path),
     "board": _take("board"),
-    "board-package": _take("package", Path),
+    "board-package": _package,
     "output-report-folder": _take("report_folder", Path),
     "march": _march,
     "emulator-channel-depth-model": _depths,

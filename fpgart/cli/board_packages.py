@@ -65,6 +65,15 @@ def package_of(given: Path | None) -> BoardPackage | None:
     return BoardPackage.read(Path(root))
 
 
+def _root_in_words() -> str:
+    """Say what the variable for the package names."""
+    root = os.environ.get(ROOT_VARIABLE)
+    if not root:
+        return "which is not set"
+    missing = "" if (Path(root) / "board_env.xml").exists() else ", where there is no board_env.xml"
+    return f"which is '{root}'{missing}"
+
+
 def default_board(package: BoardPackage | None) -> str:
     """What is compiled for when no board is named: the first of FPGART_BOARD, or the package's default."""
     if config.BOARD.is_set or package is None:
@@ -80,7 +89,7 @@ def describe_board(name: str, package: BoardPackage | None) -> BoardDescription:
         known = sorted({*shipped(), *(package.boards if package else ())})
         raise BoardSpecError(
             f"-board={name}: not one of {', '.join(known)}. Name its package with -board-package=FOLDER or "
-            f"{ROOT_VARIABLE}; or the board that takes its place, with FPGART_BOARD or fpgart run --board; or compile "
-            f"with -march=emulator, for any board"
+            f"{ROOT_VARIABLE} ({_root_in_words()}); or the board that takes its place, with FPGART_BOARD or fpgart run "
+            f"--board; or compile with -march=emulator, for any board"
         )
     return describe(name)

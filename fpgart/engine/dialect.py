@@ -15,6 +15,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fpgart.engine.attribute_numbers import has_numbers, with_numbers
 from fpgart.engine.local_variables import has_local_variables, with_local_variables
 from fpgart.engine.lowering import USES, Lowered, LoweringError, lower
 from fpgart.engine.preprocessing.files import Includes, Place
@@ -178,7 +179,7 @@ def translate(
     includes = Includes(read.folders, {APINT_HEADER: apint_header(), **headers})
     text = source
     if everything or needs_preprocessor(source, read, includes):
-        text = preprocess(source, MAIN_FILE, includes, read.defines, compiler.macros(options)).text
+        text = with_numbers(preprocess(source, MAIN_FILE, includes, read.defines, compiler.macros(options)).text)
         options = shlex.join(read.others)
     macros = dict((*each.partition("=")[::2],) for each in read.defines)
     text = with_ap_int(without_large_unrolling(without_hints(text), macros))
@@ -233,8 +234,11 @@ def needs_preprocessor(source: str, options: CompilerOptions, includes: Includes
 
 
 def has_words_of_fpgas(text: str) -> bool:
-    """Whether a text has channels, pipes, program-scope variables or ap_int, as far as that shows before macros."""
-    if APINT.search(text):
+    """Return whether a text has channels, pipes, program-scope variables, ap_int, or attributes with numbers.
+
+    Macros are not put in: what one of them makes is found where it is defined.
+    """
+    if APINT.search(text) or has_numbers(text):
         return True
     if not USES.search(text):
         return False

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fpgart.engine.attribute_numbers import with_numbers
 from fpgart.engine.call_graph import function_named
 from fpgart.engine.dialect import CompilerOptions, predefined_macros
 from fpgart.engine.preprocessing.files import Includes, PreprocessorError
@@ -40,14 +41,17 @@ def functions(source: str, options: str = "") -> list[Function]:
 
 
 def plain_text(source: str, options: str = "") -> str:
-    """Return a preprocessed source without comments and literals; "" if it needs headers of the host."""
+    """Return a preprocessed source without comments and literals, and with numbers as arguments of attributes.
+
+    It is "" if the source needs headers of the host.
+    """
     read = CompilerOptions.read(options)
     macros = predefined_macros("", "", options)
     try:
         text = preprocess(source, "kernels", Includes(read.folders, {}), read.defines, macros).text
     except (PreprocessorError, OSError):
         return ""
-    return blank(HIDDEN, text)
+    return blank(HIDDEN, with_numbers(text, strict=False))
 
 
 def functions_in(text: str) -> Iterator[Function]:

@@ -43,7 +43,6 @@ BEFORE = re.compile(r"\s+|\b(?:static|extern|const)\b|(?P<attribute>__attribute(
 """What may stand before a declaration's first word."""
 BRACKETS = re.compile(r"[{}();]")
 VALUE_OR_BODY = re.compile(r"[;={]")
-MOST_DIGITS = 18
 PIPE = re.compile(
     r"\s*(?:const\s+)?(?:(?:__)?(?P<access>read|write)_only\s+)?pipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?(?=\w)"
 )
@@ -334,9 +333,9 @@ class _Lowering:
         begin = at + 1
         for index, parameter in enumerate(split(self.bare[at + 1 : end])):
             stop = begin + len(parameter)
-            hit = PIPE.match(parameter)
+            hit = PIPE.match(without_attributes(parameter, in_place=" "))
             if hit is not None:
-                name, pipe = self._pipe(hit, self.source[begin + hit.end() : stop], begin)
+                name, pipe = self._pipe(hit, self.source[begin:stop], begin)
                 pipes[index] = pipe
                 self._put(begin, stop, f" __global {pipe.type_name} *{name}")
             begin = stop + 1
@@ -345,7 +344,7 @@ class _Lowering:
 
     def _pipe(self, hit: re.Match[str], text: str, at: int) -> tuple[str, PipeArgument]:
         attributes = _attributes(text)
-        parsed = NAME_AND_SIZES.fullmatch(without_attributes(text).strip())
+        parsed = NAME_AND_SIZES.fullmatch(without_attributes(text[hit.end() :]).strip())
         if parsed is None or not parsed["type"].strip():
             raise LoweringError(f"{self._line(at)}: this is not a pipe: {text.strip()}")
         depth = attributes.get("depth", "0").strip()
@@ -354,7 +353,7 @@ class _Lowering:
             "write" in (hit["access"], hit["after"]),
             "blocking" in attributes,
             "intel_host_accessible" in attributes,
-            int(depth) if depth.isdecimal() and len(depth) <= MOST_DIGITS else 0,
+            int(depth) if depth.isdecimal() else 0,
         )
 
 

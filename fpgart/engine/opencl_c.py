@@ -18,23 +18,25 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from fpgart.engine.attribute_numbers import KERNEL_ATTRIBUTES
 from fpgart.engine.comments import COMMENT, CONTINUED
+from fpgart.engine.functions import plain_text
 from fpgart.engine.preprocessing.files import Includes, PreprocessorError
 from fpgart.engine.preprocessing.preprocessor import preprocess
+from fpgart.engine.source_text import DIRECTIVE, HIDDEN, blank
 
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
 CONDITION = re.compile(r"^[ \t]*#[ \t]*if", re.MULTILINE)
-DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\\.|\S')
 DEEPEST = 32
 MOST_EXPANSIONS = 1 << 19
 """Tokens that macros may put in."""
-MOST_DIGITS = 18
 KERNELS = frozenset(("kernel", "__kernel"))
 ATTRIBUTES = frozenset(("__attribute__", "__attribute"))
 ENDS = KERNELS | {"{", "}", ";"}
 """Where no declaration goes on."""
 ATTRIBUTE = "buffer_location"
+AUTORUN = "autorun"
 
 
 def buffer_locations(source: str, options: str = "") -> dict[str, tuple[str, ...]]:
@@ -49,13 +51,19 @@ def buffer_locations(source: str, options: str = "") -> dict[str, tuple[str, ...
     return found
 
 
-NUMBERED = ("max_global_work_dim", "num_simd_work_items", "max_work_group_size", "uses_global_work_offset", "autorun",
-            "reqd_work_group_size", "num_compute_units")  # fmt: skip
-
-
 def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tuple[int, ...]]]:
-    """By kernel, the numbers of those attributes that boards know; () for one without numbers."""
-    tokens = _tokens(source, options)
+    """Return, by kernel, the numbers of those attributes that boards know; () for one without numbers.
+
+    An attribute whose numbers need headers of the host is left out.
+    """
+    if "__attribute" not in source and "__attribute" not in options and "#include" not in source:
+        return {}
+    return attributes_in(plain_text(source, options) or blank(HIDDEN, source))
+
+
+def attributes_in(text: str) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Return the same for a preprocessed text whose attributes have digits (attribute_numbers.py)."""
+    tokens = TOKEN.findall(blank(DIRECTIVE, text))
     closed = _closings(tokens)
     found: dict[str, dict[str, tuple[int, ...]]] = {}
     pending: dict[str, tuple[int, ...]] = {}
@@ -69,7 +77,8 @@ def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tup
         elif token in KERNELS:
             kernel = _kernel(tokens, index, closed)
             if kernel.name:
-                found[kernel.name] = pending | _numbered(tokens, index + 1, kernel.opens - 1, closed)
+                own = pending | _numbered(tokens, index + 1, kernel.opens - 1, closed)
+                found[kernel.name] = found.get(kernel.name, {}) | own
             pending = {}
             index = kernel.end - 1
         elif token in (";", "}"):
@@ -79,14 +88,17 @@ def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tup
 
 
 def _numbered(tokens: list[str], begin: int, end: int, closed: dict[int, int]) -> dict[str, tuple[int, ...]]:
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     index = begin
     while index < end:
         name = tokens[index].strip("_")
-        if name in NUMBERED:
-            last = _group(tokens, index + 1, closed) if tokens[index + 1 : index + 2] == ["("] else index
-            numbers = [int(t) for t in tokens[index + 2 : last] if t.isdecimal() and len(t) <= MOST_DIGITS]
-            found[name] = tuple(numbers)
+        if name == AUTORUN:
+            found[name] = ()
+        elif name in KERNEL_ATTRIBUTES:
+            last = _group(tokens, index + 1, closed)
+            numbers = tokens[index + 2 : last : 2]
+            if numbers and all(map(str.isdecimal, numbers)) and {*tokens[index + 3 : last : 2]} <= {","}:
+                found[name] = tuple(map(int, numbers))
             index = last
         index += 1
     return found

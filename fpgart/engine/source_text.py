@@ -30,12 +30,14 @@ def closing(text: str, at: int) -> int:
     return len(text)
 
 
-def without_attributes(text: str) -> str:
+def without_attributes(text: str, *, in_place: str = "") -> str:
+    """Return the text without attributes; `in_place` stands for each of their characters."""
     parts = []
     copied = 0
     while hit := ATTRIBUTE.search(text, copied):
-        parts.append(text[copied : hit.start()])
-        copied = closing(text, hit.end() - 1) + 1
+        end = min(closing(text, hit.end() - 1) + 1, len(text))
+        parts += [text[copied : hit.start()], in_place * (end - hit.start())]
+        copied = end
     return "".join([*parts, text[copied:]])
 
 

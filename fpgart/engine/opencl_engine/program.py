@@ -19,7 +19,7 @@ from fpgart.engine.features import without_features
 from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface, Plugs, no_plugs
 from fpgart.engine.lowering import DECLARE, Lowered, LoweringError, has_channels
 from fpgart.engine.network import DepthMode, Network
-from fpgart.engine.opencl_c import kernel_attributes
+from fpgart.engine.opencl_c import attributes_in
 from fpgart.engine.opencl_engine.binary import with_notes, with_objects
 from fpgart.engine.opencl_engine.concurrent import ONE_TASK, ConcurrentKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelEngine
@@ -131,7 +131,7 @@ class DriverProgram:
         if self.lowered is not None:
             self.lowered.autorun = {
                 name: attributes.get("num_compute_units", (1,))
-                for name, attributes in kernel_attributes(made.bare).items()
+                for name, attributes in attributes_in(made.bare).items()
                 if "autorun" in attributes
             }
         concurrent = self.engine.driver.on_caller if self.lowered is not None else None

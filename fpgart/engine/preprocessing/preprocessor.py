@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fpgart.engine.file_scope import without_clashes
-from fpgart.engine.preprocessing.expressions import Expression
+from fpgart.engine.preprocessing.expressions import evaluate
 from fpgart.engine.preprocessing.files import Headers, Includes, Input, Inside, Place, Source, as_written
 from fpgart.engine.preprocessing.macros import SPECIAL, Macro, Macros, Position
 from fpgart.engine.preprocessing.tokens import LITERAL, NAME, Line, Token, logical_lines, text_of, tokens_of
@@ -30,7 +30,10 @@ LINE_NUMBER = re.compile("[0-9]{1,10}")
 DEEPEST_INCLUDE = 200
 NEAR = 8
 """Up to so many skipped lines become empty lines; more become a #line."""
-EXPANDED_PRAGMAS = frozenset(("unroll", "nounroll", "ii", "ivdep", "loop_coalesce", "speculated_iterations"))
+EXPANDED_PRAGMAS = frozenset((
+    "unroll", "nounroll", "ii", "initiation_interval", "ivdep", "loop_coalesce", "loop_fuse", "max_concurrency",
+    "max_interleaving", "speculated_iterations",
+))  # fmt: skip
 
 
 @dataclass
@@ -309,6 +312,6 @@ class _Preprocessor:
             self.macros.without_defined(tokens_of(rest)), Position(source, number), conditional=True
         )
         try:
-            return Expression([token.text for token in tokens]).value() != 0
+            return evaluate([token.text for token in tokens]) != 0
         except (ValueError, IndexError) as error:
             raise source.refuse(number, f"#if {rest.strip()}: {error}") from None
