@@ -60,7 +60,7 @@ PROGRAMS = [
     host("nengo_ocl_step", "nengo_ocl"),
     host("tinygrad_matmul", "tinygrad", DEV="CL"),
     host("tinygrad_training", "tinygrad", DEV="CL"),
-    host("pyopencl_scan", "pyopencl"),
+    host("pyopencl_scan", "pyopencl", "mako"),
     host("pyopencl_sort", "pyopencl", "mako"),
     Program("clblast_tuner_xdot", ("clblast_tuner_xdot", "-n", "65536", "-runs", "5")),
     Program("clblast_tuner_xaxpy", ("clblast_tuner_xaxpy", "-n", "65536", "-runs", "5")),

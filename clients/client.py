@@ -64,7 +64,7 @@ class Client:
 
 
 def run(environment: Environment, folder: Path, *words: str, patience: int = PATIENCE_S) -> tuple[int, str]:
-    """Exit status and all output; -1 is the status of a program that was ended, with its children, and the output says why."""
+    """Exit status and all output. A program that was ended with its children has status -1; the output says why."""
     process = subprocess.Popen(
         list(words),
         env=environment,

@@ -5,7 +5,7 @@ A recipe is a TOML file in clients/recipes. Its keys:
 
     repository = "owner/name"             on GitHub; without it, the programs are installed
     commit = "40 hexadecimal digits"
-    folders = ["opencl"]                  the parts of the repository that are needed (default: all)
+    folders = ["opencl", "make.inc"]      the parts of the repository that are needed (default: all)
     changes = "`-fpermissive`"            what differs from the build that the repository describes
     also = [{repository = "o/n", commit = "...", folders = []}]
     installed = {mpicc = "libopenmpi-dev"}    commands, or files by their path, and the Debian package of each
