@@ -10,14 +10,14 @@ endif
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 ENGINE = $(VENV)/.engine
-C_FILES = icd/*.c icd/*.h icd/shim/*.c icd/shim/*.h icd/preload/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h conformance/c/*.c conformance/c/*.h conformance/surroundings/*.c tests/programs/*.c tests/programs/*.h examples/*.c examples/*/*.c benchmarks/*.c clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
-SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
+C_FILES = icd/*.c icd/*.h icd/shim/*.c icd/shim/*.h icd/preload/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h conformance/c/*.c conformance/c/*.h conformance/surroundings/*.c tests/programs/*.c tests/programs/*.h examples/*.c examples/*/*.c benchmarks/*.c benchmarks/shapes/*.c benchmarks/shapes/*.h clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
+DRIVER_SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 # Else each process of the tests would compile all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test nightly roots intel-engine intel isolated served check-remote lint format picture bench clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
+.PHONY: build site demo fuzz test nightly roots intel-engine intel isolated served check-remote lint docs-check format picture bench shapes programs clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -29,8 +29,9 @@ help:
 	@echo "make served   the conformance tests on the boards of a service"
 	@echo "make check-remote POCLD=folder  kernels through PoCL's remote driver and a server on this machine; docs/clusters.md"
 	@echo "make lint     format, types, layers"
-	@echo "make clients  real programs on the board, beside the bare engine; takes half an hour"
-	@echo "              with FPGA_HOSTS=folder also public hosts for boards (clients/fpga_hosts.py)"
+	@echo "make docs-check  whether each figure in the documentation names the command that makes it"
+	@echo "make clients  real programs on the board (clients/recipes), beside the bare engine where they run there; hours;"
+	@echo "              SOURCES=folder of git repositories, CLIENTS=\"swifold rodinia\" for some; writes docs/programs.md"
 	@echo "make cts CTS=folder  Khronos' conformance tests, sources or built, on the board and on the bare engine; hours"
 	@echo "make original RUNTIME=file   the calls of a board that Intel's runtime (libalteracl.so) and fpgart make for the same hosts"
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
@@ -45,7 +46,9 @@ help:
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
 	@echo "make wheels   the source distribution and a wheel for any Linux in dist/, tried in all kinds of Pythons;"
 	@echo "              WHEEL_OPTIONS=\"--machine x86_64 --machine aarch64\" for both processors"
-	@echo "make bench    speed, beside the bare engine and the other drivers here"
+	@echo "make bench    speed, beside the bare engine and the other drivers here; writes docs/benchmarks.md, not with PAGE="
+	@echo "make shapes   one small launch in thirty shapes of hosts, beside the bare engine; the same page"
+	@echo "make programs programs that are installed here, beside the bare engine; the same page; PYTHON_OF_HOSTS=python"
 	@echo "make help     this"
 
 # An environment whose Python has gone, with an upgrade of the system, is made anew.
@@ -60,7 +63,7 @@ $(STAMP): pyproject.toml scripts/system-packages scripts/environment
 	scripts/system-packages build
 	scripts/environment $(VENV)
 
-fpgart/libfpgart.so: $(STAMP) $(SOURCES)
+fpgart/libfpgart.so: $(STAMP) $(DRIVER_SOURCES)
 	$(BIN)/python build_icd.py
 
 # Without an engine all is built all the same; what to install is said each time.
@@ -128,6 +131,10 @@ lint: build
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	$(BIN)/python scripts/check_figures.py
+
+docs-check: $(STAMP)
+	$(BIN)/python scripts/check_figures.py
 
 picture: build
 	$(BIN)/python scripts/draw_imports.py . > docs/pictures/runtime-after.svg
@@ -137,8 +144,18 @@ format: build
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(C_FILES)
 
+# The page whose tables are written; PAGE= writes none.
+PAGE ?= docs/benchmarks.md
+WRITING = $(if $(PAGE),--page $(PAGE))
 bench: build
-	$(BIN)/python benchmarks/run.py
+	PYTHONPATH=scripts $(BIN)/python benchmarks/run.py $(WRITING)
+
+shapes: build
+	PYTHONPATH=scripts $(BIN)/python benchmarks/shapes.py $(WRITING)
+
+PYTHON_OF_HOSTS ?= $(BIN)/python
+programs: build
+	PYTHONPATH=scripts $(BIN)/python benchmarks/programs.py --python $(PYTHON_OF_HOSTS) $(WRITING)
 
 SECONDS ?= 300
 RUNS ?= 100
@@ -175,8 +192,10 @@ surroundings: build
 limits: build
 	$(BIN)/python conformance/limits.py
 
+SOURCES ?= build/sources
+CLIENTS ?=
 clients: build
-	$(BIN)/python clients/run.py
+	PYTHONPATH=scripts $(BIN)/python clients/run.py --sources $(SOURCES) --page docs/programs.md $(CLIENTS)
 
 cts: build
 	test -n "$(CTS)" || { echo "make cts CTS=folder: the folder of OpenCL-CTS, sources or what was built of them" >&2; exit 1; }

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -18,11 +16,8 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from fpgart.cli.information import serving_engines
-
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-FPGART = "fpgart"
+import measured
+from turns import FPGART, HERE, ISOLATED, compiled, drivers, measurements, progress
 
 
 @dataclass(frozen=True)
@@ -42,7 +37,6 @@ class Row:
     target: Target | None = None
 
 
-ISOLATED = "isolated"
 MOST_MORE_US = 15
 """What a hand-over to another process may cost an empty kernel."""
 ROWS = [
@@ -83,45 +77,6 @@ ROWS = [
 BYTES = {"4k": 4096, "1m": 1 << 20, "64m": 64 << 20}
 
 
-@dataclass(frozen=True)
-class Driver:
-    name: str
-    library: Path
-    isolate: bool = False
-    """Whether its kernels run in a process of their own."""
-
-    def environment(self, folder: Path, engine: Path) -> dict[str, str]:
-        """Loaders find this driver and no other."""
-        vendors = folder / self.name
-        vendors.mkdir(exist_ok=True)
-        (vendors / "only.icd").write_text(f"{self.library}\n")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART"))}
-        isolate = {"FPGART_ISOLATE": "1"} if self.isolate else {}
-        return {**kept, "OCL_ICD_VENDORS": f"{vendors}/", "FPGART_ENGINE": str(engine), **isolate}
-
-
-def drivers() -> list[Driver]:
-    """fpgart first, then its engine, then fpgart with kernels in a process of their own, then the others."""
-    engines = [Driver(name, path) for name, path in serving_engines()]
-    if not engines:
-        sys.exit("no engine works here: there is nothing to compare with")
-    names: dict[str, int] = {}
-    unique = []
-    for engine in engines:
-        names[engine.name] = names.get(engine.name, 0) + 1
-        number = names[engine.name]
-        unique.append(engine if number == 1 else Driver(f"{engine.name}-{number}", engine.library))
-    own = ROOT / "fpgart" / "libfpgart.so"
-    return [Driver(FPGART, own), unique[0], Driver(ISOLATED, own, isolate=True), *unique[1:]]
-
-
-def measurements(command: list[str], environment: dict[str, str]) -> dict[str, float]:
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    if result.returncode:
-        raise RuntimeError(f"{' '.join(command)}: status {result.returncode}\n{result.stderr}")
-    return {name: float(value) for name, value in (line.split() for line in result.stdout.splitlines())}
-
-
 def one_round(program: Path, environment: dict[str, str], python: bool) -> dict[str, float]:
     begin = perf_counter()
     found = measurements([str(program), "first"], environment)
@@ -132,12 +87,6 @@ def one_round(program: Path, environment: dict[str, str], python: bool) -> dict[
     if python:
         found |= measurements([sys.executable, str(HERE / "bench.py")], environment)
     return found
-
-
-def progress(words: str) -> None:
-    """One line that is overwritten, on a terminal only."""
-    if sys.stderr.isatty():
-        print(f"\r{words:<60}\r", end="", file=sys.stderr, flush=True)
 
 
 def shown(row: Row, value: float) -> str:
@@ -197,15 +146,14 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="turns that every driver gets (default 3)")
     parser.add_argument("--only", action="append", metavar="DRIVER", help="beside fpgart and its engine, only these")
     parser.add_argument("--no-python", action="store_true", help="leave the pyopencl program out")
+    parser.add_argument("--page", type=Path, help="the page whose table gets the medians")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all medians there too")
     options = parser.parse_args()
     found = drivers()
     chosen = found[:2] + [d for d in found[2:] if not options.only or d.name in options.only]
     samples: dict[str, dict[str, list[float]]] = {driver.name: {} for driver in chosen}
     with tempfile.TemporaryDirectory(prefix="fpgart-bench-") as work:
-        program = Path(work) / "bench"
-        command = ["gcc", "-O2", f"-I{ROOT / 'include'}", "-o", program, HERE / "bench.c", "-lOpenCL"]
-        subprocess.run(command, check=True)
+        program = compiled([HERE / "bench.c"], Path(work) / "bench")
         for number in range(options.rounds):
             for driver in list(chosen):
                 progress(f"round {number + 1} of {options.rounds}: {driver.name}")
@@ -221,11 +169,14 @@ def main() -> int:
                     samples[driver.name].setdefault(name, []).append(value)
     progress("")
     medians = {d.name: {name: median(v) for name, v in samples[d.name].items()} for d in chosen}
-    print(table(samples, [driver.name for driver in chosen]), end="")
-    print(
-        f"medians of {options.rounds} rounds; ratio: fpgart to {chosen[1].name}, its engine ({chosen[1].library}), "
-        "and the smallest and largest of a round"
+    shown_table = table(samples, [driver.name for driver in chosen])
+    words = (
+        f"medians of {options.rounds} rounds; ratio: fpgart to {chosen[1].name}, its engine "
+        f"({chosen[1].library.name}), and the smallest and largest of a round"
     )
+    print(f"{shown_table}{words}")
+    if options.page:
+        measured.write(options.page, "make bench", f"{measured.machine()}; {words}.", f"```\n{shown_table}```")
     if options.json:
         options.json.write_text(json.dumps(medians, indent=2) + "\n")
     return 0

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One small launch in thirty shapes of hosts, on fpgart beside its bare engine (make shapes).
+
+The program benchmarks/shapes runs on both in turns. A figure is the best of its rounds of all turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+import measured
+from turns import HERE, compiled, engine_and_fpgart, measurements, progress
+
+ROUNDS_OF_A_TURN = 3
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("shapes", nargs="*", metavar="SHAPE", help="default: all")
+    parser.add_argument("--turns", type=int, default=3, help="of each driver (default 3)")
+    parser.add_argument("--page", type=Path, help="the page whose table gets the figures")
+    options = parser.parse_args()
+    engine, fpgart = engine_and_fpgart()
+    samples: dict[str, list[dict[str, float]]] = {engine.name: [], fpgart.name: []}
+    with tempfile.TemporaryDirectory(prefix="fpgart-shapes-") as work:
+        program = compiled(sorted((HERE / "shapes").glob("*.c")), Path(work) / "shapes")
+        command = [str(program), str(ROUNDS_OF_A_TURN), *options.shapes]
+        for turn in range(options.turns):
+            for driver in (engine, fpgart):
+                progress(f"turn {turn + 1} of {options.turns}: {driver.name}")
+                samples[driver.name].append(measurements(command, driver.environment(Path(work), engine.library)))
+    progress("")
+    best = {name: lowest(found) for name, found in samples.items()}
+    text = table(best[engine.name], best[fpgart.name])
+    print(text)
+    if options.page:
+        words = (
+            f"{measured.machine()}. The engine is {engine.name} ({engine.library.name}). Each figure is the best of "
+            f"{options.turns} turns of {ROUNDS_OF_A_TURN} rounds, in microseconds a launch."
+        )
+        measured.write(options.page, "make shapes", words, text)
+    return 0
+
+
+def lowest(turns: list[dict[str, float]]) -> dict[str, float]:
+    return {name: min(turn[name] for turn in turns) for name in turns[0]}
+
+
+def table(engine: dict[str, float], fpgart: dict[str, float]) -> str:
+    """Rows by their ratio, and the median of the ratios."""
+    ratios = {name: fpgart[name] / engine[name] for name in engine}
+    rows = [
+        f"| {name.replace('_', ' ')} | {engine[name]:.2f} us | {fpgart[name]:.2f} us | {ratios[name]:.2f} |"
+        for name in sorted(ratios, key=ratios.__getitem__)
+    ]
+    head = ["| shape | engine | fpgart | ratio |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows, f"| median of {len(rows)} | | | {median(ratios.values()):.2f} |"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

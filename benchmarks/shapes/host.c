@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The objects that shapes share, and calls that end the program when they fail. */
+#include "host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const source = "kernel void add(global int *x, global const int *y, int n)\n"
+                                  "{ size_t i = get_global_id(0); if (i < 64) x[i] += y[i] + n; }\n"
+                                  "kernel void scale(global int *x, global const int *y, int n)\n"
+                                  "{ size_t i = get_global_id(0); if (i < 64) x[i] = y[i] * n; }\n";
+
+static cl_device_id device;
+static cl_program programs[PROGRAMS];
+cl_context context;
+cl_kernel kernels[PROGRAMS];
+cl_mem buffers[BUFFERS];
+cl_command_queue queue;
+
+void must(cl_int status, const char *what)
+{
+    if (status == CL_SUCCESS)
+        return;
+    fprintf(stderr, "%s: status %d\n", what, status);
+    exit(1);
+}
+
+cl_command_queue new_queue(cl_command_queue_properties properties)
+{
+    cl_int status;
+    cl_command_queue made = clCreateCommandQueue(context, device, properties, &status);
+    must(status, "clCreateCommandQueue");
+    return made;
+}
+
+cl_kernel new_kernel(const char *name)
+{
+    cl_int status;
+    cl_kernel made = clCreateKernel(programs[0], name, &status);
+    must(status, "clCreateKernel");
+    return made;
+}
+
+cl_mem new_buffer(cl_mem_flags flags, size_t size, void *data)
+{
+    cl_int status;
+    cl_mem made = clCreateBuffer(context, flags, size, data, &status);
+    must(status, "clCreateBuffer");
+    return made;
+}
+
+void set(cl_kernel kernel, cl_mem x, cl_mem y, cl_int n)
+{
+    must(clSetKernelArg(kernel, 0, sizeof x, &x), "clSetKernelArg, x");
+    must(clSetKernelArg(kernel, 1, sizeof y, &y), "clSetKernelArg, y");
+    must(clSetKernelArg(kernel, 2, sizeof n, &n), "clSetKernelArg, n");
+}
+
+void launch_of(cl_command_queue on, cl_kernel kernel, size_t items, cl_uint waits,
+               const cl_event *list, cl_event *event)
+{
+    const size_t group = ITEMS;
+    must(clEnqueueNDRangeKernel(on, kernel, 1, NULL, &items, &group, waits, list, event),
+         "clEnqueueNDRangeKernel");
+}
+
+void launch(void)
+{
+    launch_of(queue, kernels[0], ITEMS, 0, NULL, NULL);
+}
+
+cl_event launch_event(void)
+{
+    cl_event event;
+    launch_of(queue, kernels[0], ITEMS, 0, NULL, &event);
+    return event;
+}
+
+void finish(void)
+{
+    must(clFinish(queue), "clFinish");
+}
+
+void wait_and_release(cl_event event)
+{
+    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    must(clReleaseEvent(event), "clReleaseEvent");
+}
+
+void read_small(cl_mem from, cl_bool blocking, cl_int *into, cl_uint waits, const cl_event *list,
+                cl_event *event)
+{
+    must(clEnqueueReadBuffer(queue, from, blocking, 0, SMALL, into, waits, list, event),
+         "clEnqueueReadBuffer");
+}
+
+cl_ulong running_time(cl_event event)
+{
+    cl_ulong start, end;
+    must(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL),
+         "CL_PROFILING_COMMAND_START");
+    must(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+         "CL_PROFILING_COMMAND_END");
+    if (end < start) {
+        fprintf(stderr, "a kernel ended before it started\n");
+        exit(1);
+    }
+    return end - start;
+}
+
+void clear_buffers(void)
+{
+    const cl_int zero = 0;
+    for (int i = 0; i < BUFFERS; i++)
+        must(clEnqueueFillBuffer(queue, buffers[i], &zero, sizeof zero, 0, LARGE, 0, NULL, NULL),
+             "clEnqueueFillBuffer");
+    finish();
+}
+
+void start(void)
+{
+    cl_platform_id platform;
+    cl_int status;
+    must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+    must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    must(status, "clCreateContext");
+    for (int i = 0; i < BUFFERS; i++)
+        buffers[i] = new_buffer(CL_MEM_READ_WRITE, LARGE, NULL);
+    for (int i = 0; i < PROGRAMS; i++) {
+        char options[32];
+        snprintf(options, sizeof options, "-DNUMBER=%d", i);
+        programs[i] = clCreateProgramWithSource(context, 1, (const char **)&source, NULL, &status);
+        must(status, "clCreateProgramWithSource");
+        must(clBuildProgram(programs[i], 1, &device, options, NULL, NULL), "clBuildProgram");
+        kernels[i] = clCreateKernel(programs[i], "add", &status);
+        must(status, "clCreateKernel");
+        set(kernels[i], buffers[0], buffers[1], 1);
+    }
+}

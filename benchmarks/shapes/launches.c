@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shapes of hosts that differ in queues, events and how they wait. */
+#include "host.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { THREADS = 4 };
+
+cl_int plain(int count)
+{
+    for (int i = 0; i < count; i++)
+        launch();
+    finish();
+    return count;
+}
+
+cl_int events_read(int count)
+{
+    cl_event *events = calloc((size_t)count, sizeof *events);
+    for (int i = 0; i < count; i++)
+        events[i] = launch_event();
+    finish();
+    for (int i = 0; i < count; i++) {
+        running_time(events[i]);
+        must(clReleaseEvent(events[i]), "clReleaseEvent");
+    }
+    free(events);
+    return count;
+}
+
+cl_int each_profiled(int count)
+{
+    for (int i = 0; i < count; i++) {
+        cl_event event = launch_event();
+        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        running_time(event);
+        must(clReleaseEvent(event), "clReleaseEvent");
+    }
+    return count;
+}
+
+cl_int each_finished(int count)
+{
+    for (int i = 0; i < count; i++) {
+        launch();
+        finish();
+    }
+    return count;
+}
+
+/* Launches of an out-of-order queue may meet, and then one of two additions may be lost. */
+cl_int unordered(int count)
+{
+    plain(count);
+    return UNKNOWN;
+}
+
+static cl_int chain(int count, cl_command_queue first, cl_command_queue second, int flush)
+{
+    cl_event before = NULL;
+    for (int i = 0; i < count; i++) {
+        cl_event event;
+        cl_command_queue on = i % 2 ? second : first;
+        launch_of(on, kernels[0], ITEMS, before != NULL, before ? &before : NULL, &event);
+        if (flush)
+            must(clFlush(on), "clFlush");
+        if (before)
+            must(clReleaseEvent(before), "clReleaseEvent");
+        before = event;
+    }
+    wait_and_release(before);
+    return count;
+}
+
+cl_int chained(int count)
+{
+    return chain(count, queue, queue, 0);
+}
+
+cl_int two_queues(int count)
+{
+    cl_command_queue second = new_queue(0);
+    chain(count, queue, second, 1);
+    must(clReleaseCommandQueue(second), "clReleaseCommandQueue");
+    return count;
+}
+
+cl_int sizes(int count)
+{
+    for (int i = 0; i < count; i++)
+        launch_of(queue, kernels[0], ITEMS * (size_t)(1 + i * 7 % 13), 0, NULL, NULL);
+    finish();
+    return count;
+}
+
+/* A task is one work-item, which is the first one. */
+cl_int tasks(int count)
+{
+    for (int i = 0; i < count; i++)
+        must(clEnqueueTask(queue, kernels[0], 0, NULL, NULL), "clEnqueueTask");
+    finish();
+    return count;
+}
+
+cl_int markers(int count)
+{
+    for (int i = 0; i < count; i++) {
+        launch();
+        if (i % 16 == 15) {
+            cl_event event;
+            must(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event),
+                 "clEnqueueMarkerWithWaitList");
+            wait_and_release(event);
+        }
+    }
+    finish();
+    return count;
+}
+
+static void CL_CALLBACK completed(cl_event event, cl_int status, void *number)
+{
+    (void)event;
+    (void)status;
+    atomic_fetch_add((atomic_int *)number, 1);
+}
+
+cl_int callbacks(int count)
+{
+    atomic_int called = 0;
+    for (int i = 0; i < count; i++) {
+        cl_event event = launch_event();
+        must(clSetEventCallback(event, CL_COMPLETE, completed, &called), "clSetEventCallback");
+        must(clReleaseEvent(event), "clReleaseEvent");
+    }
+    finish();
+    while (atomic_load(&called) < count)
+        ;
+    return count;
+}
+
+cl_int polled(int count)
+{
+    for (int i = 0; i < count; i++) {
+        cl_event event = launch_event();
+        cl_int status;
+        must(clFlush(queue), "clFlush");
+        do
+            must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                NULL),
+                 "clGetEventInfo");
+        while (status > CL_COMPLETE);
+        must(status, "a launch");
+        must(clReleaseEvent(event), "clReleaseEvent");
+    }
+    return count;
+}
+
+cl_int user_events(int count)
+{
+    for (int i = 0; i < count; i++) {
+        cl_int status;
+        cl_event user = clCreateUserEvent(context, &status), event;
+        must(status, "clCreateUserEvent");
+        launch_of(queue, kernels[0], ITEMS, 1, &user, &event);
+        must(clFlush(queue), "clFlush");
+        must(clSetUserEventStatus(user, CL_COMPLETE), "clSetUserEventStatus");
+        wait_and_release(event);
+        must(clReleaseEvent(user), "clReleaseEvent");
+    }
+    return count;
+}
+
+struct part {
+    pthread_t thread;
+    int count;
+    cl_command_queue queue;
+    cl_kernel kernel;
+    cl_mem x, y;
+};
+
+static void *launch_and_read(void *argument)
+{
+    struct part *part = argument;
+    cl_int result[ITEMS];
+    for (int i = 0; i < part->count; i++) {
+        launch_of(part->queue, part->kernel, ITEMS, 0, NULL, NULL);
+        if (i % 8 == 7)
+            must(
+                clEnqueueReadBuffer(part->queue, part->x, CL_TRUE, 0, SMALL, result, 0, NULL, NULL),
+                "clEnqueueReadBuffer");
+    }
+    must(clFinish(part->queue), "clFinish");
+    return NULL;
+}
+
+cl_int threads(int count)
+{
+    struct part parts[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        struct part *part = &parts[i];
+        *part = (struct part){.count = count / THREADS, .queue = new_queue(0)};
+        part->kernel = new_kernel("add");
+        part->x = new_buffer(CL_MEM_READ_WRITE, LARGE, NULL);
+        part->y = new_buffer(CL_MEM_READ_WRITE, LARGE, NULL);
+        set(part->kernel, part->x, part->y, 1);
+        must(pthread_create(&part->thread, NULL, launch_and_read, part), "pthread_create");
+    }
+    for (int i = 0; i < THREADS; i++) {
+        struct part *part = &parts[i];
+        must(pthread_join(part->thread, NULL), "pthread_join");
+        must(clReleaseKernel(part->kernel), "clReleaseKernel");
+        must(clReleaseMemObject(part->x), "clReleaseMemObject");
+        must(clReleaseMemObject(part->y), "clReleaseMemObject");
+        must(clReleaseCommandQueue(part->queue), "clReleaseCommandQueue");
+    }
+    return 0;
+}

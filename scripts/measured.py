@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of the documentation that a command writes, and which machine it ran on.
+
+The page has two comments, and what is between them is the command's:
+
+    <!-- table of: make shapes -->
+    <!-- end -->
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from pathlib import Path
+
+END = "<!-- end -->"
+
+
+class NoPlace(Exception):
+    """A page without the comments of a table, with a sentence that says which."""
+
+
+def today() -> str:
+    return datetime.date.today().isoformat()
+
+
+def machine() -> str:
+    """Processors of this machine, and how busy they have been."""
+    found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    model = f" ({found[1]})" if found else ""
+    return f"{os.cpu_count()} processors{model}, load {os.getloadavg()[0]:.1f}"
+
+
+def between(page: Path, command: str) -> tuple[str, str, str]:
+    """What is before a table, the table, and what is after it. Raises NoPlace."""
+    text = page.read_text()
+    before, begin, rest = text.partition(f"<!-- table of: {command} -->\n")
+    table, end, after = rest.partition(END)
+    if not begin or not end:
+        raise NoPlace(f"{page} has no place for the table of `{command}`: <!-- table of: {command} --> and {END}")
+    return before + begin, table, end + after
+
+
+def write(page: Path, command: str, words: str, table: str) -> None:
+    """Put a table into its place, below a line that names the command and the date. Raises NoPlace."""
+    before, _, after = between(page, command)
+    page.write_text(f"{before}\nMade by `{command}` on {today()}: {words}\n\n{table.rstrip()}\n\n{after}")
