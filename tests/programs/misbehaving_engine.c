@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * An engine that is another one, the driver that MISBEHAVING_ENGINE names, but whose compiler and
- * linker do what an option of the step says: -DENGINE_CRASHES, _ABORTS, _EXITS, _HANGS, _EATS,
- * _TALKS. */
+ * linker do what options of the step say, in this order: -DENGINE_TALKS, _CRASHES, _ABORTS, _EXITS,
+ * _HANGS, _EATS. */
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 
@@ -59,8 +59,8 @@ static void misbehave(const char *options)
     static const struct {
         const char *option;
         void (*act)(void);
-    } acts[] = {{"-DENGINE_CRASHES", crash}, {"-DENGINE_ABORTS", abort}, {"-DENGINE_EXITS", leave},
-                {"-DENGINE_HANGS", hang},    {"-DENGINE_EATS", eat},     {"-DENGINE_TALKS", talk}};
+    } acts[] = {{"-DENGINE_TALKS", talk},  {"-DENGINE_CRASHES", crash}, {"-DENGINE_ABORTS", abort},
+                {"-DENGINE_EXITS", leave}, {"-DENGINE_HANGS", hang},    {"-DENGINE_EATS", eat}};
     for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++)
         if (options != NULL && strstr(options, acts[i].option) != NULL)
             acts[i].act();

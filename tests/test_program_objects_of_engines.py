@@ -1,0 +1,115 @@
+"""Binaries of an engine's programs: objects that are linked where they are loaded, and those of earlier releases."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+import pytest
+from fpgart._native import ffi
+
+from fpgart.engine.build_step import BUILD, BuildStep, Objects
+from fpgart.engine.choice import choose_engine
+from fpgart.engine.driver import Handover
+from fpgart.engine.interface import POINTER, BuildFailed, BuiltProgram, pack_arguments
+from fpgart.engine.opencl_engine import program as programs
+from fpgart.engine.opencl_engine import steps
+from fpgart.engine.opencl_engine.binary import objects_in, with_objects
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.engine.opencl_engine.program import input_of
+from fpgart.errors import InvalidBinary
+
+SOURCE = "kernel __attribute__((reqd_work_group_size(4, 1, 1))) void twice(global int *x) { x[get_global_id(0)] *= 2; }"
+CALLING = "int more(int); kernel void twice(global int *x) { x[get_global_id(0)] = more(x[get_global_id(0)]); }"
+CALLED = "int more(int a) { return 2 * a; }"
+FOUR = Struct("9Q").pack(0, 0, 0, 4, 1, 1, 4, 1, 1)
+
+
+@pytest.fixture(scope="module")
+def engine() -> OpenCLEngine:
+    found = choose_engine()
+    if not isinstance(found, OpenCLEngine) or found.driver.handover is not Handover.OBJECTS:
+        pytest.skip("PoCL is not the engine")
+    return found
+
+
+def result_of(program: BuiltProgram) -> list[int]:
+    """What its kernel makes of 1 to 4."""
+    values = ffi.new("int[]", [1, 2, 3, 4])
+    image = pack_arguments([(POINTER, 0, int(ffi.cast("uintptr_t", values)))])
+    program.kernel("twice").launch(image, 1, FOUR, True)
+    return list(values)
+
+
+def loaded(engine: OpenCLEngine, binary: bytes) -> BuiltProgram:
+    """The program of a binary, built."""
+    program = engine.from_binary(binary)
+    program.build("")
+    return program
+
+
+def compiled(engine: OpenCLEngine, source: str) -> BuiltProgram:
+    program = engine.from_source(source)
+    program.compile("", {})
+    return program
+
+
+def test_a_binary_of_a_program_needs_none_of_the_engine(engine: OpenCLEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PoCL makes machine code for that, or crashes."""
+    built = engine.from_source(SOURCE)
+    built.build("")
+    linked, _ = engine.link("", [compiled(engine, SOURCE)])
+    monkeypatch.delattr(programs, "binary_of")
+    for program in (built, linked):
+        assert result_of(loaded(engine, program.binary())) == [2, 4, 6, 8]
+
+
+def test_objects_that_were_loaded_can_be_linked(engine: OpenCLEngine) -> None:
+    parts = [engine.from_binary(compiled(engine, source).binary()) for source in (CALLING, CALLED)]
+    linked, _ = engine.link("", parts)
+    assert result_of(linked) == [2, 4, 6, 8]
+    assert result_of(loaded(engine, linked.binary())) == [2, 4, 6, 8]
+
+
+def test_a_library_is_one_object(engine: OpenCLEngine) -> None:
+    library, _ = engine.link("-create-library", [compiled(engine, CALLED)])
+    again = engine.from_binary(library.binary())
+    linked, _ = engine.link("", [compiled(engine, CALLING), again])
+    assert result_of(linked) == [2, 4, 6, 8]
+
+
+def test_the_engines_own_binary_of_an_earlier_release_can_be_loaded(engine: OpenCLEngine) -> None:
+    driver = engine.driver
+    step = BuildStep(BUILD, (input_of(SOURCE),), steps.FOR_LAUNCHES)
+    made = steps.do(driver, step)
+    assert result_of(loaded(engine, steps.binary_of(driver, made.handle))) == [2, 4, 6, 8]
+
+
+def test_what_others_have_built_of_the_same_source_is_no_object(engine: OpenCLEngine) -> None:
+    """PoCL's cache, which processes share, has it under the same key, unless the options differ."""
+    driver, given = engine.driver, input_of(SOURCE + " // built in one step first")
+    handle = steps.create(driver, given)
+    steps._build(driver, handle, "")
+    made = engine.do(driver, BuildStep(BUILD, (given,), ""))
+    program = engine.from_binary(with_objects(Objects((made.binary,), "", True)))
+    program.build("")
+    assert result_of(program) == [2, 4, 6, 8]
+
+
+@pytest.mark.parametrize(
+    "objects", [Objects((), "", True), Objects((b"",), "", True), Objects((b"a", b"b"), "", False)]
+)
+def test_a_binary_without_its_objects_is_refused(objects: Objects) -> None:
+    with pytest.raises(InvalidBinary):
+        objects_in(with_objects(objects))
+
+
+def test_a_binary_that_ends_too_early_is_refused() -> None:
+    with pytest.raises(InvalidBinary):
+        objects_in(with_objects(Objects((b"abc",), "", True))[:-1])
+
+
+def test_an_object_that_crashes_the_linker_fails_the_build(engine: OpenCLEngine) -> None:
+    """Bytes that are no object may do anything to the engine, in the compiler's process."""
+    program = engine.from_binary(with_objects(Objects((b"BC\xc0\xde" + bytes(range(256)),), "", True)))
+    with pytest.raises((BuildFailed, InvalidBinary)):
+        program.build("")
