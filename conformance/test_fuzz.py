@@ -24,6 +24,19 @@ def test_random_calls_from_four_threads_keep_every_byte_right(
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.parametrize("isolated", ["", "1"])
+@pytest.mark.parametrize(("boards", "seed"), [("a10_ref", 1), ("hetero,usm_s10", 101), ("k2h", 201)])
+def test_hosts_that_release_everything_early_are_given_all_memory_again(
+    driver_library: str, driver_environment: dict[str, str], boards: str, seed: int, isolated: str
+) -> None:
+    if "fpgart" not in Path(driver_library).name:
+        pytest.skip("other drivers have no boards to choose, and failures may pass no chain of commands")
+    environment = {**driver_environment, "FPGART_BOARD": boards, "FPGART_ISOLATE": isolated}
+    command = [sys.executable, str(FUZZ.with_name("fuzz_releases.py")), "--seed", str(seed), "--rounds", "12"]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 @pytest.mark.parametrize("seed", [2, 1002])
 def test_faults_that_cost_only_time_leave_every_byte_right(
     driver_library: str, driver_environment: dict[str, str], seed: int

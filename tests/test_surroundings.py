@@ -16,6 +16,7 @@ from machine import Machine
 
 from fpgart import config
 from fpgart.board.mmd import BoardError
+from fpgart.board.stretch import Stretch
 from fpgart.engine import room
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import Engine
@@ -64,14 +65,59 @@ def test_a_system_that_lets_no_file_grow_is_told(boards: type[Machine]) -> None:
     machine = boards("a10_small")
     machine.device.mmd.close()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    before = signal.signal(signal.SIGXFSZ, lambda number, frame: signals.append(number))
+    signals: list[int] = []
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
-        with pytest.raises(BoardError, match=r"the system provides no file of \d+ bytes .* File too large"):
+        with pytest.raises(BoardError, match=r"no file of \d+ bytes .*: files may have 4096 bytes \(ulimit -f\)"):
             machine.device.mmd.open()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
+    assert signals == [], "a host that does not catch SIGXFSZ would have ended"
+
+
+def test_memory_that_is_shared_has_no_room_where_no_file_may_grow() -> None:
+    stretch = Stretch()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+    try:
+        for _ in range(2):
+            with pytest.raises(BoardError, match=r"no file of \d+ bytes .*: files may have 1048576 bytes"):
+                stretch.allocate(1 << 20)
+        kept = stretch.allocate(1 << 16)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert kept == stretch.begin + 4096, "what was refused is free"
+    stretch.free(kept)
+
+
+@pytest.mark.parametrize("most", [30, 64])
+def test_a_board_process_starts_where_few_files_may_be_open(most: int) -> None:
+    code = (
+        "import resource\n"
+        "from fpgart.engine.isolated.spawning import spawn\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({most}, {most}))\n"
+        "spawn()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_board_process_that_gets_no_files_is_told_with_the_limit() -> None:
+    code = (
+        "import os, resource\n"
+        "from fpgart.engine.isolated.spawning import ProcessError, spawn\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))\n"
+        "for used in range(16):\n"
+        "    try: spawn()\n"
+        "    except ProcessError as error: print(error)\n"
+        "    os.open(os.devnull, os.O_RDONLY)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120).stdout
+    assert said.splitlines(), "no limit was reached"
+    assert all(line.endswith("Too many open files (ulimit -n)") for line in said.splitlines())
 
 
 OTHER_PYTHON = "int PyArg_ValidateKeywordArguments(void *arguments) { return 0; }"

@@ -16,6 +16,7 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import round_up
 from fpgart.board.global_memory import AllocationType
 from fpgart.board.in_flight import InFlight
+from fpgart.board.memory_file import lengthen
 from fpgart.board.mmd import (
     PHYSICAL_MEMORY,
     SHARED_VIRTUAL_MEMORY,
@@ -171,13 +172,10 @@ class SimulatedBoard:
         if descriptor < 0:
             raise BoardError(f"the system provides no file for the memory of board '{self.description.name}'")
         try:
-            os.ftruncate(descriptor, self._size)
-        except OSError as error:
+            lengthen(descriptor, self._size, f"the memory of board '{self.description.name}'")
+        except BoardError:
             os.close(descriptor)
-            raise BoardError(
-                f"the system provides no file of {self._size} bytes for the memory of board "
-                f"'{self.description.name}': {error.strerror} (ulimit -f?)"
-            ) from None
+            raise
         base = int(lib.map_file(descriptor, self._size))
         os.close(descriptor)  # hosts may close all files, and open others with the same number
         return base
@@ -298,7 +296,11 @@ class SimulatedBoard:
         return address
 
     def _allocate_in(self, stretch: Stretch, call: str, size: int, alignment: int, *, watched: bool) -> int:
-        address = stretch.allocate(size, alignment, huge=not watched and size >= HUGE_PAGE)
+        try:
+            address = stretch.allocate(size, alignment, huge=not watched and size >= HUGE_PAGE)
+        except BoardError as error:
+            log.note(str(error))
+            return 0
         if address:
             if not lib.keep_in_memory(address, round_up(size, PAGE)):
                 tell_unlocked(size)

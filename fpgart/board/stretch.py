@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from fpgart._native import lib
 from fpgart.board.first_fit import FirstFit, round_up
+from fpgart.board.memory_file import lengthen
 from fpgart.board.mmd import BoardError
 
 PAGE = 4096
@@ -22,6 +23,7 @@ FIRST_BEGIN = 1 << 44
 STEP = 1 << 43
 MOST_STRETCHES = 8
 """How many a process may have: each library with boards has one."""
+SHARED = "memory that is shared with a board process"
 ROOM = 1 << 42
 """Bytes of address space; only what is touched costs memory."""
 
@@ -33,7 +35,7 @@ class Stretch:
         self.descriptor = int(lib.memory_file(b"fpgart-stretch"))
         if self.descriptor < 0:
             raise BoardError("the system provides no file for memory that is shared with a board process")
-        os.ftruncate(self.descriptor, PAGE)
+        lengthen(self.descriptor, PAGE, SHARED)
         self.size = ROOM
         self._end = PAGE
         """Of the file, which is as long as what was ever in use: what touches more of the stretch has a fault."""
@@ -56,14 +58,18 @@ class Stretch:
         return address - self.begin
 
     def allocate(self, size: int, alignment: int = PAGE, *, huge: bool = False) -> int:
-        """Address of `size` bytes of zeros; 0 when there is no room."""
+        """Address of `size` bytes of zeros; 0 when there is no room. Raises BoardError where the file has a limit."""
         size = round_up(size, PAGE)
         while True:
             with self._lock:
                 found = self._free.allocate_aligned(size, max(alignment, PAGE))
                 if found is not None and self.offset(found) + size > self._end:
+                    try:
+                        lengthen(self.descriptor, self.offset(found) + size, SHARED)
+                    except BoardError:
+                        self._free.free(found, size)
+                        raise
                     self._end = self.offset(found) + size
-                    os.ftruncate(self.descriptor, self._end)
             if found is None:
                 return 0
             if lib.map_part(self.descriptor, self.offset(found), found, size, huge):

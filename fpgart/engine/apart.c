@@ -14,7 +14,7 @@
 
 enum {
     MOST_DESCRIPTORS = 8,
-    ABOVE = 64, /* where descriptors are kept while they are put in order */
+    ABOVE = MOST_DESCRIPTORS, /* where descriptors are kept while they are put in order */
     STACK_BYTES = 256 << 10,
 };
 
@@ -83,7 +83,7 @@ int spawn_apart(const char *path, char *const *arguments, char *const *environme
     int made = 0, error = 0;
     for (; made < count && error == 0; made++)
         if ((kept[made] = fcntl(descriptors[made], F_DUPFD_CLOEXEC, ABOVE)) < 0)
-            error = errno;
+            error = errno == EINVAL ? EMFILE : errno; /* the limit is below ABOVE */
     posix_spawn_file_actions_init(&program.actions);
     posix_spawnattr_init(&program.attributes);
     if (error == 0)

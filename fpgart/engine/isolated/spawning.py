@@ -6,6 +6,7 @@ So it needs few modules: neither dataclasses nor pathlib, which take as long as 
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Callable, Mapping
@@ -23,6 +24,14 @@ PROGRAM = os.path.join(os.path.dirname(config.__file__), "fpgart-board")
 STATUS = Struct("<i")
 NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, config.SERVED.name, "FPGART_ONLY")
 """Variables that are for the host's process alone."""
+
+
+LIMITS = {
+    errno.EMFILE: "ulimit -n",
+    errno.ENOMEM: "ulimit -v or -d, or the machine's memory",
+    errno.EAGAIN: "ulimit -u",
+}
+"""The limits of a process behind errors of the system."""
 
 
 class ProcessError(Exception):
@@ -88,7 +97,7 @@ def spawn(variables: Mapping[str, str] | None = None) -> Spawned:
     try:
         return _spawn(environment() if variables is None else variables)
     except OSError as error:
-        raise ProcessError(f"the system does not let a board process start: {error.strerror}") from None
+        raise ProcessError(f"the system does not let a board process start: {words_for(error.errno or 0)}") from None
 
 
 def _spawn(variables: Mapping[str, str]) -> Spawned:
@@ -124,7 +133,13 @@ def _start(session: int, keeper: int, output: int, error: int, environment: Mapp
     finally:
         os.close(nothing)
     if failed:
-        raise ProcessError(f"{PROGRAM} does not start: {os.strerror(failed)}")
+        raise ProcessError(f"{PROGRAM} does not start: {words_for(failed)}")
+
+
+def words_for(error: int) -> str:
+    """What the system says of an error, and the limit that it is about."""
+    limit = LIMITS.get(error)
+    return os.strerror(error) + (f" ({limit})" if limit else "")
 
 
 def environment() -> dict[str, str]:
