@@ -431,7 +431,15 @@ def forwarded(function: Prototype) -> list[str]:
         refused = REFUSED.get(name, "CL_OUT_OF_RESOURCES")
     if name in IN_THE_LOBBY:
         words = ", ".join(p.name for p in function.parameters)
-        lines += ["    cl_int known;", f"    if ({IN_THE_LOBBY[name]}({words}, &known))", "        return known;"]
+        lines += [
+            "    cl_int known;",
+            "    int is_known, cancel_state;",
+            "    fpgart_disable_cancel(&cancel_state);",
+            f"    is_known = {IN_THE_LOBBY[name]}({words}, &known);",
+            "    fpgart_restore_cancel(cancel_state);",
+            "    if (is_known)",
+            "        return known;",
+        ]
     if name in REMEMBERED:
         lines += [f"    if ({REMEMBERED[name].format(function.parameters[0].name)})", "        return CL_SUCCESS;"]
     if name in FREES:

@@ -436,18 +436,39 @@ int fpgart_has_stack(void)
     return 0;
 }
 
+void fpgart_disable_cancel(int *before)
+{
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, before);
+}
+
+void fpgart_restore_cancel(int before)
+{
+    pthread_setcancelstate(before, NULL);
+}
+
 int fpgart_slip_in(struct fpgart_visit *visit)
 {
-    return fpgart_has_stack() && fpgart_running() && fpgart_go_in(visit);
+    fpgart_disable_cancel(&visit->cancel_state);
+    if (fpgart_has_stack() && fpgart_running() && fpgart_go_in(visit))
+        return 1;
+    fpgart_restore_cancel(visit->cancel_state);
+    return 0;
+}
+
+static void start_if_needed(void)
+{
+    int cancel_state;
+    if (fpgart_state != FPGART_NOT_STARTED && fpgart_state != FPGART_STARTING)
+        return;
+    fpgart_disable_cancel(&cancel_state);
+    if (fpgart_has_stack())
+        start_once();
+    fpgart_restore_cancel(cancel_state);
 }
 
 int fpgart_enter(struct fpgart_visit *visit)
 {
-    if (fpgart_state == FPGART_NOT_STARTED || fpgart_state == FPGART_STARTING) {
-        if (!fpgart_has_stack())
-            return 0;
-        start_once();
-    }
+    start_if_needed();
     if (!fpgart_slip_in(visit))
         return 0;
     fpgart_entered();
@@ -459,4 +480,5 @@ void fpgart_leave(const struct fpgart_visit *visit)
     fpgart_go_out(visit);
     if (fpgart_is_guest())
         fpgart_wake_ushers();
+    fpgart_restore_cancel(visit->cancel_state);
 }

@@ -28,9 +28,16 @@ void fpgart_entered(void);
 
 /* One call into Python, from fpgart_enter() to fpgart_leave(); calls may nest. */
 struct fpgart_visit {
-    int held;   /* the thread came with the lock of the host's interpreter */
-    void *host; /* which state of the host's an outer call came with */
+    int held;         /* the thread came with the lock of the host's interpreter */
+    void *host;       /* which state of the host's an outer call came with */
+    int cancel_state; /* whether the host may cancel the thread, as it was before */
 };
+
+/* A thread that is cancelled in a call would leave locks of the driver, of Python or of the engine
+ * taken. So a call that may wait disables that, as calls of the C library do; fpgart_enter() does
+ * it until fpgart_leave(). The thread is cancelled when the host's own code lets it be. */
+void fpgart_disable_cancel(int *before);
+void fpgart_restore_cancel(int before);
 
 /* True when a call may go on into Python, where this thread then is until fpgart_leave(); starts
  * the interpreter when that has not happened yet. */

@@ -397,8 +397,9 @@ static int finishes(const void *queue, cl_uint waits, const cl_event *events)
                       .events = events};
     if (run.loan == NULL || !fpgart_hold(run.queue, FPGART_QUEUE, run.serial))
         return 0;
+    int done = 0, cancel_state;
+    fpgart_disable_cancel(&cancel_state);
     run.room = find_room();
-    int done = 0;
     count(1);
     if (run.room != NULL && loan_borrow(run.loan, LAUNCHES)) {
         done = take_and_carry_out(&run);
@@ -410,6 +411,7 @@ static int finishes(const void *queue, cl_uint waits, const cl_event *events)
     if (run.is_taken)
         fpgart_run_over(run.launches);
     free(atomic_exchange(&spare, run.room));
+    fpgart_restore_cancel(cancel_state);
     return done;
 }
 

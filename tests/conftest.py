@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import lock_ranks
 import pytest
 from accounts import check_accounts
 from hypothesis import settings
@@ -17,6 +18,8 @@ from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.watch import report
 from fpgart.watch.page import as_html
+
+lock_ranks.install()
 
 if settings.get_current_profile_name() == "default":  # machines that are busy with other things have no deadlines
     settings.register_profile("patient", deadline=None)

@@ -93,7 +93,9 @@ def connected(name: str) -> socket.socket:
         peer_of(connection)
     except BlockingIOError:
         connection.close()
-        raise ServiceError(f"service '{name}' accepts no connection for {ANSWER_S:.0f} s: too many others wait") from None
+        raise ServiceError(
+            f"service '{name}' accepts no connection for {ANSWER_S:.0f} s: too many others wait"
+        ) from None
     except OSError as error:
         connection.close()
         why = error.strerror or str(error)

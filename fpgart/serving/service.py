@@ -368,7 +368,9 @@ def refuse_folder_of_others(folder: str) -> None:
     if stat.S_ISLNK(facts.st_mode):
         raise ServiceError(f"{folder} is a symbolic link, and a service's socket is in a folder of this user's own")
     if facts.st_uid != user:
-        raise ServiceError(f"{folder} belongs to user {facts.st_uid}, and a service's socket is in a folder of user {user}")
+        raise ServiceError(
+            f"{folder} belongs to user {facts.st_uid}, and a service's socket is in a folder of user {user}"
+        )
     if facts.st_mode & WRITABLE_BY_OTHERS:
         raise ServiceError(
             f"{folder} has mode {stat.S_IMODE(facts.st_mode):04o}: others can write to it, where a service's socket is; "

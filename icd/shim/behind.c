@@ -42,6 +42,10 @@ static void open_behind(void)
 void *const *fpgart_open_behind(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int cancel_state; /* a thread that is cancelled in dlopen() would keep the dynamic linker's lock
+                       */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     pthread_once(&once, open_behind);
+    pthread_setcancelstate(cancel_state, NULL);
     return fpgart_doors_if_open();
 }
