@@ -209,7 +209,8 @@ static const struct fpgart_personality *personality(void)
     return found->key != NULL ? found : fpgart_personalities;
 }
 
-/* The name that a host's memory of `size` bytes holds, as get_platform_info() in api/platform.py chooses it. */
+/* The name that a host's memory of `size` bytes holds, as get_platform_info() in api/platform.py
+ * chooses it. */
 static const char *platform_name(size_t size)
 {
     const struct fpgart_personality *found = personality();

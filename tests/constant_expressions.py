@@ -17,8 +17,8 @@ ARITHMETIC = "char,uchar,short,ushort,int,uint,long,ulong,unsigned,unsigned char
 OTHERS = "packet,struct pair,union either,enum colour,float4,int3,double,int[7],packet[2]"
 OPERANDS = r"""
 0 1 2 7 10 255 4096 2147483647 2147483648 4294967295 9223372036854775807 0x10 0x7fffffff 0xffffffff 0xFFFFFFFFFFFFFFFF
-017 0777 1u 3U 5l 7UL 0x80000000u 'a' '\n' '\x7f' '\377' '\0' RED GREEN BLUE DARK MOST SIZE SMALL INT_MAX INT_MIN CHAR_BIT
-UCHAR_MAX LONG_MIN ULONG_MAX UINT_MAX
+017 0777 1u 3U 5l 7UL 0x80000000u 'a' '\n' '\x7f' '\377' '\0' RED GREEN BLUE DARK MOST SIZE SMALL INT_MAX INT_MIN
+CHAR_BIT UCHAR_MAX LONG_MIN ULONG_MAX UINT_MAX
 """
 TYPES, LEAVES = ARITHMETIC.split(","), OPERANDS.split()
 SIZED = [*TYPES, *OTHERS.split(",")]

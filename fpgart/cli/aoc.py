@@ -56,7 +56,7 @@ aoc -- compile OpenCL C into containers for the boards of fpgart
 One step:     aoc kernel.cl -o kernel.aocx
 Three steps:  aoc -c kernel.cl; aoc -rtl kernel.aoco; aoc kernel.aocr
 
-  -o FILE                       the output, .aocx without an ending; default: the last source's name, in the working folder
+  -o FILE                       the output, .aocx without an ending; default: the last source, in the working folder
   -c, -rtl                      stop after objects (.aoco; of .xml, too), or after kernels and interfaces (.aocr)
   -march=emulator               a container that every board loads
   -board=NAME, -board-package=FOLDER, -list-boards, -list-board-packages

@@ -1,5 +1,6 @@
-/* Asks for strings as hosts with memory of a fixed size do: `p<query>:<size>` of the platform, `d<query>:<size>` of each
- * device, in hexadecimal. Asks for those of the platform before the first device, and again after it. */
+/* Asks for strings as hosts with memory of a fixed size do: `p<query>:<size>` of the platform,
+ * `d<query>:<size>` of each device, in hexadecimal. Asks for those of the platform before the first
+ * device, and again after it. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <stdio.h>
@@ -12,8 +13,9 @@ static void say(const char *asked, const void *object, int is_device)
     char *end = NULL;
     cl_uint query = strtoul(asked + 1, &end, 16);
     size_t size = strtoul(end + 1, NULL, 16), length = 0;
-    cl_int status = is_device ? clGetDeviceInfo((cl_device_id)object, query, size, text, &length)
-                              : clGetPlatformInfo((cl_platform_id)object, query, size, text, &length);
+    cl_int status = is_device
+                        ? clGetDeviceInfo((cl_device_id)object, query, size, text, &length)
+                        : clGetPlatformInfo((cl_platform_id)object, query, size, text, &length);
     printf("%s\t%d\t%d\t%s\n", asked, status, length == strlen(text) + 1, text);
 }
 
