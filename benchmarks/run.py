@@ -172,7 +172,7 @@ def main() -> int:
     shown_table = table(samples, [driver.name for driver in chosen])
     words = (
         f"medians of {options.rounds} rounds; ratio: fpgart to {chosen[1].name}, its engine "
-        f"({chosen[1].library.name}), and the smallest and largest of a round"
+        f"({measured.engine_version(chosen[1].library)}), and the smallest and largest of a round"
     )
     print(f"{shown_table}{words}")
     if options.page:

@@ -39,8 +39,8 @@ def main() -> int:
     print(text)
     if options.page:
         words = (
-            f"{measured.machine()}. The engine is {engine.name} ({engine.library.name}). Each figure is the best of "
-            f"{options.turns} turns of {ROUNDS_OF_A_TURN} rounds, in microseconds a launch."
+            f"{measured.machine()}. The engine is {measured.engine_version(engine.library)}. Each figure "
+            f"is the best of {options.turns} turns of {ROUNDS_OF_A_TURN} rounds, in microseconds a launch."
         )
         measured.write(options.page, "make shapes", words, text)
     return 0

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from client import FPGART, ROOT, Client, Missing, Outcome, environment_of
 from hosts import client_of
-from measured import NoPlace, today
+from measured import NoPlace, engine_version, today
 from outcomes import Row, write_rows
 from recipe import RecipeError, read_all
 from suites import SUITES
@@ -106,7 +106,7 @@ def main() -> int:
             rows.append(Row(client))
             continue
         worse += compared(client, outcomes)
-        rows.append(Row(client, outcomes, client.engine()[0], today()))
+        rows.append(Row(client, outcomes, engine_version(client.engine()[1]), today()))
     if options.page and not options.check and not options.list:
         try:
             write_rows(options.page, rows)

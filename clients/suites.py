@@ -22,10 +22,10 @@ SUITES: list[Client] = []
 
 
 def suite(engine: Callable[[], tuple[str, Path]]) -> Callable[[Function], Function]:
-    """Registers a client that runs on a certain engine; the first sentence of its docstring is its row in the table."""
+    """Registers a client that runs on a certain engine; its docstring stands in the table."""
 
     def register(function: Function) -> Function:
-        words = (function.__doc__ or "").partition(".")[0]
+        words = (function.__doc__ or "").strip().rstrip(".")
         SUITES.append(Client(function.__name__, function, words, engine=engine))
         return function
 

@@ -10,8 +10,11 @@ The page has two comments, and what is between them is the command's:
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 END = "<!-- end -->"
@@ -26,10 +29,18 @@ def today() -> str:
 
 
 def machine() -> str:
-    """Processors of this machine, and how busy they have been."""
+    """Processors of this machine, and its load."""
     found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     model = f" ({found[1]})" if found else ""
     return f"{os.cpu_count()} processors{model}, load {os.getloadavg()[0]:.1f}"
+
+
+def engine_version(library: Path) -> str:
+    """The version of the driver that executes kernels, such as "OpenCL 3.0 PoCL 3.0-rc2"."""
+    command = [sys.executable, "-m", "fpgart.cli", "info", "--json"]
+    variables = {**os.environ, "FPGART_ENGINE": str(library)}
+    said = subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout
+    return str(json.loads(said)["chosen_engine"]["version"]).partition("  ")[0]
 
 
 def between(page: Path, command: str) -> tuple[str, str, str]:
