@@ -131,7 +131,9 @@ def test_where_no_other_is_installed_the_words_name_what_was_tried_and_what_to_i
 def test_doctor_names_the_engine_and_what_was_passed_over(driver_of: MakeDriver, install: Callable[..., None]) -> None:
     unable, able = driver_of(UNABLE), driver_of(ABLE)
     install(unable, able)
-    named, passed_over = doctor.check_engine().split("; passed over: ")
+    first, *about = doctor.check_engine().splitlines()
+    named, passed_over = first.split("; passed over: ")
+    assert len(about) == 3
     assert named.startswith(f"pocl: {able} (OpenCL ")
     assert passed_over.startswith(f"{unable}: its compiler does not know")
     assert "install" not in passed_over  # an engine is there already

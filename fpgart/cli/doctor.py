@@ -26,6 +26,7 @@ from fpgart.engine.cache import cache_folder
 from fpgart.engine.choice import choose
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import NoEngine
+from fpgart.engine.known_faults import in_words, product_behind
 from fpgart.version import __version__
 from fpgart.watch import report
 
@@ -109,7 +110,8 @@ def check_engine() -> str:
     if isinstance(engine, NoEngine):
         raise Failure(engine.reason)
     named = f"{engine.name}: {engine.path} ({engine.version})"
-    return "; passed over: ".join([named, *map(str, choice.passed_over)])
+    whole = "; passed over: ".join([named, *map(str, choice.passed_over)])
+    return "\n".join([whole, *in_words(product_behind(engine))])
 
 
 def run_host(*command: str | Path, **options: str) -> dict[str, str]:
@@ -220,6 +222,8 @@ CHECKS: dict[str, Callable[[], str]] = {
     "compiler": check_compiler,
 }
 COLOURS = {"ok": "green", "missing": "yellow", "failed": "red"}
+INDENT = 17
+"""Where the words of an outcome begin."""
 SHOWN = {"ok": "ok", "missing": "--", "failed": "FAIL"}
 
 
@@ -259,7 +263,10 @@ def run_checks(as_json: bool = False) -> int:
         found.append(outcome)
         if not as_json:
             state = click.style(f"{SHOWN[outcome.state]:<4}", fg=COLOURS[outcome.state])
-            click.echo(f"{state}  {outcome.name:<10} {outcome.words}")
+            first, *further = outcome.words.splitlines()
+            click.echo(f"{state}  {outcome.name:<10} {first}")
+            for line in further:
+                click.echo(f"{'':<{INDENT}}{line}")
     failed = any(outcome.state == "failed" for outcome in found)
     if as_json:
         checks = [asdict(outcome) for outcome in found]

@@ -19,6 +19,8 @@ from fpgart.board.global_memory import AllocationType
 from fpgart.cli.places import places, temporary
 from fpgart.cli.registration import LIBRARY
 from fpgart.engine.choice import candidates, choose
+from fpgart.engine.known_faults import Product, product_behind
+from fpgart.engine.known_faults import in_words as engine_in_words
 from fpgart.personality import PERSONALITIES
 from fpgart.version import __version__
 from fpgart.watch.words import in_words
@@ -81,7 +83,12 @@ def collect() -> dict[str, Any]:
             {"name": name, "path": str(path), "passed_over": unable.get(path, "")}
             for name, path in (*candidates("auto"), *candidates("oclgrind"))
         ],
-        "chosen_engine": {"name": engine.name, "version": engine.version, "path": engine.path},
+        "chosen_engine": {
+            "name": engine.name,
+            "version": engine.version,
+            "path": engine.path,
+            "product": product_behind(engine),
+        },
         "places": [{"purpose": place.purpose, "path": place.path, "fault": place.fault()} for place in places()]
         + [{"purpose": "a run's own files, while it runs", "path": temporary(), "fault": ""}],
         "environment": [
@@ -150,6 +157,8 @@ def as_text() -> str:
         mark = "*" if engine["path"] == chosen["path"] else " "
         version = f"  {chosen['version']}" if mark == "*" else ""
         lines.append(f" {mark} {engine['name']:<7} {engine['path']}{version}")
+        if mark == "*":
+            lines += [f"     {line}" for line in engine_in_words(Product(*chosen["product"]))]
         if engine["passed_over"]:
             lines.append(f"     passed over: {engine['passed_over']}")
     if not facts["engines"]:

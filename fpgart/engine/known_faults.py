@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known to be wrong with the drivers that serve as engines, when they were released, and what is better.
+
+Each row of FAULTS names a host in tests/engine_faults/, which shows the fault on the bare engine and runs to its end on
+the driver.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from fpgart import opencl as cl
+from fpgart.engine.interface import Engine
+
+POCL, INTEL, EMULATOR, OCLGRIND = "PoCL", "Intel's CPU runtime", "Intel's FPGA emulator", "Oclgrind"
+ALL_LATER = (9999,)
+
+
+class Product(NamedTuple):
+    """An engine by its maker's name and number: ("PoCL", "3.0-rc2")."""
+
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}".rstrip()
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """The numbers at the beginning of the version, which compare: (3, 0)."""
+        found = re.match(r"\d+(?:\.\d+)*", self.version)
+        return tuple(map(int, found[0].split("."))) if found else ()
+
+
+class KnownFault(NamedTuple):
+    """A fault of an engine, from its version `first` to its version `last`."""
+
+    host: str
+    """The host in tests/engine_faults/ that shows it, without its suffix."""
+    engine: str
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    title: str
+    what: str
+    """What a host sees on the engine alone."""
+    instead: str
+    """What the driver does about it."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """The environment that the host needs to show it."""
+
+    def concerns(self, product: Product) -> bool:
+        """Tell whether this version of the engine has the fault."""
+        length = len(self.last)
+        return product.name == self.engine and self.first <= product.number and product.number[:length] <= self.last
+
+
+FAULTS = (
+    KnownFault(
+        "binary_of_linked",
+        POCL,
+        (3, 0),
+        (3, 0),
+        "SIGSEGV at the binary of a linked program",
+        "clGetProgramInfo(CL_PROGRAM_BINARIES) of a linked program whose kernel has reqd_work_group_size ends the "
+        "process with SIGSEGV if the binary of a built program was asked for before",
+        "the engine's compiler runs in a process of its own, and the driver's container holds no machine code",
+    ),
+    KnownFault(
+        "barrier_after_each_launch",
+        POCL,
+        (3, 0),
+        (6, 0),
+        "barriers in out-of-order queues hang",
+        "an out-of-order queue with a barrier after each of 2,000 launches does not end",
+        "the driver orders the commands itself and gives the engine only those that are ready",
+    ),
+    KnownFault(
+        "machine_code_for_binaries",
+        POCL,
+        (3, 0),
+        (6, 0),
+        "CL_PROGRAM_BINARIES takes minutes",
+        "CL_PROGRAM_BINARIES compiles each kernel for work-groups of its required size: 14 to 77 s for pyopencl's "
+        "scan, which is built in 3 s",
+        "the driver's container holds no machine code",
+    ),
+    KnownFault(
+        "quiet_build",
+        POCL,
+        (3, 0),
+        (6, 0),
+        "builds write to stderr",
+        'a build with warnings writes "2 warnings generated." to the host\'s stderr, and one with '
+        'errors "2 errors generated."',
+        "the driver keeps this line from stderr; the messages are in the build log",
+    ),
+    KnownFault(
+        "arguments_of_linked",
+        POCL,
+        (3, 0),
+        (6, 0),
+        "no argument information after links",
+        "kernels of a linked program have no argument information unless clLinkProgram has -cl-kernel-arg-info, too",
+        "the driver adds the option to each link",
+    ),
+    KnownFault(
+        "large_private_array",
+        POCL,
+        (3, 0),
+        (6, 0),
+        "SIGSEGV in large private arrays",
+        "a kernel with a private array of 12 MiB ends the process with SIGSEGV",
+        "the driver has the engine create its threads with larger stacks",
+    ),
+    KnownFault(
+        "one_launch",
+        POCL,
+        (3, 0),
+        (6, 0),
+        "abort without a linker in PATH",
+        "a build ends the process with SIGABRT or SIGSEGV where PATH leads to no linker",
+        "the engine finds the standard folders at the end of PATH; the host's own PATH stays",
+        (("PATH", "/nowhere"),),
+    ),
+    KnownFault(
+        "one_launch",
+        POCL,
+        (3, 0),
+        (6, 0),
+        "no device without a folder for its cache",
+        "there is no device where the folder for compiled kernels cannot be written",
+        "the driver gives the engine a private folder among the temporary files",
+        (("XDG_CACHE_HOME", "/proc"), ("HOME", "/proc")),
+    ),
+    KnownFault(
+        "signal_handlers",
+        POCL,
+        (3, 0),
+        (6, 0),
+        "leaves signal handlers",
+        "the compiler leaves signal handlers of its own in the host",
+        "the driver restores the host's handlers after each call that may compile",
+    ),
+    KnownFault(
+        "signal_handlers",
+        INTEL,
+        (2026, 22),
+        ALL_LATER,
+        "leaves signal handlers",
+        "the compiler leaves signal handlers of its own in the host",
+        "the driver restores the host's handlers after each call that may compile",
+    ),
+)
+
+RELEASED: dict[tuple[str, tuple[int, ...]], str] = {
+    (POCL, (3, 0)): "June 2022",
+    (POCL, (3, 1)): "December 2022",
+    (POCL, (4, 0)): "June 2023",
+    (POCL, (5, 0)): "December 2023",
+    (POCL, (6, 0)): "June 2024",
+    (POCL, (7, 0)): "June 2025",
+    (OCLGRIND, (21, 10)): "October 2021",
+}
+"""When the versions appeared, by their first two numbers."""
+
+
+def product_of(platform_version: str, device_vendor: str, driver_version: str) -> Product:
+    """Name an engine by its CL_PLATFORM_VERSION, CL_DEVICE_VENDOR and CL_DRIVER_VERSION."""
+    pocl = re.search(r"\bPoCL (\d\S*)", platform_version)
+    if pocl:
+        return Product(POCL, pocl[1])
+    oclgrind = re.search(r"Oclgrind (\d[\d.]*)", platform_version)
+    if oclgrind:
+        return Product(OCLGRIND, oclgrind[1])
+    if "FPGA SDK" in platform_version:
+        return Product(EMULATOR, driver_version)
+    return Product(INTEL if device_vendor.startswith("Intel") else device_vendor, driver_version)
+
+
+def product_behind(engine: Engine) -> Product:
+    """Ask an engine which product it is; Product("", "") for a `NoEngine`."""
+
+    def text(query: int) -> str:
+        return engine.device_info(query).rstrip(b"\0").decode(errors="replace") if engine.path else ""
+
+    return product_of(engine.version, text(cl.CL_DEVICE_VENDOR), text(cl.CL_DRIVER_VERSION))
+
+
+def faults_of(product: Product) -> tuple[KnownFault, ...]:
+    """List the known faults of this version of an engine."""
+    return tuple(fault for fault in FAULTS if fault.concerns(product))
+
+
+def released(product: Product) -> str:
+    """When this version of an engine appeared; "" where that is not known."""
+    return RELEASED.get((product.name, product.number[:2]), "")
+
+
+BETTER = {
+    POCL: "apt install libpocl2 (Debian 12: PoCL 3.1, Debian 13: PoCL 6.0), or pip install 'fpgart[intel]'",
+    INTEL: "pip install --upgrade intel-opencl-rt",
+    EMULATOR: "pip install 'fpgart[intel]', which is developed further",
+    OCLGRIND: "FPGART_ENGINE=pocl runs kernels compiled, without their checks",
+}
+
+
+def in_words(product: Product) -> list[str]:
+    """Say in three lines which engine this is and how old, what is known to be wrong with it, and what is better."""
+    when = released(product)
+    titles = [fault.title for fault in faults_of(product)]
+    return [
+        f"{product}, released {when}" if when else f"{product}, whose release date is not in fpgart's table",
+        f"known faults, which the driver avoids (docs/engines.md): {'; '.join(titles) or 'none'}",
+        f"other engines: {BETTER.get(product.name, BETTER[POCL])}",
+    ]

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Compiles a kernel with -cl-kernel-arg-info, links it without options, and asks for the name of an
+ * argument. */
+#include "../../conformance/c/host.h"
+
+static const char *SOURCE = "kernel void add(global int *data) { data[get_global_id(0)] += 1; }\n";
+
+int main(void)
+{
+    struct host host;
+    cl_int status;
+    char name[16];
+    find_device(&host);
+    host.context = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
+    must(status, "clCreateContext");
+    cl_program part = clCreateProgramWithSource(host.context, 1, &SOURCE, NULL, &status);
+    must(status, "clCreateProgramWithSource");
+    must(clCompileProgram(part, 1, &host.device, "-cl-kernel-arg-info", 0, NULL, NULL, NULL, NULL),
+         "clCompileProgram");
+    host.program = clLinkProgram(host.context, 1, &host.device, "", 1, &part, NULL, NULL, &status);
+    must(status, "clLinkProgram");
+    must(clGetKernelArgInfo(new_kernel(&host, "add"), 0, CL_KERNEL_ARG_NAME, sizeof name, name,
+                            NULL),
+         "CL_KERNEL_ARG_NAME");
+    must_be(strcmp(name, "data") == 0, "the argument has its name");
+    return 0;
+}

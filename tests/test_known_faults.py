@@ -1,0 +1,151 @@
+"""Each known fault of an engine shows on the engine alone, and not on the driver with this engine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from c_hosts import ROOT, plain_environment
+
+from fpgart.engine.choice import intel_libraries, pocl_libraries
+from fpgart.engine.known_faults import (
+    EMULATOR,
+    FAULTS,
+    INTEL,
+    OCLGRIND,
+    POCL,
+    KnownFault,
+    Product,
+    faults_of,
+    product_of,
+)
+
+HOSTS = ROOT / "tests" / "engine_faults"
+FETCHED = ROOT / "build" / "engines"
+LIMIT_S = 30
+"""A host that has not ended by then shows a fault on an engine alone, however slow the machine is."""
+MakeHost = Callable[[str], Path]
+
+
+@cache
+def engines_here() -> dict[Product, Path]:
+    """The engines on this machine: those that the driver finds, and what `make engines` has fetched."""
+    fetched = [*FETCHED.glob("*/lib/libintelocl.so"), *FETCHED.glob("*/usr/lib/*/libpocl.so.2")]
+    found: dict[Product, Path] = {}
+    for path in (*pocl_libraries(), *intel_libraries(), *fetched):
+        if path.is_file():
+            told = subprocess.run(
+                [sys.executable, "-m", "fpgart.cli", "info", "--json"],
+                env={**plain_environment(), "FPGART_ENGINE": str(path), **libraries_of(path)},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            engine = json.loads(told.stdout)["chosen_engine"]
+            if engine["path"]:
+                found.setdefault(Product(*engine["product"]), path)
+    return found
+
+
+def libraries_of(path: Path) -> dict[str, str]:
+    """Where an engine that is not installed finds the libraries beside it."""
+    return {"LD_LIBRARY_PATH": str(path.parent)} if FETCHED in path.parents else {}
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> MakeHost:
+    """`host(name)`: the program tests/engine_faults/`name`.c, linked with the system's loader."""
+
+    def make(name: str) -> Path:
+        made = tmp_path / name
+        command = ["gcc", "-Wall", "-Werror", f"-I{ROOT / 'include'}", HOSTS / f"{name}.c", "-o", made]
+        subprocess.run([*command, "-lOpenCL", "-lpthread"], check=True)
+        return made
+
+    return make
+
+
+NOT_YET_AVOIDED = {
+    "binary_of_linked": "the engine still compiles in the host's process",
+    "machine_code_for_binaries": "the driver's container is the engine's binary",
+    "quiet_build": "the compiler's line still reaches stderr",
+}
+
+
+def having(fault: KnownFault) -> Path:
+    for product, path in engines_here().items():
+        if fault.concerns(product):
+            return path
+    pytest.skip(f"no {fault.engine} from {fault.first} to {fault.last} on this machine; make engines fetches some")
+
+
+def named(fault: KnownFault) -> str:
+    return "-".join([fault.host, fault.engine.split()[-1], *(name for name, _ in fault.variables)])
+
+
+def surroundings(fault: KnownFault, engine: Path, folder: Path) -> dict[str, str]:
+    (folder / "kernels").mkdir()
+    own = dict(fault.variables)
+    kept = {} if "HOME" in own else {"POCL_CACHE_DIR": str(folder / "kernels")}
+    return {**plain_environment(), **libraries_of(engine), **kept, **own}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=named)
+def test_the_engine_alone_has_the_fault(fault: KnownFault, host: MakeHost, tmp_path: Path) -> None:
+    engine = having(fault)
+    vendors = tmp_path / "vendors"
+    vendors.mkdir()
+    (vendors / "only.icd").write_text(f"{engine}\n")
+    environment = {**surroundings(fault, engine, tmp_path), "OCL_ICD_VENDORS": f"{vendors}/"}
+    try:
+        result = subprocess.run([host(fault.host)], env=environment, capture_output=True, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return
+    assert result.returncode or result.stderr, f"{fault.what}: this engine does not show it"
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=named)
+def test_the_driver_on_this_engine_does_not_have_the_fault(
+    fault: KnownFault, host: MakeHost, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    engine = having(fault)
+    if fault.host in NOT_YET_AVOIDED:
+        request.applymarker(pytest.mark.xfail(strict=True, reason=NOT_YET_AVOIDED[fault.host]))
+    command = [sys.executable, "-m", "fpgart.cli", "run", "--engine", engine, "--", host(fault.host)]
+    result = subprocess.run(command, env=surroundings(fault, engine, tmp_path), capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("answers", "product"),
+    [
+        (("OpenCL 3.0 PoCL 3.0-rc2  Linux, Release, LLVM 14.0.6", "AuthenticAMD", "3.0-rc2"), (POCL, "3.0-rc2")),
+        (("OpenCL 3.0 PoCL 3.1+debian  Linux", "AuthenticAMD", "3.1+debian"), (POCL, "3.1+debian")),
+        (("OpenCL 3.1 LINUX", "Intel(R) Corporation", "2026.22.10.0.01"), (INTEL, "2026.22.10.0.01")),
+        (
+            ("OpenCL 1.2 Intel(R) FPGA SDK for OpenCL(TM), Version 20.3", "Intel(R) Corporation", "2024.18"),
+            (EMULATOR, "2024.18"),
+        ),
+        (("OpenCL 1.2 (Oclgrind 21.10)", "University of Bristol", "21.10"), (OCLGRIND, "21.10")),
+        (("OpenCL 3.0", "Another", "7"), ("Another", "7")),
+        (("", "", ""), ("", "")),
+    ],
+)
+def test_an_engine_is_named_by_its_answers(answers: tuple[str, str, str], product: tuple[str, str]) -> None:
+    assert product_of(*answers) == product
+
+
+@pytest.mark.parametrize(
+    ("version", "crashes"), [("3.0-rc2", True), ("3.0", True), ("2.9", False), ("3.1+debian", False), ("", False)]
+)
+def test_a_fault_belongs_to_its_versions(version: str, crashes: bool) -> None:
+    assert ("binary_of_linked" in {fault.host for fault in faults_of(Product(POCL, version))}) is crashes
+
+
+def test_every_host_belongs_to_a_fault() -> None:
+    assert {path.stem for path in HOSTS.glob("*.c")} == {fault.host for fault in FAULTS}
