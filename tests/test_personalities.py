@@ -47,7 +47,7 @@ SOUGHT_BY_HOSTS = (
 def fpgart(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
     command = [sys.executable, "-m", "fpgart.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, env={**kept, **variables})
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**kept, **variables})
 
 
 def seen(*options: str, **variables: str) -> tuple[str, str, str, list[list[Any]]]:
