@@ -135,7 +135,7 @@ static void callbacks_in_callbacks(void)
     must(clSetEventCallback(event, CL_COMPLETE, on_ended, (void *)(size_t)NESTED),
          "clSetEventCallback");
     must(clFlush(host.queue), "clFlush");
-    wait_until(&nested, NESTED, "each callback that a callback registers comes");
+    wait_until(&nested, NESTED); /* each callback that a callback registers comes */
     must(clReleaseEvent(event), "clReleaseEvent");
 }
 

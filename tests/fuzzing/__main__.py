@@ -17,7 +17,7 @@ def main() -> int:
     if asked.input is not None:
         return once(asked.reader[0], asked.seed, asked.input, asked.save)
     faults = []
-    print(f"{'reader':24} {'inputs':>9} {'bytes':>13} {'refused':>9} {"calls":>9}")
+    print(f"{'reader':24} {'inputs':>9} {'bytes':>13} {'refused':>9} {'calls':>9}")
     for name in asked.reader or READERS:
         told, found = search(name, asked.seed, asked.bytes, asked.seconds, asked.faults)
         faults += found
