@@ -17,11 +17,12 @@ DRIVER_SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/m
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test nightly roots intel-engine intel isolated served check-remote lint docs-check format picture bench shapes programs clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
+.PHONY: build site demo fuzz test shake nightly roots intel-engine intel isolated served check-remote lint docs-check format picture bench shapes programs clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
 	@echo "make test     the tests, Python and conformance, but for the slow ones; WORKERS=8 for more at once"
+	@echo "make shake    the tests RUNS=20 times in random orders, at LOADS=\"1 4 12\"; TESTS=tests/test_usm.py for a part; AGAIN=1 from the start"
 	@echo "make nightly  all tests, ten times the random examples and schedules, and those for Intel's engine"
 	@echo "make roots    both commands of the README in new roots of Debian 13 and the newest Ubuntu; ROOTS=bookworm for others"
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
@@ -91,6 +92,12 @@ test: build
 	$(PYTEST) -m "not slow" conformance --driver fpgart
 	$(PYTEST) -m "not slow" conformance --driver pocl
 	scripts/system-packages tests --list
+
+# Goes on behind the runs that build/shake has.
+LOADS ?= 1 4 12
+shake: RUNS = 20
+shake: build
+	$(BIN)/python scripts/shake --runs $(RUNS) --loads $(LOADS) $(if $(TESTS),--tests $(TESTS)) $(if $(AGAIN),--again)
 
 nightly: build
 	scripts/system-packages tests

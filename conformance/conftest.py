@@ -51,7 +51,7 @@ def builds_kernels(library: Path) -> bool:
     with tempfile.TemporaryDirectory() as vendors:
         environment = seen_alone(library, Path(vendors))
         probe = [sys.executable, "-c", BUILD]
-        return not subprocess.run(probe, env=environment, cwd=FOLDER, capture_output=True, timeout=120).returncode
+        return not subprocess.run(probe, env=environment, cwd=FOLDER, capture_output=True).returncode
 
 
 @cache
@@ -152,7 +152,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     def body() -> None:
         try:
             host = Host(loader)
-            start.wait(60)
+            start.wait()
             pyfuncitem.obj(**{name: host if name == "host" else pyfuncitem.funcargs[name] for name in names})
             host.close()
         except BaseException as failure:
@@ -166,8 +166,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(120)
-            assert not thread.is_alive(), "a thread hangs"
+            thread.join()
     if failures:
         raise next((f for f in failures if not isinstance(f, threading.BrokenBarrierError)), failures[0])
     return True

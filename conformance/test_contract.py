@@ -248,7 +248,7 @@ class TestEvents:
         host.cl.check("clFlush", host.queue)
         host.cl.check("clSetUserEventStatus", user, 0)
         wait(host, event[0])
-        assert done.wait(30)
+        done.wait()
         assert seen == [2, 1, 0]
 
     def test_a_callback_for_a_state_that_is_past_is_called(self, host: Host) -> None:
@@ -256,7 +256,7 @@ class TestEvents:
         host.cl.check("clSetUserEventStatus", user, 0)
         function = callback(lambda *_: called.set(), ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
         host.cl.check("clSetEventCallback", user, 0, function, None)
-        assert called.wait(30)
+        called.wait()
 
     def test_events_know_their_command(self, host: Host) -> None:
         buffer, event = host.buffer(64), event_slot()
@@ -271,13 +271,8 @@ class TestEvents:
         data = bytes(4)
         host.cl.check("clEnqueueWriteBuffer", host.queue, buffer, 0, 0, 4, data, 0, None, event)
         host.cl.check("clFlush", host.queue)
-        pause, ended = threading.Event(), False
-        for _ in range(10_000):
-            ended = status_of(host, event[0]) == 0
-            if ended:
-                break
-            pause.wait(0.001)
-        assert ended
+        while status_of(host, event[0]) != 0:
+            threading.Event().wait(0.001)
 
 
 HOST_FLAGS = [
@@ -475,7 +470,7 @@ class TestPrograms:
         called = threading.Event()
         function = callback(lambda *_: called.set(), ctypes.c_void_p, ctypes.c_void_p)
         host.cl.check("clBuildProgram", program, 0, None, None, function, None)
-        assert called.wait(60)
+        called.wait()
 
     def test_kernel_names_are_listed(self, host: Host) -> None:
         program = host.program("kernel void b() {} kernel void a() {}")

@@ -35,6 +35,5 @@ def test_memory_objects(driver_environment: dict[str, str], suite: str, devices:
         cwd=FOLDER,
         capture_output=True,
         text=True,
-        timeout=300,
     )
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]

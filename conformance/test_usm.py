@@ -114,7 +114,6 @@ def test_usm_from_python(driver_environment: dict[str, str], case: str) -> None:
         env={**environment, "PATH": os.environ.get("PATH", os.defpath)},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert result.returncode == 0, result.stderr
     if "no USM" in result.stdout:

@@ -1,4 +1,4 @@
-"""Kills the board process of a host every second or so, whenever it runs: python tests/killing.py SECONDS
+"""Kills the board process of a host again and again, whenever it runs: python tests/killing.py SECONDS
 
 The host (tests/programs/survivor.c) must not hang, and nothing may be wrong that it was promised.
 """
@@ -12,12 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from c_hosts import build, plain_environment
 
-EVERY_S = 1.0
+MOST_LINES = 8
+"""Of RUNS, between one killing and the next."""
 RUNS = "runs\n"
 """What the host says whenever some launches went well."""
 
@@ -33,19 +35,24 @@ def board_processes(host: int) -> list[int]:
     return found
 
 
-def kill_all_the_time(seconds: float, folder: Path) -> tuple[int, str, int]:
-    """How a host ended and what it said, and how many processes were killed."""
+def kill_all_the_time(enough: Callable[[int], bool], folder: Path) -> tuple[int, str, int]:
+    """How a host ended and what it said, and how many processes were killed: until that number is `enough`."""
     program = build("survivor", folder, "-lpthread")
     environment = plain_environment() | {"FPGART_ISOLATE": "1"}
-    host = subprocess.Popen([program, str(int(seconds))], env=environment, stdout=subprocess.PIPE, text=True)
-    assert host.stdout is not None
-    killed, said, next_time = 0, "", 0.0
-    for line in host.stdout:
-        said = line
-        if line == RUNS and time.monotonic() >= next_time:
-            killed += kill_some(host.pid)
-            next_time = time.monotonic() + EVERY_S * random.uniform(0.5, 1.5)
-    return host.wait(), said, killed
+    killed, said, left = 0, "", 1
+    pipe = subprocess.PIPE
+    with subprocess.Popen([program], env=environment, stdin=pipe, stdout=pipe, text=True) as host:
+        assert host.stdin is not None
+        assert host.stdout is not None
+        for line in host.stdout:
+            said = line
+            left -= line == RUNS
+            if enough(killed):
+                host.stdin.close()
+            elif not left:
+                killed += kill_some(host.pid)
+                left = random.randint(1, MOST_LINES)
+    return host.returncode, said, killed
 
 
 def kill_some(host: int) -> int:
@@ -60,7 +67,8 @@ def kill_some(host: int) -> int:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        status, said, killed = kill_all_the_time(float(sys.argv[1]), Path(folder))
+        end = time.monotonic() + float(sys.argv[1])
+        status, said, killed = kill_all_the_time(lambda _: time.monotonic() >= end, Path(folder))
     print(f"{said.strip()}; {killed} processes killed; exit status {status}")
     return status
 

@@ -18,6 +18,7 @@ from c_hosts import build, plain_environment
 HOST = Path(__file__).resolve().parent / "misbehaving_host.py"
 SECONDS = 2
 FAST = 60
+"""Seconds after which main() gives a host up: in the host's own process some kernels never end."""
 WORDS_OF_TIMEOUT = rf"kernel 'bad'.* ran longer than {SECONDS} s \(FPGART_KERNEL_TIMEOUT\)"
 
 
@@ -178,8 +179,8 @@ class Outcome:
 HOSTS = ("c", "python", "two threads")
 
 
-def run(kernel: Misbehaviour, host: str, folder: Path, *, isolated: bool) -> Outcome:
-    """Run a host with a kernel, in `folder`, where a C host is built."""
+def run(kernel: Misbehaviour, host: str, folder: Path, *, isolated: bool, patience: float | None = None) -> Outcome:
+    """Run a host with a kernel, in `folder`, where a C host is built; for at most `patience` seconds."""
     source = folder / "bad.cl"
     source.write_text(kernel.text)
     program = folder / "misbehaving"
@@ -195,7 +196,7 @@ def run(kernel: Misbehaviour, host: str, folder: Path, *, isolated: bool) -> Out
     if host == "python":
         command = [str(Path(sys.executable).with_name("fpgart")), "run", "--", sys.executable, str(HOST), str(source)]
     try:
-        done = subprocess.run(command, env=plain_environment() | more, capture_output=True, timeout=FAST)
+        done = subprocess.run(command, env=plain_environment() | more, capture_output=True, timeout=patience)
     except subprocess.TimeoutExpired as late:
         return Outcome(-1, (late.stdout or b"").decode(errors="replace"), "it did not end")
     return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
@@ -216,8 +217,8 @@ def main() -> None:
     print("| what the kernel does | engine in the host's process | board process | words |\n|---|---|---|---|")
     for kernel in MISBEHAVIOURS:
         with tempfile.TemporaryDirectory() as folder:
-            bare = run(kernel, "c", Path(folder), isolated=False)
-            apart = run(kernel, "c", Path(folder), isolated=True)
+            bare = run(kernel, "c", Path(folder), isolated=False, patience=FAST)
+            apart = run(kernel, "c", Path(folder), isolated=True, patience=FAST)
         words = (re.findall(r"CL_\w+: (.*)", apart.log) or [""])[0].partition("; the memory that its arguments")[0]
         print(f"| {kernel.name} | {told(bare)} | {told(apart)} | {words[:150]} |", flush=True)
 

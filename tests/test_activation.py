@@ -24,9 +24,7 @@ def copy():
 
 def script(text: str) -> str:
     """What a script prints; it ends well, and says nothing on stderr."""
-    result = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, timeout=120, env=plain_environment()
-    )
+    result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=plain_environment())
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout
 

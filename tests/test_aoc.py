@@ -49,9 +49,7 @@ def source(engine: Engine, tmp_path: Path) -> Path:
 def aoc(folder: Path, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fpgart.cli", "aoc", *map(str, words)]
     variables = {name: value for name, value in os.environ.items() if name not in UNSET}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, cwd=folder, env={**variables, **environment}
-    )
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**variables, **environment})
 
 
 def compiled(folder: Path, *words: object, **environment: str) -> str:

@@ -23,7 +23,7 @@ def test_a_host_and_its_kernels_work_on_the_same_memory(tmp_path: Path) -> None:
     includes = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'conformance' / 'c'}"]
     subprocess.run(["gcc", "-Wall", "-Werror", *includes, "-o", program, source, LIBRARY, "-lpthread"], check=True)
     environment = {**os.environ, "FPGART_BOARD": "k2h"}
-    result = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=120)
+    result = subprocess.run([program], env=environment, capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "ok\n"), result.stderr
 
 

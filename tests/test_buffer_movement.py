@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
-from time import sleep
 
 import pytest
 from machine import Machine
@@ -253,14 +253,16 @@ def test_a_copy_between_devices_that_fails_ends_when_nothing_is_under_way_any_mo
     machine.write(buffer, DATA)
     source, target = (device.mmd for device in machine.devices)
     ended: list[str] = []
+    failed = threading.Event()
 
     def failing_read(board: int, host: int, size: int) -> None:
         if board > 0x400:
+            failed.set()
             raise BoardError("no second piece")
         SimulatedBoard.read(source, board, host, size)  # type: ignore[arg-type]
 
     def slow_write(host: int, board: int, size: int) -> None:
-        sleep(0.05)
+        failed.wait()
         ended.append("write")
 
     source.read, target.write = failing_read, slow_write  # type: ignore[method-assign]

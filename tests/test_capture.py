@@ -49,7 +49,7 @@ queue.finish()
 def fpgart(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
 def capture(folder: Path, body: str, *options: str) -> None:

@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 def fpgart(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "ignore", "-m", "fpgart.cli", *map(str, words)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
 def clocl(folder: Path, *words: object) -> str:

@@ -76,7 +76,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def counted(program: Path) -> dict[str, list[int]]:
     """Modules at the start; by call, a hundred times its locks and its allocations."""
-    run = subprocess.run([program], capture_output=True, text=True, timeout=120, env=plain_environment())
+    run = subprocess.run([program], capture_output=True, text=True, env=plain_environment())
     assert run.returncode == 0, run.stderr
     return {name: [int(number) for number in numbers] for name, *numbers in map(str.split, run.stdout.splitlines())}
 
@@ -102,7 +102,7 @@ def test_a_call_makes_no_more_system_calls_than_its_row_says(program: Path, tmp_
     if strace is None or subprocess.run([strace, "true"], capture_output=True).returncode:
         pytest.skip("strace is not here, or may not watch programs")
     log = tmp_path / "calls"
-    subprocess.run([strace, "-o", log, program, "marks"], check=True, timeout=120, env=plain_environment())
+    subprocess.run([strace, "-o", log, program, "marks"], check=True, env=plain_environment())
     made = system_calls(log.read_text())
     dear = {call: made[call] for call in MOST if made[call].total() > MOST[call].system_calls * SERIES}
     assert not dear

@@ -121,7 +121,7 @@ def test_the_command_exits_with_1_beyond_the_threshold(tmp_path: Path) -> None:
 
     def diff(*words: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "fpgart.cli", "diff", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT)
+        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
     assert diff(before, after).returncode == 0
     assert diff(before, after, "--threshold", 20).returncode == 0

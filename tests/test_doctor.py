@@ -16,7 +16,7 @@ def test_doctor_tells_programs_of_checks_versions_and_every_variable_in_force() 
     command = [sys.executable, "-m", "fpgart.cli", "doctor", "--json"]
     set_here = {"FPGART_BOARD": "hetero", "OCL_ICD_VENDORS": "/nowhere", "POCL_DEBUG": "0"}
     variables = {**plain_environment(), **set_here, "PATH": "/nowhere"}  # so there is no compiler
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, env=variables)
+    result = subprocess.run(command, capture_output=True, text=True, env=variables)
     said = json.loads(result.stdout)
     states = {check["name"]: check["state"] for check in said["checks"]}
     assert (result.returncode, said["whole"]) == (0, True), said

@@ -29,7 +29,7 @@ NOT_FOUND = -1001
 def version_of(path: str) -> tuple[int, int] | None:
     program = "import sys; print('%d %d' % sys.version_info[:2])"
     try:
-        result = subprocess.run([path, "-c", program], capture_output=True, text=True, timeout=60)
+        result = subprocess.run([path, "-c", program], capture_output=True, text=True)
     except OSError:
         return None
     words = result.stdout.split()
@@ -53,7 +53,7 @@ OTHERS = {version: path for version, path in interpreters().items() if version !
 
 def run_host(python: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command, environment = [python, "-c", HOST, str(LIBRARY)], {**os.environ, **variables}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
 @pytest.mark.skipif(not OTHERS, reason="no Python of another version is here")

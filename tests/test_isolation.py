@@ -84,13 +84,30 @@ def runs(process: int) -> bool:
 
 
 def await_end(processes: list[int]) -> None:
-    """Until none of them is there; the test fails if that takes long."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        if not any(map(runs, processes)):
-            return
+    """Until none of them is there."""
+    while any(map(runs, processes)):
         time.sleep(0.02)
-    pytest.fail(f"some of {processes} are still there")
+
+
+def stat_of(task: str) -> list[str]:
+    """The fields of a process or thread, from its state on (proc(5))."""
+    return Path(f"/proc/{task}/stat").read_text().rpartition(")")[2].split()
+
+
+def await_loop(host: int) -> None:
+    """Until a kernel has kept the board process busy for 20 clock ticks in a row, while the host's main thread sleeps.
+
+    Its kernel then loops, and the host is in its call.
+    """
+    ticks, last = 0, 0
+    while ticks < 20:
+        used = sum(int(stat_of(str(process))[11]) for process in board_processes(host))
+        if stat_of(f"{host}/task/{host}")[0] != "S":
+            ticks = 0
+        elif used > last:
+            ticks += 1
+        last = used
+        time.sleep(0.005)
 
 
 def test_a_host_that_is_killed_takes_its_board_process_along(tmp_path: Path) -> None:
@@ -100,13 +117,13 @@ def test_a_host_that_is_killed_takes_its_board_process_along(tmp_path: Path) -> 
     processes = board_processes(host.pid)
     assert len(processes) == 2
     host.kill()
-    host.communicate(timeout=30)
+    host.communicate()
     await_end(processes)
 
 
 def test_a_host_sees_no_child_no_signal_and_no_engine_of_the_board_process(tmp_path: Path) -> None:
     host = started(tmp_path, "isolated")
-    output, errors = host.communicate(b"\n", timeout=60)
+    output, errors = host.communicate(b"\n")
     assert host.returncode == 0, errors
     assert output.splitlines() == [
         b"ready",
@@ -130,7 +147,7 @@ def test_a_board_process_that_is_killed_while_nothing_runs_is_started_anew(tmp_p
     for process in processes:
         os.kill(process, signal.SIGKILL)
     await_end(processes)
-    output, errors = host.communicate(b"\n", timeout=60)
+    output, errors = host.communicate(b"\n")
     assert host.returncode == 0, errors
     assert b"kernel 2" in output
 
@@ -144,14 +161,16 @@ queue = cl.CommandQueue(context)
 program = cl.Program(context, "kernel void spin(global volatile int *a) { while (a[0] == 0) ; }").build()
 def spin(value):
     data = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.full(1, value, np.int32))
-    program.spin(queue, (1,), (1,), data)
+    event = program.spin(queue, (1,), (1,), data)
     queue.flush()
+    return event
 if sys.argv[1] != "its first launch":
     spin(1)
     queue.finish()
-spin(0)
+last = spin(0)
 if sys.argv[1] == "a launch of a worker":
-    time.sleep(0.5)
+    while last.command_execution_status > 1:
+        time.sleep(0.001)
 print("ready", flush=True)
 try:
     try:
@@ -182,9 +201,9 @@ def test_ctrl_c_ends_a_kernel_of_a_host_in_python_that_loops(launch: str, tmp_pa
     assert host.stdout is not None
     try:
         assert host.stdout.readline() == b"ready\n"
-        time.sleep(0.3)
+        await_loop(host.pid)
         host.send_signal(signal.SIGINT)
-        output, errors = host.communicate(timeout=60)
+        output, errors = host.communicate()
     finally:
         host.kill()  # which would run on where it was not interrupted
     assert output == b"interrupted\nright\n", errors
@@ -202,7 +221,6 @@ def test_the_user_is_told_of_a_fault_once(tmp_path: Path) -> None:
         env=plain_environment() | {"FPGART_ISOLATE": "1"},
         capture_output=True,
         text=True,
-        timeout=60,
     )
     assert re.findall(r"^fpgart: kernel 'bad' .* a NULL pointer;.*$", done.stderr, re.MULTILINE) == [
         done.stderr.rstrip()
@@ -217,7 +235,6 @@ def test_one_launch_of_a_run_crashes_and_those_before_and_behind_it_run_once(hol
         env=plain_environment() | {"FPGART_ISOLATE": "1"},
         capture_output=True,
         text=True,
-        timeout=60,
     )
     told, finish, *statuses, ran = done.stdout.splitlines()
     assert "68719476736 bytes past the start of what argument 0 ('ran') points to" in told
@@ -253,7 +270,7 @@ def test_a_board_with_the_hosts_memory_works_on_it_in_another_process(tmp_path: 
     program = tmp_path / "host.py"
     program.write_text(HOSTS_OWN_MEMORY)
     command = [Path(sys.executable).with_name("fpgart"), "run", "--isolate", "--board", "soc_a10", "--"]
-    done = subprocess.run([*command, sys.executable, program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*command, sys.executable, program], capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
 
 
@@ -281,16 +298,14 @@ def test_a_trace_has_the_channels_of_another_process(tmp_path: Path) -> None:
     program.write_text(CHANNELS)
     command = [Path(sys.executable).with_name("fpgart"), "run", "--isolate", "--trace", trace, "--"]
     environment = os.environ | {"CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "strict"}
-    done = subprocess.run(
-        [*command, sys.executable, program], env=environment, capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([*command, sys.executable, program], env=environment, capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("499500\n", 0), done.stderr
     assert re.search(r'"channel between".*"packets": 4, "capacity": 4', trace.read_text())
 
 
 @pytest.mark.slow
 def test_a_host_whose_board_process_is_killed_all_the_time_is_told_no_wrong_byte(tmp_path: Path) -> None:
-    status, said, killed = kill_all_the_time(20, tmp_path)
-    assert killed > 5
+    status, said, killed = kill_all_the_time(lambda killed: killed >= 12, tmp_path)
+    assert killed >= 12
     assert status == 0, said
     assert said.endswith(" wrong 0\n")

@@ -129,7 +129,6 @@ def test_no_request_ends_the_board_process(process: BoardProcess, requests: list
 @given(st.binary(min_size=1, max_size=300))
 def test_what_is_no_message_closes_the_lane_and_no_more(process: BoardProcess, data: bytes) -> None:
     lane = process.take()
-    lane.connection.settimeout(20)
     lane.connection.sendall(data)
     lane.connection.shutdown(socket.SHUT_WR)
     lib.lane_announce(lane.address)
@@ -312,7 +311,7 @@ process.stop("is stopped again")
 
 
 def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
-    done = subprocess.run([sys.executable, "-c", WITHOUT_HANDLER], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", WITHOUT_HANDLER], capture_output=True, text=True)
     words = "the board process was stopped: a kernel was stopped by the test during a DeviceInfo request"
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{words}\n", f"fpgart: {words}\n")
 
@@ -333,9 +332,7 @@ print(*(getenv(name) for name in (b"FPGART_TEST_HOSTS", b"FPGART_TEST_OURS", b"F
 
 def test_drivers_of_a_process_without_a_host_hear_of_variables_from_its_environment() -> None:
     environment = os.environ | {"FPGART_TEST_USERS": "4"}
-    done = subprocess.run(
-        [sys.executable, "-c", OWN_ENVIRONMENT], env=environment, capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", OWN_ENVIRONMENT], env=environment, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("None b'2' b'4'\n", "")
 
 
@@ -482,9 +479,8 @@ def submitted(batch: IsolatedBatch, kernel: EngineKernel, numbers: Sequence[int]
 def await_completed(batch: IsolatedBatch, count: int) -> None:
     """Until so many of its launches have ended."""
     assert batch._lane is not None
-    deadline = time.monotonic() + 20
     while lib.lane_completed(batch._lane.address) != count:
-        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 def test_what_a_batch_is_given_once_its_board_process_has_died_runs_in_another_one(engine: IsolatedEngine) -> None:

@@ -244,7 +244,7 @@ def run(body: str, **environment: str) -> subprocess.CompletedProcess[str]:
     pytest.importorskip("pyopencl")
     command = [sys.executable, "-m", "fpgart.cli", "run", "--", sys.executable, "-c", HOST + body]
     extra = {"FPGART_CHECK": "kernels", **environment}
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, env={**os.environ, **extra})
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **extra})
 
 
 def told_by(programs: dict[str, str]) -> dict[str, str]:

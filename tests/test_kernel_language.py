@@ -281,7 +281,7 @@ def test_io_channels_talk_through_named_pipes(board: Machine, tmp_path: Path) ->
     other = threading.Thread(target=peer, daemon=True)
     other.start()
     ints(board, IO.format(folder=tmp_path), 1)
-    other.join(10)
+    other.join()
     assert got == [pack("i", 42)]
 
 

@@ -87,7 +87,7 @@ def compiled(folder: Path, source: str, *options: str, suffix: str = "c") -> Pat
 def run(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-m", "fpgart.cli", "run", "--leaks", "--", *map(str, command)]
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    result = subprocess.run(words, capture_output=True, text=True, timeout=120, cwd=folder, env=variables)
+    result = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=variables)
     assert result.returncode == 0, result.stderr
     return result
 

@@ -74,7 +74,7 @@ def run(body: str, *words: object, models: Path | None = None, trace: Path | Non
     command = [sys.executable, "-m", "fpgart.cli", "run", "--board", "a10_ref", *traced, "--", *settings]
     result = subprocess.run(
         [*command, sys.executable, "-W", "ignore", "-c", HOST + body, *map(str, words)],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -144,7 +144,7 @@ def test_a_model_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:
     model.write_text("import no_such_module\n")
     command = [sys.executable, "-m", "fpgart.cli", "run", "--", "env", f"FPGART_MODELS={model}", sys.executable]
     body = HOST + 'cl.Kernel(cl.Program(context, "kernel void k() {}").build(cache_dir=False), "k")'
-    result = subprocess.run([*command, "-W", "ignore", "-c", body], capture_output=True, text=True, timeout=120)
+    result = subprocess.run([*command, "-W", "ignore", "-c", body], capture_output=True, text=True)
     assert result.returncode == 0
     assert "models.py cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'" in result.stderr
 

@@ -43,7 +43,7 @@ def outputs(cell: Any, kind: str) -> list[Any]:
 @pytest.mark.slow
 def test_a_notebook_activates_boards_and_shows_reports_and_prints_nothing_else() -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True).execute()
+    nbclient.NotebookClient(notebook, kernel_name="python3", allow_errors=True).execute()
     begin, device, magic, report, mistake = notebook.cells
     assert not outputs(begin, "error")
     assert not outputs(device, "error")

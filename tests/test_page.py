@@ -60,7 +60,7 @@ def written(file: Path, events: list[Any]) -> Path:
 
 def fpgart(*words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
 # What the page is made from
@@ -537,5 +537,5 @@ def test_it_prints_to_one_page(page: Path, tmp_path: Path) -> None:
         pytest.skip("no chromium here")
     pdf = tmp_path / "page.pdf"
     command = [CHROMIUM, *ARGUMENTS, f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={pdf}", page.as_uri()]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True)
     assert re.findall(rb"/Count (\d+)", pdf.read_bytes()) == [b"1"]

@@ -47,7 +47,7 @@ SOUGHT_BY_HOSTS = (
 def fpgart(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
     command = [sys.executable, "-m", "fpgart.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, env={**kept, **variables})
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**kept, **variables})
 
 
 def seen(*options: str, **variables: str) -> tuple[str, str, str, list[list[Any]]]:
@@ -152,7 +152,7 @@ def answers(host: Path, sizes: dict[tuple[str, int], int], **variables: str) -> 
     """What a host with memory of these sizes is answered: what it asked, status, whether the length is right, text."""
     asked = [f"{kind}{query:x}:{size:x}" for (kind, query), size in sizes.items()]
     done = subprocess.run(
-        [host, *asked], env=plain_environment() | variables, check=True, capture_output=True, text=True, timeout=300
+        [host, *asked], env=plain_environment() | variables, check=True, capture_output=True, text=True
     )
     lines = (line.split("\t") for line in done.stdout.splitlines())
     return [(name, int(status), right == "1", text) for name, status, right, text in lines]

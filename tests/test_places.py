@@ -67,7 +67,7 @@ def run(folder: Path, *words: object) -> tuple[subprocess.CompletedProcess[str],
     file.unlink(missing_ok=True)
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "FPGART_FINDINGS": str(file)}
     command = [sys.executable, "-m", "fpgart.cli", "run", *map(str, words)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, env=variables)
+    result = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables)
     found = [json.loads(each) for each in file.read_text().splitlines()] if file.exists() else []
     return result, found
 

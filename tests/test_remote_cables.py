@@ -25,7 +25,7 @@ pytest.importorskip("zmq")
 class Side:
     """A machine with one end of a cable, which a kernel would have."""
 
-    def __init__(self, folder: Path, writing: bool, patience_s: float = 30.0) -> None:
+    def __init__(self, folder: Path, writing: bool, patience_s: float = 1e6) -> None:
         self.remote = Remote(Meeting(str(folder), "job"), "127.0.0.1", patience_s)
         path = str(folder / ("out" if writing else "in"))
         self.link = Link(path, "the cable", 0, patience_s, writing=writing)
@@ -45,28 +45,24 @@ def sides(tmp_path: Path) -> Iterator[tuple[Side, Side]]:
 
 
 def until(done: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
     while not done():
-        assert time.monotonic() < end
         time.sleep(0.01)
 
 
-def write(link: Link, data: bytes, packet: int) -> int:
-    """Write as much as there is room for within a quarter of a second; bytes."""
-    source, done, idle = ffi.from_buffer(data), 0, 0
-    while done < len(data) and not idle:
+def write(link: Link, data: bytes, packet: int) -> None:
+    """Write all of it."""
+    source, done = ffi.from_buffer(data), 0
+    while done < len(data):
         count = link.put(source + done, len(data) - done, packet, 250)
-        done, idle = done + max(count, 0), count <= 0
-    return done
+        assert count >= 0
+        done += count
 
 
 def read(link: Link, size: int) -> bytes:
     """Read so many bytes, or all that come."""
     found, data = b"", ffi.new("char[]", 4096)
-    end = time.monotonic() + 60
     while len(found) < size:
         count = link.take(data, 100)
-        assert time.monotonic() < end
         if count < 0:
             return found
         found += bytes(ffi.buffer(data, count))
@@ -75,26 +71,29 @@ def read(link: Link, size: int) -> bytes:
 
 def test_packets_arrive_whole_and_in_their_order(sides: tuple[Side, Side]) -> None:
     data = b"".join(number.to_bytes(8, "little") for number in range(5000))
-    assert write(sides[0].link, data, 8) == len(data)
+    write(sides[0].link, data, 8)
     assert read(sides[1].link, len(data)) == data
     assert sides[1].link.packet == 8
 
 
 def test_a_writer_waits_when_nobody_reads(sides: tuple[Side, Side]) -> None:
-    data = bytes(64 << 20)
-    written = write(sides[0].link, data, 1024)
-    assert written < len(data)
+    """It gets rid of less than the data, however often it tries."""
+    data, written, tries = bytes(64 << 20), 0, 0
+    while tries < 5:
+        count = sides[0].link.put(ffi.from_buffer(data) + written, len(data) - written, 1024, 50)
+        written, tries = written + count, 0 if count else tries + 1
+        assert written < len(data)
     assert len(read(sides[1].link, written)) == written
 
 
 def test_what_was_written_before_the_process_ended_arrives(sides: tuple[Side, Side]) -> None:
-    assert write(sides[0].link, b"12345678" * 100, 8) == 800
+    write(sides[0].link, b"12345678" * 100, 8)
     sides[0].close()
     assert read(sides[1].link, 1 << 20) == b"12345678" * 100
 
 
 def test_a_writer_learns_that_the_reader_is_gone(sides: tuple[Side, Side]) -> None:
-    assert write(sides[0].link, b"1234", 4) == 4
+    write(sides[0].link, b"1234", 4)
     assert read(sides[1].link, 4) == b"1234"
     sides[1].close()
     packet = ffi.from_buffer(bytes(4096))

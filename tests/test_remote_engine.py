@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parent.parent
 POCLD = os.environ.get("POCLD", "")
 PORTS = 3
 """The server listens on so many, from the given one on."""
-START_S, END_S = 30, 60
 pytestmark = pytest.mark.skipif(not POCLD, reason="POCLD names no folder with PoCL's remote client and server")
 
 
@@ -63,9 +62,7 @@ class Server:
 
     def host(self, code: str, *arguments: str, board: str = "usm_s10") -> subprocess.CompletedProcess[str]:
         run = [sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--", sys.executable, "-c", code]
-        return subprocess.run(
-            [*run, *arguments], capture_output=True, text=True, timeout=END_S, cwd=ROOT, env=self.environment
-        )
+        return subprocess.run([*run, *arguments], capture_output=True, text=True, cwd=ROOT, env=self.environment)
 
 
 @pytest.fixture
@@ -91,14 +88,12 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def await_port(process: subprocess.Popen[bytes], port: int) -> None:
-    until = time.monotonic() + START_S
-    while time.monotonic() < until:
+    while True:
         assert process.poll() is None, "pocld has ended"
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.05)
-    pytest.fail(f"pocld does not listen on port {port} after {START_S} s")
 
 
 def test_hosts_see_the_same_as_with_an_engine_of_this_machine(server: Server) -> None:

@@ -76,21 +76,21 @@ def test_settling_waits_for_what_runs_and_not_for_what_the_host_holds_back(board
 
     def work() -> None:
         began.set()
-        end.wait(60)
+        end.wait()
 
     gate = Event(machine.context, None, cl.CL_COMMAND_USER, None)
     held = machine.queue.enqueue(cl.CL_COMMAND_NATIVE_KERNEL, HostWork(machine.device, _nothing), (gate,))
     other: Any = type(machine.queue)(machine.context, machine.device)
     running = other.enqueue(cl.CL_COMMAND_NATIVE_KERNEL, HostWork(machine.device, work))
     other.flush()
-    assert began.wait(60)
+    began.wait()
     assert not machine.scheduler.settle(0.01)
     end.set()
-    assert machine.scheduler.settle(60)
+    assert machine.scheduler.settle(1e6)
     assert running.status == COMPLETE
     assert held.status > COMPLETE
     gate.set_status(COMPLETE)
-    assert machine.scheduler.settle(60)
+    assert machine.scheduler.settle(1e6)
     assert held.status == COMPLETE
 
 

@@ -291,7 +291,7 @@ def test_hosts_see_the_same_as_with_an_engine_that_shares_memory() -> None:
     command = [sys.executable, "-m", "fpgart.cli", "run", "--board", "usm_s10,usm_s10", "--"]
     environment = {**os.environ, "FPGART_ENGINE_BUFFERS": "own"}
     result = subprocess.run(
-        [*command, sys.executable, "-c", HOST], capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment
+        [*command, sys.executable, "-c", HOST], capture_output=True, text=True, cwd=ROOT, env=environment
     )
     assert (result.returncode, result.stdout) == (0, "all equal\n"), result.stderr
 
@@ -300,6 +300,6 @@ def test_an_engine_on_buffers_of_its_own_is_not_isolated() -> None:
     pytest.importorskip("pyopencl")
     command = [sys.executable, "-m", "fpgart.cli", "run", "--isolate", "--", sys.executable, "-c", HOST]
     environment = {**os.environ, "FPGART_ENGINE_BUFFERS": "own", "FPGART_BOARD": "usm_s10,usm_s10"}
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment)
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert result.returncode == 1
     assert "works on buffers of its own; it runs only in the host's process" in result.stderr

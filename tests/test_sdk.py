@@ -60,7 +60,7 @@ def environment(**more: str) -> dict[str, str]:
 def run(*words: object, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
     """A program in an environment that knows of no SDK."""
     return subprocess.run(
-        [str(word) for word in words], cwd=cwd, env=environment(**more), capture_output=True, text=True, timeout=300
+        [str(word) for word in words], cwd=cwd, env=environment(**more), capture_output=True, text=True
     )
 
 

@@ -70,7 +70,7 @@ def serving(runtime: Path) -> Iterator[subprocess.Popen[str]]:
         assert service.stdout.readline() == "lab: usm_s10, a10_ref\n"
         yield service
         service.terminate()
-        assert service.wait(20) == 0
+        assert service.wait() == 0
 
 
 class Host:
@@ -125,10 +125,7 @@ def board(number: int = 0) -> m.ServedBoard:
 
 
 def await_that(holds: Callable[[], bool]) -> None:
-    """The test fails where that takes long."""
-    deadline = time.monotonic() + 20
     while not holds():
-        assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
@@ -197,7 +194,7 @@ def test_a_host_outlives_its_service(hosts: Hosts, engine: None) -> None:
     assert host.do("o") == NOT_AVAILABLE
 
 
-SOAK_S = 20
+ROUNDS = 60
 
 
 @pytest.mark.slow
@@ -205,9 +202,9 @@ def test_hosts_that_are_killed_all_the_time_leave_a_service_as_it_was(
     hosts: Hosts, serving: subprocess.Popen[str], engine: None
 ) -> None:
     before = len(board_processes(serving.pid))
-    end, running, opened, refused = time.monotonic() + SOAK_S, [hosts()], 0, 0
+    running, opened, refused = [hosts()], 0, 0
     had_it: list[Host] = []  # and may find what they have left there themselves
-    while time.monotonic() < end:
+    while opened < ROUNDS:
         host = random.choice(running)
         status = host.do("o")
         assert status in (0, NOT_AVAILABLE)
@@ -230,7 +227,6 @@ def test_hosts_that_are_killed_all_the_time_leave_a_service_as_it_was(
         host.process.kill()
     await_that(lambda: not board().holder)
     await_that(lambda: len(board_processes(serving.pid)) <= max(before, 2))
-    assert opened > 5
     assert board().programmed == 1
 
 
@@ -241,7 +237,6 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
         env=plain_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
     )
 
 
@@ -250,7 +245,7 @@ def test_the_commands_tell_and_set_what_a_board_is_programmed_with(
 ) -> None:
     source = tmp_path / "twice.cl"
     source.write_text("kernel void twice(global int *data) { data[get_global_id(0)] *= 2; }")
-    subprocess.run([FPGART, "aoc", "-board=a10_ref", source], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run([FPGART, "aoc", "-board=a10_ref", source], cwd=tmp_path, check=True)
     assert command("program", "--number", "1", str(tmp_path / "twice.aocx")).returncode == 0
     assert "it was compiled for board 'a10_ref'" in command("program", str(tmp_path / "twice.aocx")).stderr
     listed = subprocess.run([FPGART, "board", "list"], env=plain_environment(), capture_output=True, text=True)
@@ -268,10 +263,10 @@ def test_hosts_are_told_of_boards_that_a_service_lacks(serving: object) -> None:
         (("--served", "nowhere"), "there is no service 'nowhere' (No such file or directory)"),
         (("--served", "no name"), "'no name' is not a name of a service"),
     ):
-        done = subprocess.run([FPGART, "run", *options, "true"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([FPGART, "run", *options, "true"], capture_output=True, text=True)
         assert (done.returncode, words in done.stderr) == (2, True), done.stderr
     host = [FPGART, "run", "--served", "lab", "--board", "a10_ref,a10_ref", sys.executable, "-c", PLATFORM]
-    done = subprocess.run(host, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(host, capture_output=True, text=True)
     assert "service 'lab' has no other board 'a10_ref' for this host; its boards are usm_s10, a10_ref" in done.stderr
 
 
@@ -297,7 +292,7 @@ print(*data)
 @pytest.mark.slow
 def test_a_host_in_python_has_all_boards_of_a_service(serving: object, engine: None) -> None:
     host = [FPGART, "run", "--served", "lab", sys.executable, "-c", TWICE]
-    done = subprocess.run(host, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(host, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("0 4 8 12 16 20 24 28\n", "")
     assert [board(number).programmed for number in range(2)] == [1, 1]
 
@@ -404,7 +399,6 @@ def test_as_many_hosts_as_a_service_accepts_may_come_at_once(tmp_path: Path) -> 
 def test_an_answer_that_comes_too_late_is_not_taken_for_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "ANSWER_S", 0.3)
     guard, listener = listen(str(tmp_path / "s"))
     asked = threading.Event()
 
@@ -414,7 +408,7 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_another(
             m.receive(other)
             m.send(other, m.Boards(()))
             m.receive(other)
-            asked.wait(20)
+            asked.wait()
             with suppress(OSError):  # the client has gone
                 m.send(other, m.Boards(()))
                 m.receive(other)
@@ -422,10 +416,11 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_another(
     thread = threading.Thread(target=serve)
     thread.start()
     client = Connection(str(tmp_path / "s"))
+    monkeypatch.setattr(connection, "ANSWER_S", 0.3)
     with pytest.raises(ServiceError, match="does not answer: timed out"):
         client.ask(m.OpenBoard(0), m.Boards)
     asked.set()
-    thread.join(20)
+    thread.join()
     with pytest.raises(ServiceError, match="does not answer"):
         client.ask(m.GetBoards(), m.Boards)
     listener.close()
@@ -470,7 +465,6 @@ def test_an_answer_of_another_kind_is_refused(answering: Answers) -> None:
 
 def test_a_board_process_comes_with_four_files(answering: Answers) -> None:
     given, other = socket.socketpair()
-    other.settimeout(20)
     with given, other:
         client = answering(m.Done(), [given.fileno()])
         with pytest.raises(ProcessError, match=r"service '.*' passes 1 files for a board process, not 4"):
@@ -524,8 +518,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     thread.start()
     yield made
     made.stop()
-    thread.join(20)
-    assert not thread.is_alive()
+    thread.join()
 
 
 numbers = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-1, 2)
@@ -552,7 +545,6 @@ def has_nothing_left(service: Service) -> bool:
 def test_no_bytes_harm_a_service(service: Service, pieces: list[bytes], enters: bool) -> None:
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(service.path)
-        client.settimeout(20)
         if enters:
             m.send(client, m.Enter(m.VERSION, m.__dict__.get("release", "")))
         for piece in pieces:
@@ -701,7 +693,6 @@ def test_each_board_that_a_host_names_is_another_one_of_the_service(service: Ser
 def test_hosts_of_another_release_are_turned_away(service: Service, version: int, release: str) -> None:
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(service.path)
-        client.settimeout(20)
         m.send(client, m.Enter(version, release))
         refused = m.receive(client)
         assert isinstance(refused, m.Failed)
@@ -715,7 +706,6 @@ class Process:
 
     def __init__(self) -> None:
         self.session, self.life, self.output, self.error = (socket.socketpair() for _ in range(4))
-        self.life[1].settimeout(20)
         files = self.output[0].detach(), self.error[0].detach()
         self.spawned = Spawned(self.session[0], self.life[0], *files)
 
@@ -785,7 +775,7 @@ def test_a_service_that_stops_ends_the_board_processes_of_its_clients(
     client = Connection(made.path)
     given = client.new_process()
     made.stop()
-    thread.join(20)
+    thread.join()
     assert process.has_ended()
     given.discard()
     process.close()
@@ -856,35 +846,34 @@ def test_a_client_that_says_a_message_byte_by_byte_is_waited_for_no_longer(
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(service.path)
         client.settimeout(0.1)
-        begin = time.monotonic()
-        with suppress(OSError):
-            client.sendall(struct.pack("<II", 1000, m.NUMBER_OF[m.SetProgram]))
-            for _ in range(100):
+        sent, ended = 0, False
+        client.sendall(struct.pack("<II", 1000, m.NUMBER_OF[m.SetProgram]))
+        with suppress(ConnectionError):
+            while not ended and sent < 900:
                 client.sendall(b" ")
+                sent += 1
                 with suppress(TimeoutError):
-                    assert client.recv(1) == b""
-                    break
-        assert time.monotonic() - begin < 5
+                    ended = client.recv(1) == b""
+        assert sent < 900
     await_that(lambda: has_nothing_left(service))
 
 
 def test_a_message_that_is_too_large_for_a_service_ends_the_connection(service: Service) -> None:
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(service.path)
-        client.settimeout(20)
         client.sendall(struct.pack("<II", m.MOST_OF_SERVICE + 1, m.NUMBER_OF[m.SetProgram]))
         assert client.recv(1) == b""
 
 
 def test_a_client_gives_back_all_though_its_children_keep_its_connection(service: Service) -> None:
     script = (
-        "import os, sys, time\n"
+        "import os, signal, sys\n"
         "from fpgart.serving.connection import Connection\n"
         "from fpgart.engine.isolated import messages as m\n"
         "service = Connection(sys.argv[1])\n"
         "service.ask(m.OpenBoard(0), m.Boards)\n"
         "if os.fork() == 0:\n"
-        "    time.sleep(60)\n"
+        "    signal.pause()\n"
         "    os._exit(0)\n"
         "print('ready', flush=True)\n"
         "sys.stdin.read()\n"

@@ -8,7 +8,6 @@ import ctypes
 import gc
 import os
 import threading
-import time
 import weakref
 from collections.abc import Iterator
 
@@ -64,8 +63,14 @@ def test_who_has_newer_bytes_hears_of_each_write_before_and_after_it(board: Simu
     ]
 
 
+def put(board: SimulatedBoard, data: bytes) -> None:
+    """Write bytes to KIB."""
+    source = ctypes.create_string_buffer(data, len(data))  # a name keeps it alive until the board has read it
+    board.write(ctypes.addressof(source), KIB, len(data))
+
+
 def test_who_has_newer_bytes_is_asked_for_them_before_each_read(board: SimulatedBoard) -> None:
-    board.write(ctypes.addressof(ctypes.create_string_buffer(b"ab", 2)), KIB, 2)
+    put(board, b"ab")
     elsewhere, target = Elsewhere(), ctypes.create_string_buffer(2)
     board.keep_elsewhere(elsewhere)
     board.read(KIB, ctypes.addressof(target), 2)
@@ -74,7 +79,7 @@ def test_who_has_newer_bytes_is_asked_for_them_before_each_read(board: Simulated
 
 
 def test_a_copy_asks_for_its_source_and_tells_of_its_target(board: SimulatedBoard) -> None:
-    board.write(ctypes.addressof(ctypes.create_string_buffer(b"ab", 2)), KIB, 2)
+    put(board, b"ab")
     elsewhere = Elsewhere()
     board.keep_elsewhere(elsewhere)
     board.copy(KIB, 4 * KIB, 2)
@@ -151,10 +156,22 @@ class Thing:
     """What can be referred to weakly."""
 
 
+class Telling(threading.Condition):
+    """Sets an event as soon as a thread waits."""
+
+    def __init__(self, waits: threading.Event) -> None:
+        super().__init__()
+        self.waits = waits
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.set()  # whoever notifies needs the lock, which this thread has until it sleeps
+        return super().wait(timeout)
+
+
 def join_transfers() -> None:
     for thread in threading.enumerate():
         if thread.name == "fpgart DMA":
-            thread.join(20)
+            thread.join()
 
 
 def test_a_transfer_is_told_to_have_ended_once() -> None:
@@ -169,14 +186,15 @@ def test_a_transfer_is_told_to_have_ended_once() -> None:
 
 
 def test_who_waits_is_woken_by_the_end_of_a_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_flight, "PATIENCE_S", 20)
-    flight, begin = InFlight(), time.monotonic()
-    flight.start(1, lambda: time.sleep(0.05))
+    """Without the limit of one call."""
+    monkeypatch.setattr(in_flight, "PATIENCE_S", None)
+    flight, waits = InFlight(), threading.Event()
+    flight.start(1, waits.wait)
+    monkeypatch.setattr(flight, "_ended", Telling(waits))
     assert flight.wait()
     flight.start(2, lambda: None)
     join_transfers()
     assert flight.wait()
-    assert time.monotonic() - begin < 15
 
 
 def test_the_error_of_a_transfer_is_told_and_kept_by_nobody() -> None:

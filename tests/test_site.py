@@ -39,7 +39,7 @@ def build(target: Path, builder: str) -> None:
     read = str(target / "read")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", read, "-b", builder]
     command += [str(ROOT / "docs"), str(target / builder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    done = subprocess.run(command, capture_output=True, text=True)
     words = (done.stderr or f"it ended with {done.returncode}") if done.returncode else ""
     (target / f"{builder}.log").write_text(words)
 

@@ -42,7 +42,6 @@ def run(words: list[str], output: str) -> subprocess.CompletedProcess[str]:
         stdout = full if output == "full" else broken
         return subprocess.run(
             words, stdout=stdout, stderr=subprocess.PIPE, text=True, preexec_fn=close, env=plain_environment(),
-            timeout=120,
         )  # fmt: skip
 
 

@@ -87,7 +87,6 @@ def test_bytes_that_a_program_moves(
         env={**os.environ, "PYTHONPATH": str(ROOT), "FPGART_BOARD": board, "FPGART_TRACE": str(trace)},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert result.returncode == 0, result.stderr
     traffic = report.read(trace).traffic

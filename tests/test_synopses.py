@@ -25,7 +25,7 @@ class Shown:
         pytest.importorskip("pyopencl")  # brings the engine
         trace = folder / "trace.json"
         command = [sys.executable, str(FOLDER / "run.py"), name, "--trace", str(trace)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+        result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
         assert result.returncode == 0, result.stdout + result.stderr
         assert "\nright\n" in result.stdout
         self.text = result.stdout

@@ -629,7 +629,7 @@ def test_finishing_counts_what_has_really_ended_before(boards: Boards) -> None:
     event = write(machine.queue, machine.buffer(MIB), MIB)
     ended = threading.Event()
     event.when(COMPLETE, lambda *_: ended.set())
-    assert ended.wait(10)
+    ended.wait()
     before = machine.scheduler.host_time()
     machine.queue.finish()
     assert before < machine.scheduler.host_time() == times(event)[3]
@@ -674,7 +674,7 @@ def test_a_callback_begins_when_its_event_reached_the_status(boards: Boards) -> 
     event.when(SUBMITTED, lambda *_: called.append(machine.scheduler.host_time()))
     event.when(COMPLETE, lambda *_: (called.append(machine.scheduler.host_time()), done.set()))
     machine.scheduler.wait(event)
-    assert done.wait(10)
+    done.wait()
     assert sorted(called) == [times(event)[1], times(event)[3]]
     assert machine.scheduler.host_time() == times(event)[3]
 
@@ -1016,7 +1016,7 @@ for event in events:
 
 def run(*words: object) -> str:
     command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

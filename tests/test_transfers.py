@@ -86,13 +86,13 @@ def test_a_migration_of_what_a_kernel_works_on_begins_when_that_has_ended(machin
 
     def kernel(address: int) -> None:
         begun.set()
-        assert go_on.wait(30)
+        go_on.wait()
 
     made = machine.kernel(kernel, "")
     made.set_buffer(0, buffer)
     machine.enqueue(made)
     machine.queue.flush()
-    assert begun.wait(30)
+    begun.wait()
     device = machine.devices[1]
     moving = MigrateToHost(device, [buffer], True) if to_host else migrate_to_device(device, [buffer], True)
     event = machine.queues[1].enqueue(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, moving)

@@ -30,7 +30,7 @@ def run(program: Path, *options: str, **environment: str) -> subprocess.Complete
     pytest.importorskip("pyopencl")  # brings the engine
     command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", str(program)]
     variables = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, env=variables)
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=variables)
 
 
 def traced(program: Path) -> Path:

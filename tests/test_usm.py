@@ -807,7 +807,6 @@ def test_host_memory_that_the_system_does_not_lock_is_told() -> None:
         [sys.executable, "-c", UNLOCKED],
         capture_output=True,
         text=True,
-        timeout=60,
         env={**os.environ, "FPGART_LOG": "stderr"},
     )
     assert result.stdout.split() == [str(1 << 20), "65536"], result.stderr

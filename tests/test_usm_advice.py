@@ -62,7 +62,7 @@ def test_advice_on_the_order_of_calls(tmp_path: Path, program: str, expected: tu
     file = tmp_path / "trace.json"
     environment = running.environment({"FPGART_BOARD": "usm_s10", "FPGART_TRACE": str(file)})
     command = [sys.executable, "-c", HEAD + program]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, result.stderr
     found = [(advice.words, advice.copies, advice.bytes) for advice in report.read(file).advice]
     if expected is None:
@@ -80,7 +80,7 @@ def test_a_trace_names_the_part_of_an_allocation_and_what_kernels_reach(tmp_path
     environment = running.environment({"FPGART_BOARD": "usm_s10", "FPGART_TRACE": str(file)})
     program = HEAD + "write(a + 1024, size=3072); write(b, a + 2000, 100); run(a, indirect=1)"
     command = [sys.executable, "-c", program]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, result.stderr
     events = [
         e["args"] for e in report.ordered(file) if e.get("cat") == "device" and e["name"] in ("transfer", "kernel")
@@ -108,7 +108,7 @@ for device, flags in ((devices[1], to_device), (devices[0], to_host)):
     host.cl.check("clFinish", queue)
 """
     command = [sys.executable, "-c", HEAD + program]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, result.stderr
     moves = [e["args"] for e in report.ordered(file) if e.get("cat") == "usm" and e["name"] == "migrate"]
     assert [(move["to"], move["size"]) for move in moves] == [("device 1", 4096), ("host", 4096)]

@@ -5,7 +5,7 @@
  * lists that do not hold, objects that are not ready. Each wrong call must answer what the
  * specification allows, and the next right call must work.
  *
- *     bad_input DRIVER.so [--no-garbage] [--threads N] [--repeat N] [--timeout SECONDS]
+ *     bad_input DRIVER.so [--no-garbage] [--threads N] [--repeat N]
  *               [--skip PATTERN]... [--list | --list-functions] [PATTERN]...
  *
  * It opens the driver itself, because a loader reads through the handle that it is given. PATTERNs
@@ -130,13 +130,6 @@ static void on_crash(int number)
     say_where("crashed in or beside: ");
     signal(number, SIG_DFL);
     raise(number);
-}
-
-static void on_alarm(int number)
-{
-    (void)number;
-    say_where("still running: ");
-    _exit(124);
 }
 
 /* Callbacks that the calls register. */
@@ -1543,16 +1536,15 @@ static int list_functions(void)
 
 static void usage(void)
 {
-    fputs(
-        "usage: bad_input DRIVER.so [--no-garbage] [--threads N] [--repeat N] [--timeout SECONDS]\n"
-        "                 [--skip PATTERN]... [--list | --list-functions] [PATTERN]...\n",
-        stderr);
+    fputs("usage: bad_input DRIVER.so [--no-garbage] [--threads N] [--repeat N]\n"
+          "                 [--skip PATTERN]... [--list | --list-functions] [PATTERN]...\n",
+          stderr);
     exit(2);
 }
 
 int main(int count, char **arguments)
 {
-    int threads = 1, timeout = 600;
+    int threads = 1;
     const char *driver = NULL;
     for (int i = 1; i < count; i++) {
         const char *next = i + 1 < count ? arguments[i + 1] : NULL;
@@ -1566,8 +1558,6 @@ int main(int count, char **arguments)
             threads = atoi(arguments[++i]);
         else if (strcmp(arguments[i], "--repeat") == 0 && next != NULL)
             repeats = atoi(arguments[++i]);
-        else if (strcmp(arguments[i], "--timeout") == 0 && next != NULL)
-            timeout = atoi(arguments[++i]);
         else if (strcmp(arguments[i], "--skip") == 0 && next != NULL && skip_count < MAX_PATTERNS)
             skips[skip_count++] = arguments[++i];
         else if (arguments[i][0] == '-')
@@ -1585,8 +1575,6 @@ int main(int count, char **arguments)
         die("mmap", 0);
     for (size_t i = 0; i < 5; i++)
         signal((int[]){SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}[i], on_crash);
-    signal(SIGALRM, on_alarm);
-    alarm((unsigned)timeout);
     open_driver(driver);
     threads = only_list ? 1 : threads;
     pthread_barrier_init(&start_line, NULL, (unsigned)threads);

@@ -18,7 +18,6 @@ int main(int count, char **arguments)
     cl_uint rounds = 0xffffffff;
     const char *how = count > 1 ? arguments[1] : "kernel";
     signal(SIGINT, SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
-    alarm(120);              /* in no case for ever */
     start(&host, SPIN_SOURCE);
     cl_kernel spin = new_kernel(&host, "spin");
     cl_mem buffer = new_buffer(&host, 256);

@@ -17,11 +17,11 @@ def main() -> int:
     if asked.input is not None:
         return once(asked.reader[0], asked.seed, asked.input, asked.save)
     faults = []
-    print(f"{'reader':24} {'inputs':>9} {'bytes':>13} {'refused':>9} {'longest':>9}")
+    print(f"{'reader':24} {'inputs':>9} {'bytes':>13} {'refused':>9} {'calls':>9}")
     for name in asked.reader or READERS:
         told, found = search(name, asked.seed, asked.bytes, asked.seconds, asked.faults)
         faults += found
-        print(f"{name:24} {told.inputs:9} {told.bytes:13} {told.refused:9} {told.longest:7.3f} s", flush=True)
+        print(f"{name:24} {told.inputs:9} {told.bytes:13} {told.refused:9} {told.calls:9}", flush=True)
         for fault in found:
             print(fault, flush=True)
     return int(bool(faults))
@@ -51,7 +51,7 @@ def search(reader: str, seed: int, most_bytes: int, seconds: float, most_faults:
         total.inputs += told.inputs
         total.bytes += told.bytes
         total.refused += told.refused
-        total.longest = max(total.longest, told.longest)
+        total.calls = max(total.calls, told.calls)
         if fault is None:
             break
         faults.append(fault)
@@ -65,7 +65,7 @@ def once(reader: str, seed: int, number: int, file: Path | None) -> int:
         file.write_bytes(data)
     told = Told()
     words = try_one(reader, data, told)
-    print(words or f"{len(data)} bytes, {'refused' if told.refused else 'read'} in {told.longest:.3f} s")
+    print(words or f"{len(data)} bytes, {'refused' if told.refused else 'read'} in {told.calls} calls")
     return int(bool(words))
 
 

@@ -44,7 +44,6 @@ int main(int count, char **arguments)
     pthread_t teller;
     if (count < 2)
         return 2;
-    alarm(120); /* a hang is a failure */
     start(&host, source);
     words = new_buffer(&host, 64);
     cl_kernel kernel = new_kernel(&host, "run");

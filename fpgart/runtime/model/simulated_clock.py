@@ -47,6 +47,7 @@ class ModelledCommand:
         "failed",
         "missing",
         "number",
+        "operation",
         "queued",
         "settled",
         "start",
@@ -58,6 +59,8 @@ class ModelledCommand:
         self.number = number
         self.event = event
         """That of a command, until it is settled."""
+        self.operation = None if event is None else event.operation
+        """What it does, until watchers are told. Its event drops it at the real end, which may be earlier."""
         self.queued = self.submit = self.start = self.end = queued
         self.missing = 0
         self.awaited: tuple[ModelledCommand, ...] = ()
@@ -91,7 +94,7 @@ class SimulatedClock:
         self._queues: WeakKeyDictionary[EventQueue, ModelledQueue] = WeakKeyDictionary()
         self._threads: dict[int, int] = {}
         self.untold: list[tuple[Event, ModelledCommand, list[StepTime]]] = []
-        """What was settled and not told to watchers yet."""
+        """What was settled since the lock was last released."""
 
     # The host's time
 
@@ -186,8 +189,7 @@ class SimulatedClock:
         event = command.event
         assert event is not None
         assert event.queue is not None
-        if NOTICES.modelled:
-            self.untold.append((event, command, command.steps))
+        self.untold.append((event, command, command.steps))
         command.steps = []
         modelled = self.queue(event.queue)
         modelled.end = max(modelled.end, command.end)
@@ -199,10 +201,9 @@ class SimulatedClock:
 
         A launch that waits for other kernels at its channels is not among them.
         """
-        assert command.event is not None
         command.start = command.end = command.submit
         found: list[ModelledCommand] = []
-        for step in self._planner.steps(command.event.operation):
+        for step in self._planner.steps(command.operation):
             if isinstance(step, Run) and step.talking is not None:
                 return found + self._took(self._boards.begin(step, command.end, command))
             if isinstance(step, Programming):
@@ -302,12 +303,13 @@ class ModelScheduler(Scheduler):
         super().end_user_event(event, status)
 
     def _tell(self) -> None:
-        """Watchers hear of what was settled once the lock is not held."""
+        """Tell watchers what was settled, and drop the operations: without the lock, for that may destroy objects."""
         if not self.clock.untold:
             return
         with self._lock:
             untold, self.clock.untold = self.clock.untold, []
         for event, command, steps in untold:
+            command.operation = None
             for listener in NOTICES.modelled:
                 listener(event, command, steps)
 
