@@ -23,6 +23,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("fpgart.runtime.objects.platform:_choosing",),
     ("fpgart.runtime.programs.program:_building",),
     ("fpgart.runtime.programs.pipe:_using",),
+    ("fpgart.runtime.scheduling.reaper:_freeing",),
     ("fpgart.runtime.memory.usm:TOUCHING",),
     ("fpgart.runtime.objects.context:placing",),
     ("fpgart.runtime.memory.device:_opening",),
@@ -37,6 +38,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "fpgart.engine.models:_loading",
     ),
     ("fpgart.engine.isolated.network:_making",),
+    ("fpgart.engine.compiler_process:_doing", "fpgart.engine.opencl_engine.engine:_beginning"),
     ("fpgart.engine.isolated.process:_opening",),
     ("fpgart.engine.isolated.process:_ending",),
     (
