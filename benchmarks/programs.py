@@ -59,7 +59,7 @@ PROGRAMS = [
     client("-x", "64", "-b", "100"),
     host("nengo_ocl_step", "nengo_ocl"),
     host("tinygrad_matmul", "tinygrad", DEV="CL"),
-    host("tinygrad_training", "tinygrad", DEV="CL"),
+    host("tinygrad_training", "tinygrad", DEV="CL", TRAINING="1"),
     host("pyopencl_scan", "pyopencl", "mako"),
     host("pyopencl_sort", "pyopencl", "mako"),
     Program("clblast_tuner_xdot", ("clblast_tuner_xdot", "-n", "65536", "-runs", "5")),

@@ -14,8 +14,11 @@ layers = [nn.Linear(32, 64), nn.Linear(64, 8)]
 optimizer = nn.optim.SGD([weights for layer in layers for weights in (layer.weight, layer.bias)], lr=0.01)
 
 
+# Older versions of tinygrad; newer ones read the variable TRAINING.
+Tensor.training = True
+
+
 @TinyJit
-@Tensor.train()
 def train() -> Tensor:
     optimizer.zero_grad()
     loss = ((layers[1](layers[0](inputs).relu()) - targets) ** 2).mean().backward()
