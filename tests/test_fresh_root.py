@@ -148,7 +148,7 @@ def test_what_runs_in_the_root_ends_with_fresh_root_and_the_root_is_removed(star
         running.stdout.readline()  # what the root is
         inside = int(running.stdout.readline())
         running.terminate()
-    assert running.returncode == 130
+        assert running.wait() == 130
     with pytest.raises(ProcessLookupError):
         os.kill(inside, 0)
     assert list((tmp_path / "folders").iterdir()) == []
