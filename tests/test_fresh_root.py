@@ -22,22 +22,24 @@ MACHINE = {
     "unshare": '[ "$4" = true ] || { echo enters: $*; exit ${STATUS:-0}; }',
 }
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """`run(argument, ..., id="echo 1000")`: what fresh-root does where these programs are replaced."""
+def start(tmp_path: Path) -> Start:
+    """`start(argument, ..., id="echo 1000")`: fresh-root where these programs are replaced."""
     commands, folders = tmp_path / "commands", tmp_path / "folders"
     commands.mkdir()
     folders.mkdir()
 
-    def run(*arguments: object, status: int = 0, **replaced: str) -> subprocess.CompletedProcess[str]:
-        for name, script in {**MACHINE, **{name.replace("_", "-"): text for name, text in replaced.items()}}.items():
+    def start(*arguments: object, status: int = 0, **replaced: str) -> subprocess.Popen[str]:
+        for name, script in {**MACHINE, **replaced}.items():
             (commands / name).write_text(f"#!/bin/bash\n{script}\n")
             (commands / name).chmod(0o755)
-        return subprocess.run(
+        return subprocess.Popen(
             [FRESH_ROOT, *map(str, arguments)],
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             env={
                 "PATH": f"{commands}:{os.defpath}",
@@ -46,6 +48,18 @@ def run(tmp_path: Path) -> Run:
                 "STATUS": str(status),
             },
         )
+
+    return start
+
+
+@pytest.fixture
+def run(start: Start) -> Run:
+    """As `start`, and waits for the end."""
+
+    def run(*arguments: object, status: int = 0, **replaced: str) -> subprocess.CompletedProcess[str]:
+        with start(*arguments, status=status, **replaced) as process:
+            out, err = process.communicate()
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     return run
 
@@ -124,3 +138,17 @@ def test_a_folder_that_has_files_is_not_made_a_root(run: Run, tmp_path: Path) ->
     assert result.returncode == NO_ROOT
     assert f"{folder} is not empty" in result.stderr
     assert [path.name for path in folder.iterdir()] == ["letter"]
+
+
+def test_what_runs_in_the_root_ends_with_fresh_root_and_the_root_is_removed(start: Start, tmp_path: Path) -> None:
+    """unshare ignores SIGTERM while its child runs."""
+    unshare = '[ "$4" = true ] || { trap "" TERM INT; echo "$$"; exec sleep 600; }'
+    with start("make test", unshare=unshare) as running:
+        assert running.stdout is not None
+        running.stdout.readline()  # what the root is
+        inside = int(running.stdout.readline())
+        running.terminate()
+        assert running.wait() == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(inside, 0)
+    assert list((tmp_path / "folders").iterdir()) == []
