@@ -2,8 +2,8 @@
 """The order in which threads take the driver's locks, checked while tests run.
 
 `ROWS` is the table of docs/architecture.md, highest first. A thread that holds a lock takes only locks of lower rows.
-install() replaces threading.Lock and threading.RLock: a lock that a module of fpgart makes knows its row by the module and
-the name that it is assigned to. Taking one against the order raises `Inversion`; making one that has no row raises
+install() replaces threading.Lock and threading.RLock: a lock that a module of fpgart makes knows its row by the module
+and the name that it is assigned to. Taking one against the order raises `Inversion`; making one that has no row raises
 `NoRow`. The driver itself has plain locks.
 """
 

@@ -20,8 +20,8 @@ from fpgart.engine.interface import ArgumentInterface, BuildFailed, KernelInterf
 from fpgart.errors import BuildProgramFailure, InvalidBinary, LinkProgramFailure
 from fpgart.runtime.objects.programming import program_device
 from fpgart.runtime.programs import library
-from fpgart.runtime.programs.binaries import check_binary
 from fpgart.runtime.programs import program as program_module
+from fpgart.runtime.programs.binaries import check_binary
 from fpgart.runtime.programs.build import Build, first_error
 from fpgart.runtime.programs.library import CompilerMode
 from fpgart.runtime.programs.linking import link

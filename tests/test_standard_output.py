@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package's programs say, and their status, when standard output is full, closed, or a pipe without a reader."""
+"""What the programs of the package say, and their status, when standard output is full, closed or has no reader."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import plain_environment
+
 from fpgart.aocx.container import Container
 
 OUTPUTS = {

@@ -373,7 +373,7 @@ def refuse_folder_of_others(folder: str) -> None:
         )
     if facts.st_mode & WRITABLE_BY_OTHERS:
         raise ServiceError(
-            f"{folder} has mode {stat.S_IMODE(facts.st_mode):04o}: others can write to it, where a service's socket is; "
+            f"{folder} has mode {stat.S_IMODE(facts.st_mode):04o}: others can write where a service's socket is; "
             "a mode such as 0700 keeps them out"
         )
 

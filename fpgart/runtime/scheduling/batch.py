@@ -15,7 +15,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NoReturn
 
 from fpgart import log
-from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
+from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
 from fpgart.runtime.scheduling.attempt import fail_with, tell_failure
 from fpgart.runtime.scheduling.event import COMPLETE, Event, Launch
 
@@ -31,7 +31,7 @@ class RefusedBatch:
     """In place of a batch that the engine could not make: each launch that is added fails with the engine's error."""
 
     takes_more = True
-    failure = None
+    failure: CLError | None = None
 
     def __init__(self, error: BaseException) -> None:
         self._error = error
