@@ -177,7 +177,7 @@ def test_macros_that_double_each_other_do_not_keep_readers_of_declarations_busy(
         assert opencl_c.buffer_locations(source) == {"k": ("A0",)}
         assert constant("A0", {f"A{n}": f"A{n + 1} + A{n + 1}" for n in range(15)} | {"A15": "1"}) == 1 << 15
 
-    assert calls_of(read) < 5_000_000
+    assert calls_of(read) < 20_000_000  # of the 2 ** 60 that are written
 
 
 def test_functions_that_call_each_other_in_a_long_chain_get_their_local_variables() -> None:
