@@ -121,10 +121,8 @@ class Handover(enum.Enum):
 
     OBJECTS = "Portable Computing Language"
     """Of compiled programs: making those of executables takes long."""
-    EXECUTABLES = "Intel(R) OpenCL"
-    """Of compiled and of executable programs."""
     NOTHING = ""
-    """None that is known."""
+    """None that is known to have all: kernels of Intel's binaries have no names and types of arguments any more."""
 
     @classmethod
     def of(cls, platform: str) -> Handover:

@@ -74,9 +74,7 @@ def is_in_two_steps(driver: Driver, step: BuildStep) -> bool:
 
 def can_be_loaded(driver: Driver, step: BuildStep) -> bool:
     """Whether another process can load the binary of what the step makes, at no cost."""
-    if driver.handover is Handover.OBJECTS:
-        return not step.is_executable
-    return driver.handover is Handover.EXECUTABLES
+    return driver.handover is Handover.OBJECTS and not step.is_executable
 
 
 def do(driver: Driver, step: BuildStep) -> Result:
@@ -102,8 +100,7 @@ def load(driver: Driver, step: BuildStep, binary: bytes) -> Result:
         if is_in_two_steps(driver, step):
             with as_building():
                 return Result(link(driver, "", parts)[0], "", binary)
-        log = _build(driver, parts[0], "") if step.is_executable else ""
-        return Result(parts.pop(), log, binary)
+        return Result(parts.pop(), "", binary)
 
 
 def _compile_and_link(driver: Driver, handle: int, step: BuildStep) -> Result:
