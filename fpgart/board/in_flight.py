@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from contextvars import copy_context
 
-from fpgart.board.mmd import BoardError, StatusHandler
+from fpgart.board.mmd import StatusHandler
 
 PATIENCE_S = 0.001
 """How long a call of wait() lasts at most."""
@@ -35,16 +35,14 @@ class InFlight:
             self._run(operation, transfer)
 
     def _run(self, operation: int, transfer: Callable[[], None]) -> None:
-        error: BoardError | None = None
+        error: Exception | None = None
         try:
             transfer()
-        except BoardError as failure:
+        except Exception as failure:
             error = failure
-        except BaseException as failure:
-            error = BoardError(f"a transfer failed: {failure}")
-            raise
-        finally:
+        try:
             self.handler(operation, error)
+        finally:
             del error  # or it and this frame would hold each other, and the transfer with them
             with self._ended:
                 self._ends += 1
@@ -59,5 +57,5 @@ class InFlight:
             return progress
 
 
-def ignored(operation: int, error: BoardError | None) -> None:
+def ignored(operation: int, error: Exception | None) -> None:
     """Nobody asked for the ends of transfers."""

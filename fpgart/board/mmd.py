@@ -263,5 +263,5 @@ class BoardError(Exception):
     """The board cannot do it; the sentence says what and why."""
 
 
-StatusHandler = Callable[[int, BoardError | None], None]
-"""Takes the number of a transfer's operation, and None or the error that it ended with."""
+StatusHandler = Callable[[int, Exception | None], None]
+"""Takes the number of a transfer's operation, and None or the error that it ended with: BoardError, or a bug."""

@@ -98,7 +98,7 @@ class OpenBoard:
         self.notices.begin(operation)
         self.mmd.start(operation, lambda: _told(transfer))
 
-    def _transfer_ended(self, operation: int, error: BoardError | None) -> None:
+    def _transfer_ended(self, operation: int, error: Exception | None) -> None:
         if error is not None:
             log.warning(f"the transfer of operation {operation:#x} failed: {error}")
         self._under_way.end()  # first: who is told of the end may close the board

@@ -6,7 +6,6 @@ from __future__ import annotations
 from functools import partial
 from time import monotonic_ns
 
-from fpgart.board.mmd import BoardError
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.host_store import HostStore
@@ -40,9 +39,9 @@ def copy_block(source: Block, from_address: int, target: Block, to_address: int,
 def wait_for_transfers(begun: list[tuple[Device, int]]) -> None:
     """Yield to the boards, at least once for each transfer, until all have ended.
 
-    Raises the BoardError of the first one that has failed, but not before.
+    Raises what the first one has failed with, but not before.
     """
-    failure: BoardError | None = None
+    failure: Exception | None = None
     for device, operation in begun:
         begin, calls, ended = monotonic_ns(), 0, False
         while not ended:
@@ -50,7 +49,7 @@ def wait_for_transfers(begun: list[tuple[Device, int]]) -> None:
             calls += 1
             try:
                 ended = device.has_ended(operation)
-            except BoardError as error:
+            except Exception as error:
                 failure, ended = failure or error, True
         for listener in NOTICES.yielded:
             listener(device, begin, calls)

@@ -187,7 +187,7 @@ class Device:
         self._users = 0
         self.found: Loaded | None = None
         """What another process has left on the board, until it is programmed here."""
-        self._ended: dict[int, BoardError | None] = {}
+        self._ended: dict[int, Exception | None] = {}
         """Transfers that went on by themselves and have ended, well (None) or not."""
         self.kernels_run = 0
         self.kernel_ns = 0
@@ -268,7 +268,7 @@ class Device:
     def _kernel_ended(self) -> None:
         self.kernels_run += 1
 
-    def _transfer_ended(self, operation: int, error: BoardError | None) -> None:
+    def _transfer_ended(self, operation: int, error: Exception | None) -> None:
         self._ended[operation] = error
 
     def start(self, transfer: Callable[[], None]) -> int:
@@ -278,7 +278,7 @@ class Device:
         return operation
 
     def has_ended(self, operation: int) -> bool:
-        """Whether a transfer that was started has ended, asked until it has; raises BoardError if it failed."""
+        """Whether a transfer that was started has ended, asked until it has; raises what it failed with."""
         if operation not in self._ended:
             return False
         error = self._ended.pop(operation)

@@ -13,6 +13,7 @@ under its device (process 2 + the device's number).
   objects, and calls that may wait have the number as arg site.
 - cat "api": a call of the host. The driver answers reference counting in C; it does not appear.
 - cat "mmd": a call through the MMD, args device, address, board_address, size, buffer, operation.
+  aocl_mmd_yield stands for all calls (arg calls) until one transfer between boards had ended; its size is 0.
 - cat "memory": reserve or free of a block, args device, memory, bank (and last_bank if it straddles several; and
   interleaved where the memory has its banks so: banks, and bytes in one before the next one's turn),
   address, size, buffer.
