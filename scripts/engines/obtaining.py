@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -76,11 +77,14 @@ def from_wheels(*requirements: str, name: str, library: str) -> Obtained:
     return Obtained(one([path for path in [folder / "lib" / library] if path.exists()], library), (folder / "lib",))
 
 
-def dependencies(package: str) -> list[str]:
-    """List a Debian package and those that it needs and the system does not have."""
-    options = [f"-o=APT::Install-{kind}=false" for kind in ("Recommends", "Suggests")]
-    plan = run("apt-get", "install", "--simulate", *options, package)
-    return [line.split()[1] for line in plan.splitlines() if line.startswith("Inst ")] or [package]
+def with_dependencies(package: str) -> list[str]:
+    """List a Debian package, its own data, and what it needs and the system does not have."""
+    without = [f"--option=APT::Install-{kind}=false" for kind in ("Recommends", "Suggests")]
+    plan = run("apt-get", "install", "--simulate", *without, package)
+    absent = [line.split()[1] for line in plan.splitlines() if line.startswith("Inst ")]
+    needed = run("apt-cache", "depends", "--important", package)
+    data = re.findall(r"Depends: (libpocl2\S*)", needed)  # PoCL looks for it beside its library
+    return list(dict.fromkeys([package, *data, *absent]))
 
 
 def from_debian() -> Obtained:
@@ -93,7 +97,7 @@ def from_debian() -> Obtained:
             raise Missing("this system's packages have no libpocl2; as root: apt-get update")
         archives = folder / "archives"
         archives.mkdir()
-        run("apt-get", "download", *dependencies(package), folder=archives)
+        run("apt-get", "download", *with_dependencies(package), folder=archives)
         for archive in sorted(archives.glob("*.deb")):
             run("dpkg", "-x", archive, folder)
         shutil.rmtree(archives)
