@@ -17,7 +17,7 @@ DRIVER_SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/m
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test shake nightly roots intel-engine intel isolated served check-remote lint docs-check format picture bench shapes programs clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
+.PHONY: build site demo fuzz test shake nightly roots intel-engine intel isolated served check-remote lint docs-check format picture bench shapes programs engines clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -31,6 +31,7 @@ help:
 	@echo "make check-remote POCLD=folder  kernels through PoCL's remote driver and a server on this machine; docs/clusters.md"
 	@echo "make lint     format, types, layers"
 	@echo "make docs-check  whether each figure in the documentation names the command that makes it"
+	@echo "make engines  suites on every engine that can be fetched, into docs/engines.md; hours. ENGINES=pocl-wheel SUITES=hosts for a part"
 	@echo "make clients  real programs on the board (clients/recipes), beside the bare engine where they run there; hours;"
 	@echo "              SOURCES=folder of git repositories, CLIENTS=\"swifold rodinia\" for some; writes docs/programs.md"
 	@echo "make cts CTS=folder  Khronos' conformance tests, sources or built, on the board and on the bare engine; hours"
@@ -203,6 +204,12 @@ limits: build
 
 SOURCES ?= build/sources
 CLIENTS ?=
+# Goes on where it was interrupted; results are in build/engines/results.
+ENGINES ?=
+SUITES ?=
+engines: build
+	$(BIN)/python scripts/engines $(if $(ENGINES),--engines $(ENGINES)) $(if $(SUITES),--suites $(SUITES))
+
 clients: build
 	PYTHONPATH=scripts $(BIN)/python clients/run.py --sources $(SOURCES) --page docs/programs.md $(CLIENTS)
 

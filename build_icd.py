@@ -384,6 +384,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "check/code.c",
         "check/fault_table.c",
         "check/fault_words.c",
+        "engine/diagnostics.c",
         "engine/fifo.c",
         "engine/io_file.c",
         "engine/network.c",

@@ -70,13 +70,6 @@ def host(tmp_path: Path) -> MakeHost:
     return make
 
 
-NOT_YET_AVOIDED = {
-    "binary_of_linked": "the engine still compiles in the host's process",
-    "machine_code_for_binaries": "the driver's container is the engine's binary",
-    "quiet_build": "the compiler's line still reaches stderr",
-}
-
-
 def having(fault: KnownFault) -> Path:
     for product, path in engines_here().items():
         if fault.concerns(product):
@@ -110,12 +103,8 @@ def test_the_engine_alone_has_the_fault(fault: KnownFault, host: MakeHost, tmp_p
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=named)
-def test_the_driver_on_this_engine_does_not_have_the_fault(
-    fault: KnownFault, host: MakeHost, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_driver_on_this_engine_does_not_have_the_fault(fault: KnownFault, host: MakeHost, tmp_path: Path) -> None:
     engine = having(fault)
-    if fault.host in NOT_YET_AVOIDED:
-        request.applymarker(pytest.mark.xfail(strict=True, reason=NOT_YET_AVOIDED[fault.host]))
     command = [sys.executable, "-m", "fpgart.cli", "run", "--engine", engine, "--", host(fault.host)]
     result = subprocess.run(command, env=surroundings(fault, engine, tmp_path), capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")

@@ -4,9 +4,11 @@
  * the host's: it may read it in another thread while it is changed, and hands it on to its
  * children. So it stays as it is, and in the driver's libraries the calls of getenv() and setenv()
  * lead to the functions here, through the tables that the dynamic linker calls by. A process that
- * has no host needs none of that. */
+ * has no host needs none of that. What compilers write to standard error goes the same way. */
 #define _GNU_SOURCE
 #include "environment.h"
+
+#include "diagnostics.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -132,6 +134,10 @@ static int driver_access(const char *path, int mode)
 
 static uintptr_t replacement(const char *symbol)
 {
+    if (strcmp(symbol, "write") == 0)
+        return (uintptr_t)diagnostics_write;
+    if (ours)
+        return 0;
     if (sealed && strcmp(symbol, "access") == 0)
         return (uintptr_t)driver_access;
     if (strcmp(symbol, "getenv") == 0 || strcmp(symbol, "secure_getenv") == 0)
@@ -246,8 +252,6 @@ static int redirect_if_new(struct dl_phdr_info *info, size_t size, void *data)
 
 void *environment_open(const char *path, int flags)
 {
-    if (ours)
-        return dlopen(path, flags);
     struct objects *known = calloc(1, sizeof *known);
     struct link_map *map = NULL;
     if (known != NULL)

@@ -5,14 +5,15 @@
 /* What drivers that are opened from now on hear when they ask for a variable of the environment.
  * With `unless_set` only where the process has none of that name. 0 when there is no memory. */
 int environment_say(const char *name, const char *value, int unless_set);
-/* The environment is nobody else's: what is said is put into it from now on, and no library is
- * changed. Called before anything is said, and never together with environment_seal(). */
+/* The environment is nobody else's: what is said is put into it from now on, and libraries ask
+ * for it themselves. Called before anything is said, and never together with environment_seal(). */
 void environment_is_ours(void);
 /* From now on they hear what the process has. */
 void environment_forget(const char *name);
 /* From now on they hear of no variable but those that were said here. */
 void environment_seal(void);
 /* cffi */
-/* Opens a library as dlopen() does; it and what it brings along then ask here. */
+/* Opens a library as dlopen() does; it and what it brings along then ask here, and
+ * write to standard error without clang's count of its messages. */
 void *environment_open(const char *path, int flags);
 #endif
