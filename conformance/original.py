@@ -93,8 +93,10 @@ def calls_of_trace(file: Path) -> list[str]:
             found.append(f"copy {facts['size']} bytes, board {facts['device']}, {places}")
         elif call == "program":
             found.append(f"program board {facts['device']}")
-        else:
-            found.append(f"{call} {facts['size']} bytes" if call in ALLOCATIONS else call)
+        elif call in ALLOCATIONS:
+            found.append(f"{call} {facts['size']} bytes")
+        elif call == "free":
+            found.append(call)
     return found
 
 

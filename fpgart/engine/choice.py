@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from fpgart import config, log
 from fpgart._native import lib
 from fpgart.engine.cache import cache_folder
-from fpgart.engine.compiler_process import CompilerProcess
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import Driver, DriverError, open_driver, say
 from fpgart.engine.interface import Engine, NoEngine
@@ -177,6 +176,8 @@ def engine_on(name: str, driver: Driver) -> OpenCLEngine:
     if driver.shares_memory and config.ENGINE_BUFFERS.value == "auto":
         engine = OpenCLEngine(name, driver)
         if config.COMPILE_APART.value:
+            from fpgart.engine.compiler_process import CompilerProcess  # not for hosts that use no engine
+
             engine.compiler_process = CompilerProcess(name, engine.version, engine.path)
         return engine
     from fpgart.engine.resident import ResidentEngine  # only who needs it pays for it
