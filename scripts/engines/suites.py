@@ -23,7 +23,7 @@ BARE, FPGART = "bare", "fpgart"
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 TESTS_WITH_KERNELS = ("test_kernels", "test_kernel_language", "test_pipes", "test_streams", "test_python_hosts")
 OPERATIONS = (
-    "gaussian_blur", "maximum_filter", "minimum_filter", "mean", "threshold_otsu", "voronoi_otsu_labeling",
+    "gaussian_blur", "maximum_filter", "minimum_filter", "median", "threshold_otsu", "voronoi_otsu_labeling",
     "connected_component_labeling", "top_hat", "sobel", "laplace", "sum_of_all_pixels", "std_z_projection",
 )  # fmt: skip
 OPERATE = """
