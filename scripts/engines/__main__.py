@@ -74,7 +74,8 @@ def tables() -> str:
             cells = (cell(result_file(engine, suite, way)) for engine in names)
             lines.append(f"| {suite} | {way} | " + " | ".join(cells) + " |")
     dates = sorted(json.loads(file.read_text())["date"] for file in RESULTS.glob("*.json"))
-    when = f"Run on {dates[0]}" + (f" to {dates[-1]}" if dates[0] != dates[-1] else "") + ".\n\n" if dates else ""
+    period = f", run on {dates[0]}" + (f" to {dates[-1]}" if dates[0] != dates[-1] else "") if dates else ""
+    when = f"Made by `make engines`{period}.\n\n"
     faults = ["", "| engine | versions | what happens | what the driver does instead | host |", "|---|---|---|---|---|"]
     for fault in FAULTS:
         first, last = (".".join(map(str, number)) for number in (fault.first, fault.last))

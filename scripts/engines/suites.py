@@ -23,7 +23,7 @@ BARE, FPGART = "bare", "fpgart"
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 TESTS_WITH_KERNELS = ("test_kernels", "test_kernel_language", "test_pipes", "test_streams", "test_python_hosts")
 OPERATIONS = (
-    "gaussian_blur", "maximum_filter", "minimum_filter", "mean", "threshold_otsu", "voronoi_otsu_labeling",
+    "gaussian_blur", "maximum_filter", "minimum_filter", "median", "threshold_otsu", "voronoi_otsu_labeling",
     "connected_component_labeling", "top_hat", "sobel", "laplace", "sum_of_all_pixels", "std_z_projection",
 )  # fmt: skip
 OPERATE = """
@@ -175,7 +175,8 @@ def hosts(place: Place) -> Outcome:
 def pyopencl(place: Place) -> Outcome:
     """pyopencl's own tests, each file in a process of its own."""
     sources = pyopencl_sources()
-    return total(place.pytest(file, folder=file.parent) for file in sorted((sources / "test").glob("test_*.py")))
+    files = sorted((sources / "test").glob("test_*.py"))
+    return total(place.pytest(file, folder=file.parent, python=clients()) for file in files)
 
 
 def pyopencl_sources() -> Path:
@@ -195,7 +196,7 @@ def clients() -> Path:
     def fill(folder: Path) -> None:
         run(sys.executable, "-m", "venv", folder)
         pip = (folder / "bin" / "pip", "--disable-pip-version-check", "install")
-        run(*pip, "pyclesperanto", "silx", "pyopencl", "mako", "pytest", "hdf5plugin")
+        run(*pip, "pyclesperanto", "silx", f"pyopencl=={metadata.version('pyopencl')}", "mako", "pytest", "hdf5plugin")
 
     return completed(FOLDER / "clients", fill) / "bin" / "python"
 
