@@ -32,12 +32,12 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("fpgart.engine.own_buffers:_running",),
     ("fpgart.engine.mirrors:_lock",),
     ("fpgart.engine.isolated.engine:_starting",),
+    ("fpgart.engine.isolated.network:_making",),
     (
         "fpgart.engine.opencl_engine.program:_making",
         "fpgart.engine.isolated.program:_making",
         "fpgart.engine.models:_loading",
     ),
-    ("fpgart.engine.isolated.network:_making",),
     ("fpgart.engine.compiler_process:_doing", "fpgart.engine.opencl_engine.engine:_beginning"),
     ("fpgart.engine.isolated.process:_opening",),
     ("fpgart.engine.isolated.process:_ending",),
