@@ -15,10 +15,13 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("core") / "explore_core"
-    sources = [ROOT / "tests/programs/explore_core.c", *sorted((ROOT / "core").glob("*.c"))]
-    includes = [f"-I{ROOT / 'core'}", f"-I{ROOT / 'include'}"]
     options = ["-O1", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-DCORE_EXPLORED"]
-    subprocess.run(["gcc", *options, *includes, *sources, "-o", program], check=True)
+    options += [f"-I{ROOT / 'core'}", f"-I{ROOT / 'include'}"]
+    for source in sorted((ROOT / "core").glob("*.c")):
+        memory = [f"-D{name}=explored_{name}" for name in ("malloc", "calloc", "free")]
+        subprocess.run(["gcc", *options, *memory, "-c", source, "-o", program.with_name(source.stem + ".o")], check=True)
+    objects = sorted(program.parent.glob("*.o"))
+    subprocess.run(["gcc", *options, ROOT / "tests/programs/explore_core.c", *objects, "-o", program], check=True)
     return program
 
 

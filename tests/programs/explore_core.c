@@ -10,7 +10,6 @@
  * Prints how many schedules were run. A fault aborts with the host, the seed and the choices. */
 #include "command.h"
 
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,12 +222,66 @@ void core_wake(_Atomic uint32_t *word)
     }
 }
 
+/* Memory of the core, whose sources are compiled with these names. What was freed is overwritten
+ * and stays unused until the host has ended. */
+
+enum { BLOCKS = 256 };
+static struct block {
+    void *memory;
+    size_t size;
+    bool freed;
+} blocks[BLOCKS];
+static unsigned block_count;
+
+void *explored_malloc(size_t size);
+void *explored_calloc(size_t count, size_t size);
+void explored_free(void *memory);
+
+void *explored_malloc(size_t size)
+{
+    CHECK(block_count < BLOCKS, "too many allocations");
+    struct block *block = &blocks[block_count++];
+    *block = (struct block){malloc(size), size, false};
+    memset(block->memory, 0xa5, size);
+    return block->memory;
+}
+
+void *explored_calloc(size_t count, size_t size)
+{
+    return memset(explored_malloc(count * size), 0, count * size);
+}
+
+void explored_free(void *memory)
+{
+    if (memory == NULL)
+        return;
+    struct block *block = blocks;
+    while (block < blocks + block_count && block->memory != memory)
+        block++;
+    CHECK(block < blocks + block_count && !block->freed, "memory is freed that is not allocated");
+    block->freed = true;
+    memset(memory, 0xa5, block->size);
+}
+
+static void check_memory(void)
+{
+    for (; block_count > 0; block_count--) {
+        struct block *block = &blocks[block_count - 1];
+        CHECK(block->freed, "memory is left");
+        for (size_t i = 0; i < block->size; i++)
+            CHECK(((unsigned char *)block->memory)[i] == 0xa5,
+                  "memory is written after it was freed");
+        free(block->memory);
+    }
+}
+
 /* The engine: operations of a lane that is in order run one behind the other. */
 
 enum { OPERATIONS = 32 };
 
 struct lane {
     bool in_order;
+    unsigned given_back;
 };
 
 struct operation {
@@ -248,6 +301,11 @@ static uint64_t time_now;
 static unsigned live_events;
 
 static bool is_work(int number);
+static void lane_freed(void *lane)
+{
+    ((struct lane *)lane)->given_back++;
+}
+
 static void command_begins(int number);
 static void command_ends(int number, int32_t status);
 static int32_t outcome_of(int number);
@@ -556,6 +614,7 @@ static void enqueue(int number)
         }
     if (plan->kind == USER) {
         commands[number] = core_user_event();
+        CHECK(core_status(commands[number]) == CL_SUBMITTED, "a user event is not submitted");
     } else {
         enum core_role role = plan->kind == BARRIER  ? CORE_BARRIER
                               : plan->kind == MARKER ? CORE_MARKER
@@ -619,6 +678,7 @@ static void check_ends(void)
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
         CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
         core_queue_release(queues[i]);
+        CHECK(lanes[i].given_back == 1, "a lane is not given back once");
     }
     CHECK(live_events == 0, "events of the engine are left");
 }
@@ -641,8 +701,8 @@ static void run(const struct host *given)
     memset(called_back, 0, sizeof called_back);
     core_open();
     for (int i = 0; i < QUEUES; i++) {
-        lanes[i] = (struct lane){given->in_order[i]};
-        queues[i] = core_queue_new(&engine, &lanes[i], given->in_order[i], ready, NULL);
+        lanes[i] = (struct lane){given->in_order[i], 0};
+        queues[i] = core_queue_new(&engine, &lanes[i], given->in_order[i], ready, lane_freed);
     }
     start(host_thread, NULL, true);
     if (given->split != 0)
@@ -657,6 +717,7 @@ static void run(const struct host *given)
     start(closing_thread, NULL, true);
     while (step())
         ;
+    check_memory();
     for (const struct thread *each = threads; each < threads + THREADS; each++)
         CHECK(!each->used || (each->work != observing_thread && each->work != serving_thread),
               "a thread of the driver goes on after core_close()");
