@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the core share. The lock of the core guards everything here that is not atomic
+ * or constant. */
+#ifndef CORE_COMMAND_H
+#define CORE_COMMAND_H
+
+#include "core.h"
+#include "sync.h"
+
+#include <CL/cl.h>
+
+/* `follower` waits for `before`: until it has ended, or only until the engine has been given it.
+ * `listed`: from a wait list, so that a failure of `before` is the follower's, too. */
+struct core_link {
+    struct core_command *before, *follower;
+    struct core_link *next; /* of the followers of `before` */
+    bool until_ended, listed;
+};
+
+struct core_callback {
+    void (*call)(struct core_command *command, int32_t status, void *data);
+    void *data;
+    int32_t status;
+    struct core_command *command;
+    struct core_callback *next;
+};
+
+/* References: the caller's; one until the command has ended; one for each link in which it is
+ * `before`, until the follower has ended; one for a notification of the engine; one for each
+ * callback that is due. */
+struct core_command {
+    _Atomic uint32_t references;
+    _Atomic int32_t status;
+    _Atomic uint32_t steps; /* counts what threads sleep for */
+    _Atomic uint32_t sleepers;
+    _Atomic(void *) event;    /* the engine's; NULL until it has been submitted */
+    struct core_queue *queue; /* NULL: a user event */
+    uint64_t number;          /* in its queue, from 1 */
+    struct core_command *older, *newer;
+    struct core_command *next_ready, *next_ended, *next_watched;
+    struct core_link *followers;
+    struct core_link *links; /* to those that it follows */
+    struct core_link few[3];
+    uint32_t link_count;
+    uint32_t unmet; /* links that keep it from being submitted */
+    bool decided;
+    bool watched;  /* the engine notifies the core of its end */
+    int32_t error; /* with which it ends when it is its turn; 0: none so far */
+    struct core_callback *callbacks;
+    uint64_t times[4];
+    void *operation;
+};
+
+/* References: the caller's, and one for each command, which may outlive its end. */
+struct core_queue {
+    _Atomic uint32_t references;
+    const struct core_engine *engine;
+    void *lane;
+    bool in_order;
+    void (*ready)(struct core_command *command);
+    void (*freed)(void *lane);
+    struct core_command *oldest, *newest; /* those that have not ended */
+    uint32_t open;
+    uint64_t enqueued; /* commands so far */
+    struct core_command *barrier;
+};
+
+/* What a thread has to do once it has released the lock. */
+struct core_work {
+    struct core_command *ready, **last_ready; /* to be submitted, in this order */
+    struct core_command *ended;
+    struct core_command *watched;
+};
+
+/* The threads of core_observe() and core_serve() return. */
+extern bool core_is_closed;
+void core_wake_observer(void);
+
+void core_begin_work(struct core_work *work);
+/* Submits, notifies and releases until nothing is left. Without the lock. */
+void core_do(struct core_work *work);
+/* With the lock. Returns false if the command had ended before. */
+bool core_note_end(struct core_command *command, int32_t status, struct core_work *work);
+/* Has the engine notify the core, unless it does. With the lock. */
+void core_watch(struct core_command *command, struct core_work *work);
+void core_step(struct core_command *command);
+/* Notes the ends of carried commands, up to this one in an in-order queue. `ended`: it is known to
+ * have ended, so that the older ones of its queue end without the host's doing. */
+void core_note_carried(struct core_command *command, bool ended);
+/* With the lock: the callbacks that are due at a status, and those that are at its end. */
+void core_queue_callbacks(struct core_command *command, int32_t status);
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command processor: command queues, commands and events (OpenCL 3.0, 5.11 to 5.15).
+ *
+ * A command is *carried* by an engine, which runs it in a queue of its own, or *decided* by the
+ * caller, who runs it when the core says that it is ready and reports its end. The core orders
+ * both, keeps the status and the times of each, and calls back. An event is its command. */
+#ifndef CORE_H
+#define CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* cffi */
+struct core_queue;
+struct core_command;
+
+/* A marker or a barrier without a wait list waits for every earlier command of its queue; later
+ * commands of an out-of-order queue wait for a barrier, but not for a marker. */
+enum core_role { CORE_WORK, CORE_MARKER, CORE_BARRIER };
+
+/* What carries commands. The core calls these functions without a lock, on any thread. `event` and
+ * `after` are events of the engine. */
+struct core_engine {
+    /* Puts an operation at the end of a queue of the engine, behind `count` events of other queues.
+     * Returns CL_SUCCESS and the event of the operation, or the error that the command ends with.
+     */
+    int32_t (*submit)(void *lane, const void *operation, uint32_t count, void *const *after,
+                      void **event);
+    /* The execution status of an event: CL_QUEUED to CL_COMPLETE, or an error. */
+    int32_t (*status)(void *event);
+    /* Returns when the event has ended. */
+    void (*wait)(void *event);
+    /* Nanoseconds at which the operation began and ended, in the clock of `now`. */
+    void (*times)(void *event, uint64_t *start, uint64_t *end);
+    /* Has `ended(data)` called once, on any thread, when the event has ended. */
+    int32_t (*notify)(void *event, void (*ended)(void *data), void *data);
+    void (*release)(void *event);
+    uint64_t (*now)(void);
+};
+
+/* A queue without an engine has decided commands only. `lane`: the engine's queue, in order if this
+ * one is. `ready(command)`: a decided command may begin; called without a lock, once for each. */
+struct core_queue *core_queue_new(const struct core_engine *engine, void *lane, bool in_order,
+                                  void (*ready)(struct core_command *command),
+                                  void (*freed)(void *lane));
+/* Gives the caller's reference back. `freed(lane)` is called once no command needs the queue. */
+void core_queue_release(struct core_queue *queue);
+
+/* Puts a command at the end of a queue; the caller gets a reference. `operation`: for the engine,
+ * which reads it when the command is submitted; NULL for a decided command, or a marker or barrier
+ * that does nothing. NULL without memory. */
+struct core_command *core_enqueue(struct core_queue *queue, enum core_role role, bool decided,
+                                  const void *operation, size_t size, uint32_t count,
+                                  struct core_command *const *wait_list);
+/* A user event; the caller gets a reference. */
+struct core_command *core_user_event(void);
+void core_retain(struct core_command *command);
+void core_release(struct core_command *command);
+
+/* Of a decided command, after ready(): it runs from now on; it has ended. */
+void core_begin(struct core_command *command);
+/* Also of a user event. Returns false if it had ended before. */
+bool core_end(struct core_command *command, int32_t status);
+
+/* The execution status (5.15). */
+int32_t core_status(struct core_command *command);
+/* Returns when the command has ended; with its status. */
+int32_t core_wait(struct core_command *command);
+/* Returns when every command that is in the queue now has ended. */
+void core_finish(struct core_queue *queue);
+/* When the command reached CL_QUEUED, CL_SUBMITTED, CL_RUNNING and CL_COMPLETE, in nanoseconds, at
+ * the index of that status. It has ended. */
+void core_times(struct core_command *command, uint64_t times[4]);
+/* Calls back when the command has reached a status (clSetEventCallback), on the thread of
+ * core_serve(), in the order in which they are due. False without memory. */
+bool core_callback(struct core_command *command, int32_t status,
+                   void (*call)(struct core_command *command, int32_t status, void *data),
+                   void *data);
+
+/* Two threads of the driver: one notes the ends of carried commands that others wait for, one calls
+ * back. Each returns after core_close(), once nothing is left to do; core_open() undoes that. */
+void core_observe(void);
+void core_serve(void);
+void core_close(void);
+void core_open(void);
+/* cffi */
+#endif

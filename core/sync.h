@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one lock of the core, and words on which threads sleep. With CORE_EXPLORED a test supplies
+ * these functions and decides at each of them which thread goes on. */
+#ifndef CORE_SYNC_H
+#define CORE_SYNC_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#ifdef CORE_EXPLORED
+
+void core_lock(void);
+void core_unlock(void);
+void core_sleep(_Atomic uint32_t *word, uint32_t seen);
+void core_wake(_Atomic uint32_t *word);
+void core_pause(void);
+
+#else
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern pthread_mutex_t core_mutex;
+
+static inline void core_lock(void)
+{
+    pthread_mutex_lock(&core_mutex);
+}
+
+static inline void core_unlock(void)
+{
+    pthread_mutex_unlock(&core_mutex);
+}
+
+/* Returns when `word` is not `seen` any more, or earlier. */
+static inline void core_sleep(_Atomic uint32_t *word, uint32_t seen)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static inline void core_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static inline void core_pause(void)
+{
+}
+
+#endif
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What hosts ask of commands: their status, their times, to wait for them, to be called back. */
+#include "command.h"
+
+#include <stdlib.h>
+
+bool core_is_closed;
+
+/* Threads that sleep look again. With the lock. */
+void core_step(struct core_command *command)
+{
+    atomic_fetch_add(&command->steps, 1);
+    if (atomic_load(&command->sleepers) != 0)
+        core_wake(&command->steps);
+}
+
+/* The oldest command of an in-order queue up to `command`, which has ended or may have; NULL: that
+ * has been noted for `command` itself. The caller gets a reference. */
+static struct core_command *oldest_up_to(struct core_command *command)
+{
+    struct core_command *oldest = NULL;
+    core_lock();
+    if (atomic_load(&command->status) > CL_COMPLETE) {
+        oldest = command->queue->in_order ? command->queue->oldest : command;
+        core_retain(oldest);
+    }
+    core_unlock();
+    return oldest;
+}
+
+void core_note_carried(struct core_command *command, bool ended)
+{
+    const struct core_engine *engine = command->queue->engine;
+    struct core_command *oldest;
+    while ((oldest = oldest_up_to(command)) != NULL) {
+        void *event = atomic_load(&oldest->event);
+        int32_t status = event != NULL ? engine->status(event) : CL_QUEUED;
+        if (status > CL_COMPLETE && ended && event != NULL) {
+            engine->wait(event);
+            status = engine->status(event);
+        }
+        if (status <= CL_COMPLETE) {
+            struct core_work work;
+            core_begin_work(&work);
+            core_lock();
+            core_note_end(oldest, status, &work);
+            core_unlock();
+            core_do(&work);
+        }
+        core_release(oldest);
+        if (status > CL_COMPLETE)
+            return;
+    }
+}
+
+int32_t core_status(struct core_command *command)
+{
+    int32_t known = atomic_load(&command->status);
+    void *event = atomic_load(&command->event);
+    if (known <= CL_COMPLETE || event == NULL)
+        return known;
+    int32_t status = command->queue->engine->status(event);
+    if (status > CL_COMPLETE)
+        return status < known ? status : known;
+    core_note_carried(command, true);
+    return atomic_load(&command->status);
+}
+
+int32_t core_wait(struct core_command *command)
+{
+    int32_t status;
+    while ((status = atomic_load(&command->status)) > CL_COMPLETE) {
+        uint32_t seen = atomic_load(&command->steps);
+        void *event = atomic_load(&command->event);
+        if (event != NULL) {
+            command->queue->engine->wait(event);
+            core_note_carried(command, true);
+            continue;
+        }
+        atomic_fetch_add(&command->sleepers, 1);
+        if (atomic_load(&command->status) > CL_COMPLETE && atomic_load(&command->event) == NULL)
+            core_sleep(&command->steps, seen);
+        atomic_fetch_sub(&command->sleepers, 1);
+    }
+    return status;
+}
+
+void core_finish(struct core_queue *queue)
+{
+    core_lock();
+    uint64_t last = queue->enqueued;
+    struct core_command *command = queue->in_order ? queue->newest : queue->oldest;
+    while (command != NULL && command->number <= last) {
+        core_retain(command);
+        core_unlock();
+        core_wait(command);
+        core_release(command);
+        core_lock();
+        command = queue->oldest;
+    }
+    core_unlock();
+}
+
+void core_times(struct core_command *command, uint64_t times[4])
+{
+    for (int i = 0; i < 4; i++)
+        times[i] = command->times[i];
+    if (command->event != NULL)
+        command->queue->engine->times(command->event, &times[CL_RUNNING], &times[CL_COMPLETE]);
+}
+
+static struct core_callback *due, **last_due = &due;
+static _Atomic uint32_t dues;
+
+/* With the lock. */
+static void make_due(struct core_callback *callback)
+{
+    core_retain(callback->command);
+    callback->next = NULL;
+    *last_due = callback;
+    last_due = &callback->next;
+    atomic_fetch_add(&dues, 1);
+    core_wake(&dues);
+}
+
+void core_queue_callbacks(struct core_command *command, int32_t status)
+{
+    struct core_callback **place = &command->callbacks;
+    while (*place != NULL) {
+        struct core_callback *callback = *place;
+        if (callback->status < status) {
+            place = &callback->next;
+            continue;
+        }
+        *place = callback->next;
+        if (status < 0)
+            callback->status = status;
+        make_due(callback);
+    }
+}
+
+bool core_callback(struct core_command *command, int32_t status,
+                   void (*call)(struct core_command *command, int32_t status, void *data),
+                   void *data)
+{
+    struct core_callback *callback = malloc(sizeof *callback);
+    struct core_work work;
+    if (callback == NULL)
+        return false;
+    *callback = (struct core_callback){call, data, status, command, NULL};
+    core_begin_work(&work);
+    core_lock();
+    int32_t now = atomic_load(&command->status);
+    if (now <= status) {
+        if (now < 0)
+            callback->status = now;
+        make_due(callback);
+    } else {
+        struct core_callback **place = &command->callbacks;
+        while (*place != NULL)
+            place = &(*place)->next;
+        *place = callback;
+        if (command->event != NULL)
+            core_watch(command, &work);
+    }
+    core_unlock();
+    core_do(&work);
+    return true;
+}
+
+void core_serve(void)
+{
+    for (;;) {
+        core_lock();
+        uint32_t seen = atomic_load(&dues);
+        struct core_callback *callback = due;
+        if (callback != NULL) {
+            due = callback->next;
+            if (due == NULL)
+                last_due = &due;
+        }
+        bool over = callback == NULL && core_is_closed;
+        core_unlock();
+        if (over)
+            return;
+        if (callback == NULL) {
+            core_sleep(&dues, seen);
+            continue;
+        }
+        callback->call(callback->command, callback->status, callback->data);
+        core_release(callback->command);
+        free(callback);
+    }
+}
+
+void core_open(void)
+{
+    core_lock();
+    core_is_closed = false;
+    core_unlock();
+}
+
+void core_close(void)
+{
+    core_lock();
+    core_is_closed = true;
+    atomic_fetch_add(&dues, 1);
+    core_unlock();
+    core_wake(&dues);
+    core_wake_observer();
+}

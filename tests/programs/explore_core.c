@@ -1,0 +1,869 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs small hosts on the command processor (core/) under chosen schedules. Another thread may go
+ * on at each lock, sleep and call of the engine; the engine is a model, whose operations end when
+ * the explorer says so.
+ *
+ * explore_core systematic N   each host, all schedules with two preemptions, at most N of each
+ * explore_core random N SEED  N random hosts, each under one random schedule
+ *
+ * Prints how many schedules were run. A fault aborts with the host, the seed and the choices. */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+/* Threads */
+
+enum { THREADS = 12, STACK = 1 << 16, CHOICES = 4096, PREEMPTIONS = 2 };
+
+struct thread {
+    ucontext_t context;
+    void (*work)(void *);
+    void *data;
+    bool used, is_host;
+    bool (*may_go_on)(void *);
+    void *waits_for;
+    char stack[STACK];
+};
+
+static struct thread threads[THREADS];
+static struct thread *current;
+static ucontext_t hub;
+static const char *host_name;
+static uint64_t seed;
+
+struct choice {
+    unsigned chosen, count;
+    bool costs;
+};
+static struct choice trail[CHOICES];
+static unsigned trail_length, at;
+static bool is_random;
+
+static void describe_host(void);
+
+static void fault(const char *words)
+{
+    describe_host();
+    printf("%s, seed %llu: %s\nchoices:", host_name, (unsigned long long)seed, words);
+    for (unsigned i = 0; i < at && i < CHOICES; i++)
+        printf(" %u", trail[i].chosen);
+    printf("\n");
+    fflush(stdout);
+    abort();
+}
+
+#define CHECK(condition, words)                                                                    \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fault(words);                                                                          \
+    } while (0)
+
+static uint64_t random_state;
+
+static unsigned random_below(unsigned count)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(random_state >> 33) % count;
+}
+
+/* One of `count`; 0 is the thread that runs already, if `costs`: another one is a preemption. */
+static unsigned choose(unsigned count, bool costs)
+{
+    CHECK(at < CHOICES, "the host does not end");
+    if (is_random) {
+        unsigned chosen = costs && random_below(10) < 6 ? 0 : random_below(count);
+        trail[at++] = (struct choice){chosen, count, costs};
+        return chosen;
+    }
+    if (at == trail_length)
+        trail[trail_length++] = (struct choice){0, count, costs};
+    CHECK(trail[at].count == count, "the host does not do the same twice");
+    return trail[at++].chosen;
+}
+
+/* The next schedule; false when there is none. */
+static bool next_schedule(void)
+{
+    while (trail_length > 0) {
+        struct choice *last = &trail[trail_length - 1];
+        unsigned spent = 0;
+        for (unsigned i = 0; i + 1 < trail_length; i++)
+            spent += trail[i].costs && trail[i].chosen > 0;
+        if (last->chosen + 1 < last->count && spent + last->costs <= PREEMPTIONS) {
+            last->chosen++;
+            return true;
+        }
+        trail_length--;
+    }
+    return false;
+}
+
+static void yield(bool (*may_go_on)(void *), void *data)
+{
+    struct thread *thread = current;
+    if (thread == NULL) /* nothing is explored yet */
+        return;
+    thread->may_go_on = may_go_on;
+    thread->waits_for = data;
+    swapcontext(&thread->context, &hub);
+}
+
+static void enter(void)
+{
+    current->work(current->data);
+    current->used = false;
+    swapcontext(&current->context, &hub);
+}
+
+static void start(void (*work)(void *), void *data, bool is_host)
+{
+    struct thread *thread = threads;
+    while (thread->used)
+        thread++;
+    thread->work = work;
+    thread->data = data;
+    thread->used = true;
+    thread->is_host = is_host;
+    thread->may_go_on = NULL;
+    getcontext(&thread->context);
+    thread->context.uc_stack.ss_sp = thread->stack;
+    thread->context.uc_stack.ss_size = STACK;
+    makecontext(&thread->context, enter, 0);
+}
+
+static bool step(void)
+{
+    struct thread *able[THREADS];
+    unsigned count = 0, hosts = 0;
+    bool goes_on = current != NULL && current->used &&
+                   (current->may_go_on == NULL || current->may_go_on(current->waits_for));
+    if (goes_on)
+        able[count++] = current;
+    for (struct thread *each = threads; each < threads + THREADS; each++) {
+        hosts += each->used && each->is_host;
+        if (each->used && !(goes_on && each == current) &&
+            (each->may_go_on == NULL || each->may_go_on(each->waits_for)))
+            able[count++] = each;
+    }
+    if (count == 0) {
+        CHECK(hosts == 0, "threads of the host wait for ever");
+        return false;
+    }
+    current = able[count > 1 ? choose(count, goes_on) : 0];
+    current->may_go_on = NULL;
+    swapcontext(&hub, &current->context);
+    return true;
+}
+
+/* What the core asks for */
+
+static bool locked;
+
+static bool is_free(void *nothing)
+{
+    (void)nothing;
+    return !locked;
+}
+
+void core_lock(void)
+{
+    yield(is_free, NULL);
+    CHECK(!locked, "the lock is taken twice");
+    locked = true;
+}
+
+void core_unlock(void)
+{
+    CHECK(locked, "a lock that is free is released");
+    locked = false;
+}
+
+struct sleeper {
+    _Atomic uint32_t *word;
+    bool woken;
+    struct sleeper *next;
+};
+static struct sleeper *sleepers;
+
+static bool is_woken(void *data)
+{
+    return ((struct sleeper *)data)->woken;
+}
+
+void core_pause(void)
+{
+    yield(NULL, NULL);
+}
+
+void core_sleep(_Atomic uint32_t *word, uint32_t seen)
+{
+    CHECK(!locked, "a thread sleeps with the lock");
+    core_pause();
+    if (*word != seen)
+        return;
+    struct sleeper sleeper = {word, false, sleepers};
+    sleepers = &sleeper;
+    yield(is_woken, &sleeper);
+}
+
+void core_wake(_Atomic uint32_t *word)
+{
+    for (struct sleeper **place = &sleepers; *place != NULL;) {
+        if ((*place)->word == word) {
+            (*place)->woken = true;
+            *place = (*place)->next;
+        } else {
+            place = &(*place)->next;
+        }
+    }
+}
+
+/* Memory of the core, whose sources are compiled with these names. What was freed is overwritten
+ * and stays unused until the host has ended. */
+
+enum { BLOCKS = 256 };
+static struct block {
+    void *memory;
+    size_t size;
+    bool freed;
+} blocks[BLOCKS];
+static unsigned block_count;
+
+void *explored_malloc(size_t size);
+void *explored_calloc(size_t count, size_t size);
+void explored_free(void *memory);
+
+void *explored_malloc(size_t size)
+{
+    CHECK(block_count < BLOCKS, "too many allocations");
+    struct block *block = &blocks[block_count++];
+    *block = (struct block){malloc(size), size, false};
+    memset(block->memory, 0xa5, size);
+    return block->memory;
+}
+
+void *explored_calloc(size_t count, size_t size)
+{
+    return memset(explored_malloc(count * size), 0, count * size);
+}
+
+void explored_free(void *memory)
+{
+    if (memory == NULL)
+        return;
+    struct block *block = blocks;
+    while (block < blocks + block_count && block->memory != memory)
+        block++;
+    CHECK(block < blocks + block_count && !block->freed, "memory is freed that is not allocated");
+    block->freed = true;
+    memset(memory, 0xa5, block->size);
+}
+
+static void check_memory(void)
+{
+    for (; block_count > 0; block_count--) {
+        struct block *block = &blocks[block_count - 1];
+        CHECK(block->freed, "memory is left");
+        for (size_t i = 0; i < block->size; i++)
+            CHECK(((unsigned char *)block->memory)[i] == 0xa5,
+                  "memory is written after it was freed");
+        free(block->memory);
+    }
+}
+
+/* The engine: operations of a lane that is in order run one behind the other. */
+
+enum { OPERATIONS = 32 };
+
+struct lane {
+    bool in_order;
+    unsigned given_back;
+};
+
+struct operation {
+    int number; /* of the command in the host */
+    struct lane *lane;
+    struct operation *after[OPERATIONS];
+    unsigned after_count;
+    int32_t status, ends_with;
+    void (*ended)(void *);
+    void *data;
+    int references;
+};
+
+static struct operation operations[OPERATIONS];
+static unsigned operation_count;
+static uint64_t time_now;
+static unsigned live_events;
+
+static bool is_work(int number);
+static void lane_freed(void *lane)
+{
+    ((struct lane *)lane)->given_back++;
+}
+
+static void command_begins(int number);
+static void command_ends(int number, int32_t status);
+static int32_t outcome_of(int number);
+
+static int32_t engine_submit(void *lane, const void *given, uint32_t count, void *const *after,
+                             void **event)
+{
+    CHECK(!locked, "the engine is called with the lock");
+    core_pause();
+    int number = *(const int *)given;
+    if (outcome_of(number) == CL_INVALID_KERNEL)
+        return CL_INVALID_KERNEL;
+    struct operation *operation = &operations[operation_count++];
+    *operation = (struct operation){number, lane, {NULL}, count, CL_SUBMITTED, outcome_of(number),
+                                    NULL,   NULL, 1};
+    for (uint32_t i = 0; i < count; i++) {
+        operation->after[i] = after[i];
+        CHECK(operation->after[i]->references > 0, "an event is used that was released");
+    }
+    live_events++;
+    *event = operation;
+    core_pause();
+    return CL_SUCCESS;
+}
+
+static bool has_ended(void *event)
+{
+    return ((struct operation *)event)->status <= CL_COMPLETE;
+}
+
+static int32_t engine_status(void *event)
+{
+    CHECK(!locked, "the engine is called with the lock");
+    CHECK(((struct operation *)event)->references > 0, "an event is used that was released");
+    core_pause();
+    return ((struct operation *)event)->status;
+}
+
+static void engine_wait(void *event)
+{
+    CHECK(!locked, "the engine is called with the lock");
+    CHECK(((struct operation *)event)->references > 0, "an event is used that was released");
+    yield(has_ended, event);
+}
+
+static void engine_times(void *event, uint64_t *begin, uint64_t *end)
+{
+    (void)event;
+    *begin = *end = 1;
+}
+
+static int32_t engine_notify(void *event, void (*ended)(void *), void *data)
+{
+    struct operation *operation = event;
+    CHECK(!locked, "the engine is called with the lock");
+    core_pause();
+    if (operation->status <= CL_COMPLETE) {
+        ended(data);
+        return CL_SUCCESS;
+    }
+    CHECK(operation->ended == NULL, "the end of an event is asked for twice");
+    operation->ended = ended;
+    operation->data = data;
+    return CL_SUCCESS;
+}
+
+static void engine_release(void *event)
+{
+    CHECK(((struct operation *)event)->references-- == 1, "an event is released twice");
+    live_events--;
+}
+
+static uint64_t engine_now(void)
+{
+    return ++time_now;
+}
+
+static const struct core_engine engine = {engine_submit, engine_status,  engine_wait, engine_times,
+                                          engine_notify, engine_release, engine_now};
+
+static bool may_run(const struct operation *operation)
+{
+    if (operation->status != CL_SUBMITTED)
+        return false;
+    for (unsigned i = 0; i < operation->after_count; i++)
+        if (operation->after[i]->status > CL_COMPLETE)
+            return false;
+    for (const struct operation *each = operations; each < operation; each++)
+        if (each->lane == operation->lane && operation->lane->in_order &&
+            each->status > CL_COMPLETE)
+            return false;
+    return true;
+}
+
+static bool any_may_run(void *nothing)
+{
+    (void)nothing;
+    for (unsigned i = 0; i < operation_count; i++)
+        if (may_run(&operations[i]))
+            return true;
+    return false;
+}
+
+static void engine_thread(void *nothing)
+{
+    for (;;) {
+        yield(any_may_run, nothing);
+        struct operation *able[OPERATIONS];
+        unsigned count = 0;
+        for (unsigned i = 0; i < operation_count; i++)
+            if (may_run(&operations[i]))
+                able[count++] = &operations[i];
+        struct operation *operation = able[count > 1 ? choose(count, false) : 0];
+        bool fails = false; /* with what it waits for */
+        for (unsigned i = 0; i < operation->after_count; i++)
+            fails |= operation->after[i]->status < 0;
+        if (fails) {
+            operation->ends_with = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+        } else if (is_work(operation->number)) {
+            operation->status = CL_RUNNING;
+            command_begins(operation->number);
+        }
+        core_pause();
+        command_ends(operation->number, operation->ends_with);
+        operation->status = operation->ends_with;
+        if (operation->ended != NULL) {
+            void (*ended)(void *) = operation->ended;
+            core_pause();
+            ended(operation->data);
+            operation->ended = NULL;
+        }
+    }
+}
+
+/* Hosts: commands in queues, and what threads do with them. */
+
+enum { COMMANDS = 8, QUEUES = 3, LISTED = 3 };
+
+struct plan {
+    enum kind { CARRIED, DECIDED, NOTHING, BARRIER, MARKER, USER } kind;
+    int queue;
+    int waits[LISTED]; /* numbers from 1 of earlier commands; 0: none */
+    int32_t outcome;
+    bool has_callback, waited, polled;
+};
+
+struct host {
+    const char *name;
+    bool in_order[QUEUES];
+    struct plan plans[COMMANDS];
+    int split; /* commands from this number on are another thread's; 0: one thread does all */
+    bool finishes;
+};
+
+static const struct host *host;
+static struct core_queue *queues[QUEUES];
+static struct lane lanes[QUEUES];
+static struct core_command *commands[COMMANDS];
+static bool enqueued[COMMANDS], began[COMMANDS], ended[COMMANDS];
+static int32_t ended_as[COMMANDS];
+static unsigned called_back[COMMANDS];
+static int order[COMMANDS], ordered; /* in which commands entered their queues */
+
+static void describe_host(void)
+{
+    static const char *const kinds[] = {"carried", "decided", "",
+                                        "barrier", "marker",  "user event"};
+    for (int i = 0; i < COMMANDS && host->plans[i].kind != NOTHING; i++) {
+        const struct plan *plan = &host->plans[i];
+        printf("%d: %s in queue %d (%s), thread %d, waits for %d %d %d, ends with %d%s%s%s; ",
+               i + 1, kinds[plan->kind], plan->queue,
+               host->in_order[plan->queue] ? "in order" : "out of order",
+               host->split != 0 && i >= host->split, plan->waits[0], plan->waits[1], plan->waits[2],
+               plan->outcome, plan->has_callback ? ", callback" : "",
+               plan->waited ? ", waited" : "", plan->polled ? ", polled" : "");
+        if (commands[i] != NULL)
+            printf("status %d\n", atomic_load(&commands[i]->status));
+        else
+            printf("not enqueued\n");
+    }
+}
+
+static int32_t outcome_of(int number)
+{
+    return host->plans[number].outcome;
+}
+
+static bool is_work(int number)
+{
+    return host->plans[number].kind == CARRIED;
+}
+
+static void must_have_ended(int before)
+{
+    CHECK(atomic_load(&commands[before]->status) <= CL_COMPLETE || ended[before],
+          "a command begins before one that it follows has ended");
+}
+
+static void command_begins(int number)
+{
+    const struct plan *plan = &host->plans[number];
+    CHECK(!began[number], "a command begins twice");
+    began[number] = true;
+    for (int i = 0; i < LISTED; i++)
+        if (plan->waits[i] != 0)
+            must_have_ended(plan->waits[i] - 1);
+    for (int i = 0; i < ordered && order[i] != number; i++) {
+        const struct plan *other = &host->plans[order[i]];
+        if (other->kind != USER && other->queue == plan->queue &&
+            (host->in_order[plan->queue] || other->kind == BARRIER))
+            must_have_ended(order[i]);
+    }
+}
+
+static void command_ends(int number, int32_t status)
+{
+    CHECK(!ended[number], "a command ends twice");
+    ended[number] = true;
+    ended_as[number] = status;
+}
+
+static struct core_command *ready_commands[COMMANDS];
+static unsigned ready_count, ready_taken;
+
+static void ready(struct core_command *command)
+{
+    CHECK(!locked, "a command is announced with the lock");
+    ready_commands[ready_count++] = command;
+}
+
+static bool any_ready(void *nothing)
+{
+    (void)nothing;
+    return ready_taken < ready_count;
+}
+
+static int number_of(const struct core_command *command)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (commands[i] == command)
+            return i;
+    return -1;
+}
+
+/* A command that is ready before core_enqueue() has returned has no number yet. */
+static bool has_number(void *command)
+{
+    return number_of(command) >= 0;
+}
+
+static void decided_thread(void *nothing)
+{
+    for (;;) {
+        yield(any_ready, nothing);
+        struct core_command *command = ready_commands[ready_taken++];
+        yield(has_number, command);
+        int number = number_of(command);
+        command_begins(number);
+        core_begin(command);
+        core_pause();
+        command_ends(number, outcome_of(number));
+        CHECK(core_end(command, outcome_of(number)), "a command had ended before");
+    }
+}
+
+static void call_back(struct core_command *command, int32_t status, void *data)
+{
+    int number = (int)(intptr_t)data;
+    called_back[number]++;
+    CHECK(status == CL_COMPLETE || status < 0, "a callback comes with another status");
+    CHECK(core_status(command) <= CL_COMPLETE, "a callback comes before the end");
+}
+
+static void observing_thread(void *nothing)
+{
+    (void)nothing;
+    core_observe();
+}
+
+static void serving_thread(void *nothing)
+{
+    (void)nothing;
+    core_serve();
+}
+
+static void closing_thread(void *nothing)
+{
+    (void)nothing;
+    core_close();
+}
+
+static bool is_enqueued(void *number)
+{
+    return enqueued[(intptr_t)number];
+}
+
+static void enqueue(int number)
+{
+    const struct plan *plan = &host->plans[number];
+    struct core_command *list[LISTED];
+    uint32_t count = 0;
+    for (int i = 0; i < LISTED; i++)
+        if (plan->waits[i] != 0) {
+            yield(is_enqueued, (void *)(intptr_t)(plan->waits[i] - 1));
+            list[count++] = commands[plan->waits[i] - 1];
+        }
+    if (plan->kind == USER) {
+        commands[number] = core_user_event();
+        CHECK(core_status(commands[number]) == CL_SUBMITTED, "a user event is not submitted");
+    } else {
+        enum core_role role = plan->kind == BARRIER  ? CORE_BARRIER
+                              : plan->kind == MARKER ? CORE_MARKER
+                                                     : CORE_WORK;
+        order[ordered++] = number; /* hosts with a split use queues that the threads do not share */
+        commands[number] = core_enqueue(queues[plan->queue], role, plan->kind == DECIDED, &number,
+                                        sizeof number, count, list);
+    }
+    enqueued[number] = true;
+    if (plan->has_callback)
+        CHECK(core_callback(commands[number], CL_COMPLETE, call_back, (void *)(intptr_t)number),
+              "no memory");
+}
+
+static void host_thread(void *from)
+{
+    int first = (int)(intptr_t)from;
+    int last = first == 0 && host->split != 0 ? host->split : COMMANDS;
+    for (int i = first; i < last && host->plans[i].kind != NOTHING; i++) {
+        enqueue(i);
+        if (host->plans[i].polled)
+            core_status(commands[i]);
+    }
+    for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
+        if (host->plans[i].kind == USER)
+            CHECK(core_end(commands[i], outcome_of(i)), "a user event had ended before");
+    for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
+        if (host->plans[i].waited)
+            CHECK(core_wait(commands[i]) <= CL_COMPLETE, "a wait returns too early");
+    if (host->finishes)
+        for (int i = 0; i < QUEUES; i++)
+            core_finish(queues[i]);
+    for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
+        core_wait(commands[i]);
+}
+
+static int32_t expected(int number)
+{
+    const struct plan *plan = &host->plans[number];
+    for (int i = 0; i < LISTED; i++)
+        if (plan->waits[i] != 0 && expected(plan->waits[i] - 1) < 0)
+            return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    return plan->outcome;
+}
+
+static void check_ends(void)
+{
+    for (int i = 0; i < COMMANDS && host->plans[i].kind != NOTHING; i++) {
+        int32_t status = atomic_load(&commands[i]->status);
+        /* An engine may refuse a command before it is known that its wait list fails. */
+        bool refused = status == CL_INVALID_KERNEL && outcome_of(i) == CL_INVALID_KERNEL;
+        CHECK(status == expected(i) || refused, "a command ends with another status");
+        CHECK(called_back[i] == host->plans[i].has_callback, "callbacks are not called once");
+        CHECK(commands[i]->followers == NULL && commands[i]->unmet == 0, "a link is left");
+        CHECK(atomic_load(&commands[i]->references) == 1, "a reference is left");
+        core_release(commands[i]);
+    }
+    for (int i = 0; i < QUEUES; i++) {
+        CHECK(queues[i]->open == 0 && queues[i]->oldest == NULL && queues[i]->newest == NULL,
+              "a queue is not empty");
+        CHECK(queues[i]->barrier == NULL, "a barrier is left");
+        CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
+        core_queue_release(queues[i]);
+        CHECK(lanes[i].given_back == 1, "a lane is not given back once");
+    }
+    CHECK(live_events == 0, "events of the engine are left");
+}
+
+static void run(const struct host *given)
+{
+    host = given;
+    host_name = given->name;
+    at = 0;
+    current = NULL;
+    locked = false;
+    sleepers = NULL;
+    operation_count = ready_count = ready_taken = live_events = 0;
+    ordered = 0;
+    memset(threads, 0, sizeof threads);
+    memset(commands, 0, sizeof commands);
+    memset(enqueued, 0, sizeof enqueued);
+    memset(began, 0, sizeof began);
+    memset(ended, 0, sizeof ended);
+    memset(called_back, 0, sizeof called_back);
+    core_open();
+    for (int i = 0; i < QUEUES; i++) {
+        lanes[i] = (struct lane){given->in_order[i], 0};
+        queues[i] = core_queue_new(&engine, &lanes[i], given->in_order[i], ready, lane_freed);
+    }
+    start(host_thread, NULL, true);
+    if (given->split != 0)
+        start(host_thread, (void *)(intptr_t)given->split, true);
+    start(engine_thread, NULL, false);
+    start(decided_thread, NULL, false);
+    start(observing_thread, NULL, false);
+    start(serving_thread, NULL, false);
+    while (step())
+        ;
+    check_ends();
+    start(closing_thread, NULL, true);
+    while (step())
+        ;
+    check_memory();
+    for (const struct thread *each = threads; each < threads + THREADS; each++)
+        CHECK(!each->used || (each->work != observing_thread && each->work != serving_thread),
+              "a thread of the driver goes on after core_close()");
+}
+
+static const struct host hosts[] = {
+    {"carried commands in order",
+     {true},
+     {{CARRIED, 0, {0}, 0, true, true}, {CARRIED}, {CARRIED, .waited = true}},
+     0,
+     true},
+    {"a decided command between carried ones",
+     {true},
+     {{CARRIED}, {DECIDED}, {CARRIED, .has_callback = true}, {CARRIED}},
+     0,
+     true},
+    {"chained across queues",
+     {true, true},
+     {{CARRIED}, {CARRIED, 1, {1}}, {CARRIED, 0, {2}}, {CARRIED, 1, {3}, .waited = true}},
+     0,
+     true},
+    {"a user event",
+     {true},
+     {{USER}, {CARRIED, 0, {1}, .waited = true}, {CARRIED, .has_callback = true}},
+     0,
+     false},
+    {"a user event that fails",
+     {true},
+     {{USER, .outcome = -7},
+      {CARRIED, 0, {1}},
+      {CARRIED, .waited = true},
+      {DECIDED, 0, {2}, .has_callback = true}},
+     0,
+     true},
+    {"a barrier",
+     {false},
+     {{CARRIED}, {DECIDED}, {BARRIER}, {CARRIED}, {CARRIED, .has_callback = true}},
+     0,
+     true},
+    {"markers",
+     {false, true},
+     {{CARRIED},
+      {DECIDED},
+      {MARKER, 0, {0}, 0, true, true},
+      {CARRIED, 1, {3}},
+      {MARKER, 1, {0}, 0, false, true}},
+     0,
+     true},
+    {"submission that fails",
+     {true},
+     {{CARRIED, .outcome = CL_INVALID_KERNEL, .has_callback = true},
+      {CARRIED, 0, {1}},
+      {CARRIED, .waited = true}},
+     0,
+     true},
+    {"a kernel that fails",
+     {true, true},
+     {{CARRIED, .outcome = -5},
+      {CARRIED, 0, {1}},
+      {CARRIED, 1, {1}, .has_callback = true},
+      {DECIDED, 1, {3}, .waited = true}},
+     0,
+     true},
+    {"two threads that wait",
+     {true, true},
+     {{CARRIED, .waited = true},
+      {DECIDED, .waited = true},
+      {CARRIED, 1, {2}, .waited = true},
+      {CARRIED, 1, {1}, .waited = true}},
+     2,
+     true},
+    {"two threads with callbacks",
+     {true, false},
+     {{CARRIED, .has_callback = true},
+      {CARRIED, .polled = true},
+      {CARRIED, 1, {1}, .has_callback = true},
+      {DECIDED, 1, {2}}},
+     2,
+     true},
+    {"two threads with decided commands",
+     {true, true},
+     {{DECIDED}, {DECIDED, .waited = true}, {DECIDED, 1, {1}}, {CARRIED, 1, {2}, .waited = true}},
+     2,
+     true},
+};
+
+static void make_random(struct host *made)
+{
+    random_state = seed * 2654435761u + 1;
+    memset(made, 0, sizeof *made);
+    made->name = "a random host";
+    for (int i = 0; i < QUEUES; i++)
+        made->in_order[i] = random_below(2) == 0;
+    int count = 2 + (int)random_below(COMMANDS - 1);
+    made->split = random_below(2) == 0 ? 1 + (int)random_below((unsigned)count - 1) : 0;
+    made->finishes = random_below(2) == 0;
+    for (int i = 0; i < count; i++) {
+        static const enum kind kinds[] = {CARRIED, CARRIED, CARRIED, DECIDED,
+                                          DECIDED, BARRIER, MARKER,  USER};
+        static const int32_t outcomes[] = {0, 0, 0, 0, 0, -5, CL_INVALID_KERNEL};
+        struct plan *plan = &made->plans[i];
+        bool is_second = made->split != 0 && i >= made->split;
+        plan->kind = kinds[random_below(8)];
+        plan->queue = is_second ? 2 : (int)random_below(2);
+        plan->has_callback = random_below(3) == 0;
+        plan->waited = random_below(3) == 0;
+        plan->polled = random_below(4) == 0;
+        if (plan->kind == CARRIED || plan->kind == DECIDED || plan->kind == USER)
+            plan->outcome = outcomes[random_below(7)];
+        for (int j = 0; plan->kind != USER && j < LISTED; j++)
+            if (i > 0 && random_below(3) == 0)
+                plan->waits[j] = 1 + (int)random_below((unsigned)i);
+        /* The first thread may not wait for what the second one ends: they would wait in turn. */
+        if (plan->kind == USER && is_second)
+            plan->kind = CARRIED;
+    }
+    made->plans[count < COMMANDS ? count : COMMANDS - 1].kind = NOTHING;
+}
+
+int main(int count, char **words)
+{
+    bool systematic = count == 3 && strcmp(words[1], "systematic") == 0;
+    if (!systematic && !(count == 4 && strcmp(words[1], "random") == 0)) {
+        fprintf(stderr, "explore_core systematic N | explore_core random N SEED\n");
+        return 2;
+    }
+    unsigned long most = strtoul(words[2], NULL, 10), done = 0;
+    if (systematic) {
+        for (unsigned i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+            unsigned long here = 0;
+            trail_length = 0;
+            do
+                run(&hosts[i]);
+            while (++here < most && next_schedule());
+            printf("%s: %lu\n", hosts[i].name, here);
+            done += here;
+        }
+    } else {
+        is_random = true;
+        seed = strtoul(words[3], NULL, 10);
+        for (; done < most; done++, seed++) {
+            struct host made;
+            make_random(&made);
+            run(&made);
+        }
+    }
+    printf("%lu schedules\n", done);
+    return 0;
+}
