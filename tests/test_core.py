@@ -19,7 +19,9 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options += [f"-I{ROOT / 'core'}", f"-I{ROOT / 'include'}"]
     for source in sorted((ROOT / "core").glob("*.c")):
         memory = [f"-D{name}=explored_{name}" for name in ("malloc", "calloc", "free")]
-        subprocess.run(["gcc", *options, *memory, "-c", source, "-o", program.with_name(source.stem + ".o")], check=True)
+        subprocess.run(
+            ["gcc", *options, *memory, "-c", source, "-o", program.with_name(source.stem + ".o")], check=True
+        )
     objects = sorted(program.parent.glob("*.o"))
     subprocess.run(["gcc", *options, ROOT / "tests/programs/explore_core.c", *objects, "-o", program], check=True)
     return program
