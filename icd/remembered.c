@@ -92,7 +92,7 @@ static int give(const struct fpgart_answer *answer, size_t size, void *value, si
     return 1;
 }
 
-/* A late event has ended well when its parent has: one that fails is born before. */
+/* An event that is made on demand is complete when its parent is: one that fails is made first. */
 static int parent_knows(uintptr_t event, cl_uint query, size_t size, void *value, size_t *size_ret)
 {
     uintptr_t parent = fpgart_hold_parent(event);
