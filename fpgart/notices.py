@@ -40,6 +40,7 @@ class Notices:
         "handle_given",
         "kernel_misused",
         "lock_refused",
+        "memory_refused",
         "migrated",
         "modelled",
         "network_made",
@@ -96,6 +97,8 @@ class Notices:
         """(launch, showing): the kernel has ended, and the regions show again what they show at boot."""
         self.range_refused: tuple[Listener, ...] = ()
         """(buffer, offset, bytes): a command would leave its buffer; the call gives an error."""
+        self.memory_refused: tuple[Listener, ...] = ()
+        """(address): a command gets memory of a board that is in no allocation of its context; an error follows."""
         self.pointer_refused: tuple[Listener, ...] = ()
         """(kernel, index, allocation, device): an argument is memory of another device; the launch gives an error."""
         self.program_built: tuple[Listener, ...] = ()

@@ -58,7 +58,7 @@ MOST = {
     "launch_and_wait_for_event": Most(5, 40, 5),  # to make the event that its own ends with, and to forget that
     "write_and_wait": Most(0, 0, 0),
     "read_and_wait": Most(0, 0, 0),
-    "make_write_launch_read": Most(16, 420, 4),
+    "make_write_launch_read": Most(16, 430, 4),
 }
 
 

@@ -53,14 +53,20 @@ def c_sources() -> list[Path]:
 
 @pytest.mark.skipif(CROSS_COMPILER is None, reason="Debian's gcc-aarch64-linux-gnu is not installed")
 @pytest.mark.parametrize("path", c_sources(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_c_file_compiles_for_aarch64_without_a_warning(path: Path) -> None:
+def test_every_c_file_compiles_for_aarch64_without_a_warning(path: Path, tmp_path: Path) -> None:
     """With this machine's Python.h: the sizes that it states are those of any 64-bit Linux."""
     defines = [*OPENCL_3, *option_names()]
     folders = [
         *(ROOT / name for name in ("include", "icd", "icd/mmd", "icd/shim")),
         *{source.parent for source in c_sources()},
     ]
-    includes = [f"-I{folder}" for folder in (*folders, Path(sysconfig.get_paths()["include"]))]
+    python = Path(sysconfig.get_paths()["include"])
+    machine = python.parent / str(sysconfig.get_config_var("MULTIARCH")) / python.name / "pyconfig.h"
+    if machine.exists():  # Debian's pyconfig.h includes that of the machine which it is compiled for
+        own = tmp_path / "aarch64-linux-gnu" / python.name
+        own.mkdir(parents=True)
+        shutil.copy(machine, own)
+    includes = [f"-I{folder}" for folder in (*folders, python, tmp_path)]
     macros = [f"-D{name}={value or 1}" for name, value in defines]
     command = [
         CROSS_COMPILER or "",

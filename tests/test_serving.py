@@ -363,8 +363,8 @@ def linked_folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("folder_in", "why"),
     [
-        (lambda path: folder_of_mode(path, 0o1777), "has mode 1777: others can write to it"),
-        (lambda path: folder_of_mode(path, 0o770), "has mode 0770: others can write to it"),
+        (lambda path: folder_of_mode(path, 0o1777), "has mode 1777: others can write where a service's socket is"),
+        (lambda path: folder_of_mode(path, 0o770), "has mode 0770: others can write where a service's socket is"),
         (linked_folder, "is a symbolic link"),
         (lambda path: path / "none", "No such file or directory"),
     ],

@@ -166,12 +166,16 @@ class Usm:
             self._users.add(event)
 
     def _check_alive(self, event: Event, pointer: int) -> None:
-        if context_of(event).usm.find(pointer) is not None:
-            return
+        if context_of(event).usm.find(pointer) is None:
+            self._report_freed(pointer, command(event), self._origins.of(event))
+
+    def memory_refused(self, address: int) -> None:
+        self._report_freed(address, "the call that was refused", self._origins.here())
+
+    def _report_freed(self, pointer: int, user: str, used_at: Site | None) -> None:
         with self._lock:
             freed = self._graves.find(pointer)
         if freed is not None:
-            user = command(event)
             self._findings.report(
                 Finding(
                     "usm",
@@ -182,7 +186,7 @@ class Usm:
                     f"{user} gets {pointer:#x}, {pointer - freed.begin} bytes into memory that was freed",
                     "free it only when the last command that uses it has ended",
                     freed.made_at,
-                    self._origins.of(event),
+                    used_at,
                 )
             )
 

@@ -11,7 +11,11 @@ int main(int argc, char **argv)
     void *memory = device_memory(SIZE);
     if (!fixed)
         must(mem_free(host.context, memory), "clMemFreeINTEL");
-    must(mem_copy(host.queue, CL_TRUE, data, memory, SIZE, 0, NULL, NULL), "clEnqueueMemcpyINTEL");
+    cl_int status = mem_copy(host.queue, CL_TRUE, data, memory, SIZE, 0, NULL, NULL);
+    if (fixed)
+        must(status, "clEnqueueMemcpyINTEL");
+    else if (status != CL_INVALID_VALUE)
+        must(CL_INVALID_VALUE, "clEnqueueMemcpyINTEL with memory that was freed");
     if (fixed)
         must(mem_free(host.context, memory), "clMemFreeINTEL");
     return 0;

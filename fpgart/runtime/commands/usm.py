@@ -6,6 +6,7 @@ from __future__ import annotations
 from fpgart._native import ffi, lib
 from fpgart.board.device_address import USM_DEVICE_BIT
 from fpgart.errors import InvalidValue
+from fpgart.notices import NOTICES
 from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.transfers import Filling, Transfer
@@ -67,13 +68,20 @@ def _refuse_memory_of_a_board(context: UsmContext, address: int) -> None:
     the MMD only, and with encoded pointers the processor has nothing there.
     """
     if address & USM_DEVICE_BIT:
+        _tell_refused(address)
         raise InvalidValue(f"{address:#x} is a device's address (bit 61) and in no allocation of this context")
     for device in context.devices[0].platform.devices:
         if not device.board.unified_memory and device.mmd.maps(address):
+            _tell_refused(address)
             raise InvalidValue(
                 f"{address:#x} is in the memory of device {device.id} ('{device.board.name}') and in no allocation of "
                 "this context"
             )
+
+
+def _tell_refused(address: int) -> None:
+    for listener in NOTICES.memory_refused:
+        listener(address)
 
 
 class UsmCopy(Transfer):
