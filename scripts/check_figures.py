@@ -5,7 +5,8 @@ A figure is a number with a unit of time (ns, us, ms, s, minutes, hours) or of a
 column of a table that is called "ratio". These have to name a command:
 
 - a table with a cell that consists of figures only (bytes may stand beside them, and "to" or "and" between them);
-- on pages of measurements (MEASUREMENTS), also each paragraph, list and block of output with a figure.
+- prose that says what something takes or costs, or in what time it is done (COST);
+- on pages of measurements (MEASUREMENTS), also each other paragraph, list and block of output with a figure.
 
 The line is "Made by `command`", above the figure, under the same heading or a heading above that one. `make` needs a
 target of the Makefile, other commands a file of the repository or a subcommand of fpgart. Figures from publications are
@@ -27,6 +28,9 @@ UNIT = r"(?:ns|us|µs|ms|s|seconds?|minutes?|hours?|[kMG]i?B/s|[GM](?:flops|FLOP
 FIGURE = re.compile(rf"(?<![\w.-]){NUMBER} ?{UNIT}(?![\w/])")
 BARE_NUMBER = re.compile(NUMBER)
 BETWEEN = re.compile(r"[\s()\[\],;:<>=*~+-]|\b(?:to|and|or|about|bytes|[KMG]i?B|%)")
+COST = re.compile(
+    rf"\b(?:takes?|took|costs?|spends?|in)(?: about| only| another)? {NUMBER}(?: to {NUMBER})? ?{UNIT}(?![\w/])"
+)
 MADE_BY = re.compile(r"\bMade by `([^`]+)`")
 PUBLISHED = re.compile(r"\bPublished in ")
 
@@ -84,7 +88,7 @@ def is_figure_alone(cell: str) -> bool:
 
 def has_figures(block: Block, measurements: bool) -> bool:
     if not block.is_table:
-        return measurements and any(FIGURE.search(line) for line in block.lines)
+        return bool((FIGURE if measurements else COST).search(" ".join(block.lines)))
     head, *rows = map(cells, block.lines)
     ratios = [column for column, name in enumerate(head) if name == "ratio"]
     for row in rows:

@@ -38,6 +38,7 @@ def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(module, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(module, "PUBLISHED", tmp_path / "page.json")
     return module
 
 
@@ -96,6 +97,18 @@ def test_the_page_keeps_its_words_and_says_what_was_not_run(command: ModuleType,
         False,
     )
     assert text.count("| silx | bare | 3 passed | not run |") == 1
+
+
+def test_a_part_that_is_run_elsewhere_keeps_the_other_results(
+    command: ModuleType, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for machine, suite in (("one", "silx"), ("two", "hosts")):
+        monkeypatch.setattr(command, "RESULTS", command.PAGE.parent / machine)
+        command.PAGE.write_text(f"{command.BEGIN}\n{command.END}\n")
+        command.run_all(["here"], [suite], 1)
+        command.write_page()
+    for row in ("silx | bare", "silx | fpgart", "hosts | fpgart"):
+        assert f"| {row} | 3 passed | not run |" in command.PAGE.read_text()
 
 
 def test_a_process_whose_time_is_up_counts_as_hung(tmp_path: Path) -> None:

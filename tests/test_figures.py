@@ -30,6 +30,16 @@ def found(root: Path, text: str, name: str = "page.md") -> list[str]:
     return list(mistakes(page, root))
 
 
+@pytest.mark.parametrize("words", ["It takes about 6 us.", "They cost 3 to 4 ns each.", "Read in 0.03 s."])
+def test_prose_that_says_what_something_takes_needs_a_command(root: Path, words: str) -> None:
+    assert len(found(root, f"# Page\n\n{words}\n")) == 1
+    assert found(root, f"# Page\n\n{MADE}{words}\n") == []
+
+
+def test_limits_in_prose_are_no_figures(root: Path) -> None:
+    assert found(root, "# Page\n\nThe thread waits 2 s at most, and takes the lock every 2 ms.\n") == []
+
+
 @pytest.mark.parametrize(
     "cell",
     ["5 us", "5us", "1,000 ms", "1.5 GB/s", "0.5 s (1.1), 157 bytes, 3052 KiB", "3 to 4 ns", "709 GFLOPS", "6 minutes"],
@@ -53,7 +63,7 @@ def test_a_table_right_below_a_comment_is_a_table(root: Path) -> None:
     assert found(root, f"<!-- begin -->\n{TABLE}<!-- end -->\n")
 
 
-@pytest.mark.parametrize("text", ["It takes 5 us.", "- It takes 5 us.", "```\nempty kernel   us   5 us\n```"])
+@pytest.mark.parametrize("text", ["The time was 5 us.", "- The time was 5 us.", "```\nempty kernel   us   5 us\n```"])
 def test_pages_of_measurements_need_a_command_for_words_and_output_too(root: Path, text: str) -> None:
     assert found(root, f"{text}\n", "benchmarks.md")
     assert found(root, f"{MADE}{text}\n", "benchmarks.md") == []

@@ -2,7 +2,7 @@
 """Runs suites on engines and writes what came of it into docs/engines.md (make engines).
 
 Results are kept in build/engines/results: a run that was interrupted continues where it was. Remove a file there to run
-its suite again.
+its suite again. docs/engines.json has the last result of each suite from any machine, and the page is made from it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from obtaining import ENGINES, FOLDER, ROOT, Missing
 from suites import SUITES, measured
@@ -21,6 +22,7 @@ from fpgart.engine.known_faults import FAULTS
 
 RESULTS = FOLDER / "results"
 PAGE = ROOT / "docs" / "engines.md"
+PUBLISHED = ROOT / "docs" / "engines.json"
 BEGIN, END = "<!-- results: make engines writes them -->", "<!-- end of the results -->"
 KINDS = ("passed", "failed", "crashed", "hung", "skipped")
 PATIENCE_S = 1800
@@ -53,27 +55,32 @@ def run_all(engines: list[str], suites: list[str], patience_s: float) -> None:
                     continue
                 today = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
                 file.write_text(json.dumps({**asdict(outcome), "took": round(took), "date": today}))
-                print(f"{engine} {suite} {way}: {cell(file)}, {took:.0f} s", flush=True)
+                print(f"{engine} {suite} {way}: {cell(json.loads(file.read_text()))}, {took:.0f} s", flush=True)
 
 
-def cell(file: Path) -> str:
-    if not file.exists():
+def published() -> dict[str, Any]:
+    """Each result that the page had, or the one of this machine where there is one, by engine, suite and way."""
+    known: dict[str, Any] = json.loads(PUBLISHED.read_text()) if PUBLISHED.exists() else {}
+    return known | {file.stem: json.loads(file.read_text()) for file in RESULTS.glob("*.json")}
+
+
+def cell(found: dict[str, Any] | None) -> str:
+    if found is None:
         return "not run"
-    found = json.loads(file.read_text())
     if found["seconds"] is not None:
         return f"{found['seconds']:.2f} s"
     return ", ".join(f"{found[kind]} {kind}" for kind in KINDS if found[kind]) or "nothing ran"
 
 
-def tables() -> str:
-    """All results as tables of Markdown."""
+def tables(results: dict[str, Any]) -> str:
+    """Results as tables of Markdown."""
     names = list(ENGINES)
     lines = ["| suite | way | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for suite, about in SUITES.items():
         for way in about.ways:
-            cells = (cell(result_file(engine, suite, way)) for engine in names)
+            cells = (cell(results.get(f"{engine}.{suite}.{way}")) for engine in names)
             lines.append(f"| {suite} | {way} | " + " | ".join(cells) + " |")
-    dates = sorted(json.loads(file.read_text())["date"] for file in RESULTS.glob("*.json"))
+    dates = sorted(each["date"] for each in results.values())
     period = f", run on {dates[0]}" + (f" to {dates[-1]}" if dates[0] != dates[-1] else "") if dates else ""
     when = f"Made by `make engines`{period}.\n\n"
     faults = ["", "| engine | versions | what happens | what the driver does instead | host |", "|---|---|---|---|---|"]
@@ -93,7 +100,9 @@ def tables() -> str:
 def write_page() -> None:
     before, _, rest = PAGE.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{tables()}\n\n{END}{after}")
+    results = published()
+    PUBLISHED.write_text(json.dumps(dict(sorted(results.items())), indent=1) + "\n")
+    PAGE.write_text(f"{before}{BEGIN}\n\n{tables(results)}\n\n{END}{after}")
 
 
 def main() -> int:
