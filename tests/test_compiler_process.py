@@ -33,6 +33,12 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("compiling", tmp_path_factory.mktemp("host"))
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No step of a test was done before: the host's kernels have the number of its process, which comes again."""
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "pocl"))
+
+
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The variables that choose the engine."""

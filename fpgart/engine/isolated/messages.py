@@ -348,11 +348,11 @@ class WriteVariable(NamedTuple):
 
 
 class OpenCompiler(NamedTuple):
-    """First of all: -> CompilerReady. `modules`: where the host finds packages; `memory`: bytes a step may use."""
+    """First of all: -> CompilerReady. `path`: the engine's file; `memory`: bytes that a step may use."""
 
     version: int
     release: str
-    modules: tuple[str, ...]
+    path: str
     memory: int
 
 
@@ -360,7 +360,6 @@ class CompilerReady(NamedTuple):
     """The engine of the compiler process; `missing` says why there is none."""
 
     engine_version: str
-    path: str
     missing: str
 
 

@@ -81,8 +81,10 @@ class OpenCLEngine:
         """Do a step where it can neither end nor stop the host, if that is possible; raises BuildFailed, CLError."""
         apart = None
         if self.compiler_process is not None:
-            with self._warming_up(driver):
-                apart = self.compiler_process.do(step)
+            apart = self.compiler_process.find(step)
+            if apart is None:
+                with self._warming_up(driver):
+                    apart = self.compiler_process.do(step)
         with self.at_work():
             if apart is None:
                 return do(driver, step)
@@ -93,7 +95,8 @@ class OpenCLEngine:
     def _warming_up(self, driver: Driver) -> Iterator[None]:
         """Have a driver that links what another process compiles load its compiler meanwhile, the first time."""
         with self._beginning:
-            is_cold, self._is_cold = self._is_cold and driver.handover is Handover.OBJECTS, False
+            loads_compiler = driver.handover is Handover.OBJECTS and not driver.keeps_links
+            is_cold, self._is_cold = self._is_cold and loads_compiler, False
         if not is_cold:
             yield
             return
