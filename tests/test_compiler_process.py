@@ -206,6 +206,36 @@ def test_a_host_that_builds_nothing_starts_no_compiler_process(host: Path) -> No
         running.communicate("\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "variables", "processes"),
+    [
+        ("kernel void k(global int *x) { x[0] = 1; }", {}, 0),
+        ("kernel void k(global int *x) { x[0] = 1; }", {"POCL_KERNEL_CACHE": "0"}, 2),
+        ('#include "other.h"\nkernel void k(global int *x) { x[0] = ONE; }', {}, 2),
+    ],
+    ids=["a source alone", "nothing is kept", "a source that includes a file"],
+)
+def test_a_source_that_another_host_has_built_needs_a_compiler_process_only_where_it_may_have_changed(
+    host: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, variables: dict[str, str], processes: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("other.h").write_text("#define ONE 1\n")
+    Path("k.cl").write_text(text)
+    assert run(host, {}, "source", "k.cl", **variables) == (["source 0"], "")
+    with waiting(host, "source", "k.cl", "wait", **variables) as running:
+        assert len(board_processes(running.pid)) == processes
+        running.communicate("\n")
+
+
+def test_a_build_that_fails_fails_again(host: Path, tmp_path: Path) -> None:
+    file = tmp_path / "k.cl"
+    file.write_text("kernel void k(global int *x) { x[0] = nothing; }")
+    for _ in range(2):
+        lines, _ = run(host, {}, "source", file)
+        assert lines[0].startswith(f"source {BUILD_FAILURE} ")
+        assert "undeclared identifier 'nothing'" in lines[0]
+
+
 def test_a_host_may_close_all_its_descriptors_and_open_others(host: Path) -> None:
     assert run(host, {}, "build", "", "close", "build", "") == (["build 0 right"] * 2, "")
 

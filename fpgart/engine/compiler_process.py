@@ -67,6 +67,10 @@ class Ended(Exception):
     """The compiler process has ended, or does not answer."""
 
 
+class CompilerEnded(BuildFailed):
+    """The compiler or linker has ended its process, or took too long."""
+
+
 def is_own_doing(loss: Loss) -> bool:
     """Whether a process may have ended so by what it did: compilers do not kill themselves, nor their keepers."""
     return loss.status is not None and not (os.WIFSIGNALED(loss.status) and os.WTERMSIG(loss.status) == SIGKILL)
@@ -125,14 +129,14 @@ class CompilerProcess:
             raise error_of(answer.status, answer.words)
         return answer if isinstance(answer, m.StepDone) else None
 
-    def _failed(self, step: BuildStep, predicate: str, running: Running) -> BuildFailed:
+    def _failed(self, step: BuildStep, predicate: str, running: Running) -> CompilerEnded:
         output = bytes(running.output)
         if NO_MEMORY.search(output):
             most, name = config.COMPILE_MEMORY.value, config.COMPILE_MEMORY.name
             predicate += f"; it had used up its memory ({name}={most})"
         words = f"error: the compiler of engine '{self._name}' ({self._version}) {predicate}, "
         words += f"while it {VERB[step.call]} {_subject(step)}"
-        return BuildFailed(FAILURE[step.call], "\n".join(filter(None, (words, output.decode(errors="replace")))))
+        return CompilerEnded(FAILURE[step.call], "\n".join(filter(None, (words, output.decode(errors="replace")))))
 
     def _started(self) -> Running | None:
         """A process that can do a step; None, and a line in the log, where there can be none."""
