@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput
-from fpgart.engine.isolated.messages import StepDone
+from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput, StepDone
 from fpgart.engine.known_steps import KnownSteps, stands_alone
 
 ENGINE = ("libengine.so", "1.0", "a processor")

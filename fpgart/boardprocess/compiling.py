@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fpgart import opencl as cl
 from fpgart._native import lib
+from fpgart.engine.build_step import StepDone
 from fpgart.engine.choice import prepare
 from fpgart.engine.driver import Driver, DriverError, Handover, open_driver
 from fpgart.engine.interface import BuildFailed
@@ -62,7 +63,7 @@ class Compiling:
             sys.stdout.flush()
             lib.flush_output()
 
-    def _do(self, ask: m.DoStep) -> m.StepDone:
+    def _do(self, ask: m.DoStep) -> StepDone:
         driver, step = self._driver, ask.step
         if driver is not None and step.on_caller:
             driver = driver.on_caller
@@ -72,7 +73,7 @@ class Compiling:
             os.chdir(ask.folder)
         made = do(driver, step)
         release(driver, made.handle)
-        return m.StepDone(made.log, made.binary if driver.handover is not Handover.NOTHING else b"")
+        return StepDone(made.log, made.binary if driver.handover is not Handover.NOTHING else b"")
 
 
 def limit_memory(size: int) -> None:

@@ -18,14 +18,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from fpgart import config, log
-from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep
+from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, StepDone
 from fpgart.engine.interface import BuildFailed
 from fpgart.errors import BuildProgramFailure, CompileProgramFailure, LinkProgramFailure, error_of
 from fpgart.version import __version__
 
 if TYPE_CHECKING:
     from fpgart.engine.isolated.loss import Loss
-    from fpgart.engine.isolated.messages import StepDone
     from fpgart.engine.known_steps import KnownSteps
 
 FAILURE = {
@@ -127,7 +126,7 @@ class CompilerProcess:
             raise BuildFailed(answer.status, answer.log)
         if isinstance(answer, m.Failed):
             raise error_of(answer.status, answer.words)
-        return answer if isinstance(answer, m.StepDone) else None
+        return answer if isinstance(answer, StepDone) else None
 
     def _failed(self, step: BuildStep, predicate: str, running: Running) -> CompilerEnded:
         output = bytes(running.output)

@@ -10,13 +10,10 @@ import os
 import re
 from contextlib import suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
-from fpgart.engine.build_step import BUILD, LINK, BuildStep, ProgramInput
+from fpgart.engine.build_step import BUILD, LINK, BuildStep, ProgramInput, StepDone
+from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.version import __version__
-
-if TYPE_CHECKING:
-    from fpgart.engine.isolated.messages import StepDone
 
 FOLDER = "fpgart"
 VARIABLES = ("POCL_", "CL_CONFIG_")
@@ -36,9 +33,6 @@ class KnownSteps:
 
     def find(self, step: BuildStep) -> StepDone | None:
         """What came of the step; None where that is not known."""
-        from fpgart.engine.isolated.codec import ProtocolError, decoded  # hosts that build nothing do not need it
-        from fpgart.engine.isolated.messages import StepDone
-
         if not self._folder or not stands_alone(step):
             return None
         with suppress(OSError, ProtocolError, UnicodeError), open(self._file(step), "rb") as opened:
@@ -57,8 +51,6 @@ class KnownSteps:
                 self._write(linking, done._replace(log="", binary=b""))
 
     def _write(self, step: BuildStep, done: StepDone) -> None:
-        from fpgart.engine.isolated.codec import encoded
-
         file = self._file(step)
         unfinished = f"{file}.{os.urandom(8).hex()}"
         with open(unfinished, "xb") as opened:
@@ -66,8 +58,6 @@ class KnownSteps:
         os.replace(unfinished, file)
 
     def _file(self, step: BuildStep) -> str:
-        from fpgart.engine.isolated.codec import encoded
-
         variables = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith(VARIABLES))
         about = "\0".join((__version__, *self._engine, *variables)).encode(errors="surrogateescape")
         return os.path.join(self._folder, sha256(about + b"\0" + encoded(step)).hexdigest())

@@ -7,11 +7,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from fpgart import log
 from fpgart import opencl as cl
-from fpgart.engine.build_step import BUILD, LINK, BuildStep, Objects, ProgramInput
+from fpgart.engine.build_step import BUILD, LINK, BuildStep, Objects, ProgramInput, StepDone
 from fpgart.engine.compiler_process import CompilerEnded, CompilerProcess
 from fpgart.engine.dialect import HALF_EXTENSION, Compiler, predefined_macros
 from fpgart.engine.driver import Driver, Handover, keeping_signal_handlers
@@ -26,9 +25,6 @@ from fpgart.engine.opencl_engine.program import NEEDS_POCL, DriverProgram, input
 from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.engine.opencl_engine.steps import Result, do, link, load, release
 from fpgart.errors import CLError, InvalidBinary, InvalidOperation, LinkProgramFailure
-
-if TYPE_CHECKING:
-    from fpgart.engine.isolated.messages import StepDone
 
 EMPTY = input_of("kernel void nothing(void) {}\n")
 
