@@ -79,10 +79,24 @@ def test_without_a_folder_nothing_is_known(folder: str) -> None:
         step_of('#inc\\\nlude "other.h"'),
         step_of('#inc??/\nlude "other.h"'),
         step_of('#import "other.h"'),
+        step_of('# /* from */ include "other.h"'),
+        step_of('%:include "other.h"'),
         step_of("constant char when[] = __TIME__;"),
+        step_of(options="-DWHEN=__DATE__"),
         step_of(options="-include other.h"),
         step_of("kernel void k(void) {}", "", '#include "other.h"'),
     ],
 )
 def test_a_step_that_depends_on_more_than_itself_is_not_kept(step: BuildStep) -> None:
     assert not stands_alone(step)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        step_of("/* including, without limitation, important things */ kernel void k(void) {}"),
+        step_of("#define N 1\nkernel void k(void) {}", "-I folder -DX"),
+    ],
+)
+def test_a_step_that_includes_nothing_is_kept(step: BuildStep) -> None:
+    assert stands_alone(step)

@@ -19,8 +19,12 @@ FOLDER = "fpgart"
 VARIABLES = ("POCL_", "CL_CONFIG_")
 """How names of variables begin that engines obey."""
 SPLICE = re.compile(rb"(?:\\|\?\?/)[ \t]*\r?\n")
-DEPENDS = re.compile(rb"include|import|__DATE__|__TIME__|__TIMESTAMP__")
+DEPENDS = re.compile(
+    rb"(?:#|%:|\?\?=)(?:\s|/\*.*?\*/)*(?:include|import)|__has_include|__DATE__|__TIME__|__TIMESTAMP__", re.DOTALL
+)
 """What a source has whose meaning depends on other files or on the time."""
+INCLUDES = "-i"
+"""How the options begin that have the compiler include files: -include, -imacros."""
 
 
 class KnownSteps:
@@ -67,4 +71,4 @@ def stands_alone(step: BuildStep) -> bool:
     """Whether what comes of a step depends on nothing but the step and the engine."""
     sources = (each.source for each in (*step.inputs, *(header for _, header in step.headers)))
     texts = (step.options.encode(errors="surrogateescape"), *(SPLICE.sub(b"", source) for source in sources))
-    return not any(DEPENDS.search(text) for text in texts)
+    return INCLUDES not in step.options and not any(DEPENDS.search(text) for text in texts)
