@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long clBuildProgram takes: the first time in a process, for sources that no cache knows, and
- * for sources that were built before. Prints a name and milliseconds per line. */
+ * builds NUMBER LATER: how long clBuildProgram takes, the first time in a process, for LATER other
+ * sources, and for those again. The sources have the NUMBER in them. Prints a name and milliseconds
+ * per line. */
 #include <CL/cl.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
-
-enum { SOURCES = 9 };
 
 static double now_ms(void)
 {
@@ -34,14 +32,17 @@ static double build(cl_context context, cl_device_id device, const char *source)
     return took;
 }
 
-static void write_source(char *source, unsigned number)
+static void write_source(char *source, int number, int which)
 {
-    sprintf(source, "kernel void scale(global int *x) { x[get_global_id(0)] *= %d + %u; }",
-            (int)getpid(), number);
+    sprintf(source, "kernel void scale(global int *x) { x[get_global_id(0)] *= %d * 1000 + %d; }",
+            number, which);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
+    if (count != 3)
+        return 2;
+    int number = atoi(arguments[1]), later = atoi(arguments[2]);
     cl_platform_id platform;
     cl_device_id device;
     cl_int status;
@@ -50,14 +51,14 @@ int main(void)
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
         return 1;
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    write_source(source, 0);
+    write_source(source, number, 0);
     printf("first %f\n", build(context, device, source));
-    for (unsigned i = 1; i <= SOURCES; i++) {
-        write_source(source, i);
+    for (int i = 1; i <= later; i++) {
+        write_source(source, number, i);
         printf("new %f\n", build(context, device, source));
     }
-    for (unsigned i = 1; i <= SOURCES; i++) {
-        write_source(source, i);
+    for (int i = 1; i <= later; i++) {
+        write_source(source, number, i);
         printf("known %f\n", build(context, device, source));
     }
     return 0;

@@ -33,6 +33,12 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("compiling", tmp_path_factory.mktemp("host"))
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No step of a test was done before: the host's kernels have the number of its process, which comes again."""
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "pocl"))
+
+
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The variables that choose the engine."""
@@ -198,6 +204,36 @@ def test_a_host_that_builds_nothing_starts_no_compiler_process(host: Path) -> No
     with waiting(host, "wait") as running:
         assert board_processes(running.pid) == []
         running.communicate("\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "processes"),
+    [
+        ("kernel void k(global int *x) { x[0] = 1; }", {}, 0),
+        ("kernel void k(global int *x) { x[0] = 1; }", {"POCL_KERNEL_CACHE": "0"}, 2),
+        ('#include "other.h"\nkernel void k(global int *x) { x[0] = ONE; }', {}, 2),
+    ],
+    ids=["a source alone", "nothing is kept", "a source that includes a file"],
+)
+def test_a_source_that_another_host_has_built_needs_a_compiler_process_only_where_it_may_have_changed(
+    host: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, variables: dict[str, str], processes: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("other.h").write_text("#define ONE 1\n")
+    Path("k.cl").write_text(text)
+    assert run(host, {}, "source", "k.cl", **variables) == (["source 0"], "")
+    with waiting(host, "source", "k.cl", "wait", **variables) as running:
+        assert len(board_processes(running.pid)) == processes
+        running.communicate("\n")
+
+
+def test_a_build_that_fails_fails_again(host: Path, tmp_path: Path) -> None:
+    file = tmp_path / "k.cl"
+    file.write_text("kernel void k(global int *x) { x[0] = nothing; }")
+    for _ in range(2):
+        lines, _ = run(host, {}, "source", file)
+        assert lines[0].startswith(f"source {BUILD_FAILURE} ")
+        assert "undeclared identifier 'nothing'" in lines[0]
 
 
 def test_a_host_may_close_all_its_descriptors_and_open_others(host: Path) -> None:

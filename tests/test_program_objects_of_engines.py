@@ -9,6 +9,7 @@ from fpgart._native import ffi
 
 from fpgart.engine.build_step import BUILD, BuildStep, Objects
 from fpgart.engine.choice import choose_engine
+from fpgart.engine.compiler_process import CompilerEnded
 from fpgart.engine.driver import Handover
 from fpgart.engine.interface import POINTER, BuildFailed, BuiltProgram, pack_arguments
 from fpgart.engine.opencl_engine import program as programs
@@ -16,7 +17,7 @@ from fpgart.engine.opencl_engine import steps
 from fpgart.engine.opencl_engine.binary import objects_in, with_objects
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.program import input_of
-from fpgart.errors import InvalidBinary
+from fpgart.errors import InvalidBinary, LinkProgramFailure
 
 SOURCE = "kernel __attribute__((reqd_work_group_size(4, 1, 1))) void twice(global int *x) { x[get_global_id(0)] *= 2; }"
 CALLING = "int more(int); kernel void twice(global int *x) { x[get_global_id(0)] = more(x[get_global_id(0)]); }"
@@ -113,3 +114,56 @@ def test_an_object_that_crashes_the_linker_fails_the_build(engine: OpenCLEngine)
     program = engine.from_binary(with_objects(Objects((b"BC\xc0\xde" + bytes(range(256)),), "", True)))
     with pytest.raises((BuildFailed, InvalidBinary)):
         program.build("")
+
+
+class Linker:
+    """Stands for a compiler process whose linking fails."""
+
+    def __init__(self, failure: BuildFailed) -> None:
+        self._failure = failure
+
+    def find(self, step: BuildStep) -> None:
+        return None
+
+    def do(self, step: BuildStep) -> None:
+        raise self._failure
+
+
+FAILURES = {
+    "ends": CompilerEnded(LinkProgramFailure.status, "it has ended"),
+    "refuses": BuildFailed(LinkProgramFailure.status, "it knows no such object"),
+}
+
+
+@pytest.fixture
+def linking(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> tuple[OpenCLEngine, BuiltProgram]:
+    """An engine whose objects have not all that programs need, and a compiled program."""
+    made = choose_engine()
+    if not isinstance(made, OpenCLEngine):
+        pytest.skip("the engine does not compile apart")
+    made.driver.handover = Handover.NOTHING
+    made.compiler_process = None
+    program = compiled(made, SOURCE)
+    monkeypatch.setattr(made, "compiler_process", Linker(FAILURES[request.param]))
+    return made, program
+
+
+@pytest.mark.parametrize("linking", ["ends"], indirect=True)
+def test_a_linker_that_ends_its_process_does_not_link_in_the_host(linking: tuple[OpenCLEngine, BuiltProgram]) -> None:
+    engine, program = linking
+    with pytest.raises(BuildFailed, match="it has ended"):
+        engine.link("", [program])
+
+
+@pytest.mark.parametrize("linking", ["refuses"], indirect=True)
+def test_objects_that_a_compiler_process_cannot_link_are_linked_in_the_host(
+    linking: tuple[OpenCLEngine, BuiltProgram],
+) -> None:
+    engine, program = linking
+    assert list(engine.link("", [program])[0].kernels({})) == ["twice"]
+
+
+def test_a_binary_without_intermediate_code_has_none() -> None:
+    code = b"/program.bc\x04\0\0\0code"
+    assert steps.intermediate_code(b"before" + code + b"after") == b"code"
+    assert [steps.intermediate_code(each) for each in (b"", b"code", code[:-1], code[:13])] == [b""] * 4

@@ -9,12 +9,13 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from fpgart import opencl as cl
 from fpgart._native import lib
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.driver import Handover
-from fpgart.engine.interface import BuildFailed, Engine, NoEngine
+from fpgart.engine.build_step import StepDone
+from fpgart.engine.choice import prepare
+from fpgart.engine.driver import Driver, DriverError, Handover, open_driver
+from fpgart.engine.interface import BuildFailed
 from fpgart.engine.isolated import messages as m
-from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.steps import do, release
 from fpgart.errors import CLError, InvalidOperation, InvalidValue, OutOfHostMemory
 from fpgart.version import __version__
@@ -30,18 +31,23 @@ class Compiling:
                 f"the compiler process version {m.VERSION} of fpgart {__version__}"
             )
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a compiler that crashes is an answer, no accident
-        sys.path += [folder for folder in ask.modules if folder not in sys.path]
-        self._engine: Engine = choose_engine()
+        self._driver: Driver | None = None
+        self._missing = ""
+        path = Path(ask.path)
+        try:
+            prepare(path)
+            self._driver = open_driver(path)
+        except (DriverError, CLError) as error:
+            self._missing = str(error)
         if ask.memory:
             limit_memory(ask.memory)
 
     def ready(self) -> m.CompilerReady:
         """What the host is told of the engine."""
-        engine = self._engine
-        if isinstance(engine, OpenCLEngine):
-            return m.CompilerReady(engine.version, engine.path, "")
-        missing = engine.reason if isinstance(engine, NoEngine) else f"{engine.name} does not compile apart"
-        return m.CompilerReady("", "", missing)
+        driver = self._driver
+        if driver is None:
+            return m.CompilerReady("", self._missing)
+        return m.CompilerReady(driver.text("clGetPlatformInfo", driver.platform, cl.CL_PLATFORM_VERSION), "")
 
     def answer(self, ask: m.DoStep) -> object:
         """Do a step."""
@@ -57,18 +63,17 @@ class Compiling:
             sys.stdout.flush()
             lib.flush_output()
 
-    def _do(self, ask: m.DoStep) -> m.StepDone:
-        engine, step = self._engine, ask.step
-        if not isinstance(engine, OpenCLEngine):
-            raise InvalidOperation("the compiler process has no engine")
-        driver = engine.driver.on_caller if step.on_caller else engine.driver
+    def _do(self, ask: m.DoStep) -> StepDone:
+        driver, step = self._driver, ask.step
+        if driver is not None and step.on_caller:
+            driver = driver.on_caller
         if driver is None:
-            raise InvalidOperation("the engine of the compiler process has no device for kernels with channels")
+            raise InvalidOperation("the compiler process has no engine, or no device for kernels with channels")
         with suppress(OSError):  # a folder that has gone is gone for the host's compiler, too
             os.chdir(ask.folder)
         made = do(driver, step)
         release(driver, made.handle)
-        return m.StepDone(made.log, made.binary if driver.handover is not Handover.NOTHING else b"")
+        return StepDone(made.log, made.binary if driver.handover is not Handover.NOTHING else b"")
 
 
 def limit_memory(size: int) -> None:

@@ -39,6 +39,16 @@ class BuildStep(NamedTuple):
         return self.call != COMPILE and not (self.call == LINK and LIBRARY in self.options.split())
 
 
+class StepDone(NamedTuple):
+    """What came of a step elsewhere: the log, and the binary that the host loads.
+
+    The binary is empty where the host does the step itself, which is known to end.
+    """
+
+    log: str
+    binary: bytes
+
+
 class Objects(NamedTuple):
     """A program as objects of the engine, which have no machine code yet.
 

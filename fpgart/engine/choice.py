@@ -6,11 +6,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fpgart import config, log
+from fpgart import opencl as cl
 from fpgart._native import lib
 from fpgart.engine.cache import cache_folder
 from fpgart.engine.contents import Contents
@@ -20,6 +22,7 @@ from fpgart.errors import CLError
 
 if TYPE_CHECKING:
     from fpgart.engine.isolated.spawning import Isolation
+    from fpgart.engine.known_steps import KnownSteps
     from fpgart.engine.opencl_engine.engine import OpenCLEngine
 
 OCLGRIND = "liboclgrind-rt-icd.so"
@@ -30,6 +33,8 @@ HOW_TO_GET = {
     "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
 }
 ENGINES = ("auto", "pocl", "intel", "oclgrind", "none")
+NO_CACHE = "POCL_KERNEL_CACHE"
+"""PoCL keeps nothing where this is 0."""
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
@@ -178,26 +183,48 @@ def engine_on(name: str, driver: Driver) -> OpenCLEngine:
         if config.COMPILE_APART.value:
             from fpgart.engine.compiler_process import CompilerProcess  # not for hosts that use no engine
 
-            engine.compiler_process = CompilerProcess(name, engine.version, engine.path)
+            engine.compiler_process = CompilerProcess(name, engine.version, engine.path, known_steps(engine))
         return engine
     from fpgart.engine.resident import ResidentEngine  # only who needs it pays for it
 
     return ResidentEngine(name, driver)
 
 
-def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
-    """Every driver that `wanted` admits, best first, opened when its turn comes; one given by its path as it is."""
+def known_steps(engine: OpenCLEngine) -> KnownSteps:
+    """Of an engine: by its file, its release, and the processor that it compiles for."""
+    from fpgart.engine.known_steps import KnownSteps
+
+    cache = ""
+    if os.environ.get(NO_CACHE) != "0":
+        with suppress(DriverError):  # engines that keep nothing themselves need no folder
+            cache = cache_folder().folder
+    facts = os.stat(engine.path)
+    device = (
+        engine.device_info(query).rstrip(b"\0").decode(errors="replace")
+        for query in (cl.CL_DEVICE_NAME, cl.CL_DEVICE_VERSION, cl.CL_DRIVER_VERSION)
+    )
+    file = (os.path.realpath(engine.path), str(facts.st_size), str(facts.st_mtime_ns))
+    return KnownSteps(cache, (*file, engine.version, *device))
+
+
+def prepare(path: Path) -> None:
+    """Have the driver at `path` find what it needs when it is opened. Raises DriverError."""
     if config.Option.distrusted:
         lib.environment_seal()
+    if path.name.startswith("libpocl"):
+        from fpgart.engine.room import check_room  # at the first build
+
+        check_room(path)
+    let_linker_be_found()
+    let_kernels_run_beside_each_other(path)
+    let_kernels_be_kept(path)
+
+
+def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
+    """Every driver that `wanted` admits, best first, opened when its turn comes; one given by its path as it is."""
     for name, path in candidates(wanted):
         try:
-            if path.name.startswith("libpocl"):
-                from fpgart.engine.room import check_room  # at the first build
-
-                check_room(path)
-            let_linker_be_found()
-            let_kernels_run_beside_each_other(path)
-            let_kernels_be_kept(path)
+            prepare(path)
             if path.name == OCLGRIND:
                 from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
 

@@ -18,14 +18,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from fpgart import config, log
-from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep
+from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, StepDone
 from fpgart.engine.interface import BuildFailed
 from fpgart.errors import BuildProgramFailure, CompileProgramFailure, LinkProgramFailure, error_of
 from fpgart.version import __version__
 
 if TYPE_CHECKING:
     from fpgart.engine.isolated.loss import Loss
-    from fpgart.engine.isolated.messages import StepDone
+    from fpgart.engine.known_steps import KnownSteps
 
 FAILURE = {
     BUILD: BuildProgramFailure.status,
@@ -66,6 +66,10 @@ class Ended(Exception):
     """The compiler process has ended, or does not answer."""
 
 
+class CompilerEnded(BuildFailed):
+    """The compiler or linker has ended its process, or took too long."""
+
+
 def is_own_doing(loss: Loss) -> bool:
     """Whether a process may have ended so by what it did: compilers do not kill themselves, nor their keepers."""
     return loss.status is not None and not (os.WIFSIGNALED(loss.status) and os.WTERMSIG(loss.status) == SIGKILL)
@@ -74,19 +78,27 @@ def is_own_doing(loss: Loss) -> bool:
 class CompilerProcess:
     """Does the steps of one engine, one after another, in a process that is started anew when it has ended."""
 
-    def __init__(self, name: str, version: str, path: str) -> None:
-        """Of the engine: its name, the version that its platform tells, and the file of its driver."""
+    def __init__(self, name: str, version: str, path: str, known: KnownSteps) -> None:
+        """Of the engine: its name, the version that its platform tells, the file of its driver, and known steps."""
         self._name = name
         self._version = version
         self._path = path
+        self._known = known
         self._doing = threading.Lock()
         self._running: Running | None = None
         self._refused = ""
 
+    def find(self, step: BuildStep) -> StepDone | None:
+        """What came of a step that such a process has done once, for whichever host; None where that is not known."""
+        return self._known.find(step)
+
     def do(self, step: BuildStep) -> StepDone | None:
-        """What came of the step; None if this process has to do it. Raises BuildFailed, CLError."""
+        """What comes of the step; None if this process has to do it. Raises BuildFailed, CLError."""
         with self._doing:
-            return self._do(step, is_repeated=False)
+            done = self._do(step, is_repeated=False)
+        if done is not None:
+            self._known.keep(step, done)
+        return done
 
     def _do(self, step: BuildStep, *, is_repeated: bool) -> StepDone | None:
         running = self._started()
@@ -114,16 +126,16 @@ class CompilerProcess:
             raise BuildFailed(answer.status, answer.log)
         if isinstance(answer, m.Failed):
             raise error_of(answer.status, answer.words)
-        return answer if isinstance(answer, m.StepDone) else None
+        return answer if isinstance(answer, StepDone) else None
 
-    def _failed(self, step: BuildStep, predicate: str, running: Running) -> BuildFailed:
+    def _failed(self, step: BuildStep, predicate: str, running: Running) -> CompilerEnded:
         output = bytes(running.output)
         if NO_MEMORY.search(output):
             most, name = config.COMPILE_MEMORY.value, config.COMPILE_MEMORY.name
             predicate += f"; it had used up its memory ({name}={most})"
         words = f"error: the compiler of engine '{self._name}' ({self._version}) {predicate}, "
         words += f"while it {VERB[step.call]} {_subject(step)}"
-        return BuildFailed(FAILURE[step.call], "\n".join(filter(None, (words, output.decode(errors="replace")))))
+        return CompilerEnded(FAILURE[step.call], "\n".join(filter(None, (words, output.decode(errors="replace")))))
 
     def _started(self) -> Running | None:
         """A process that can do a step; None, and a line in the log, where there can be none."""
@@ -157,7 +169,7 @@ class Running:
 
         variables = {name: value for name, value in environment().items() if name not in NOT_FOR_COMPILERS}
         self._rights = Rights.now()
-        self._spawned = spawn(variables | {config.ENGINE.name: path, config.COMPILE_APART.name: "0"})
+        self._spawned = spawn(variables)
         self._identities = [_identity(each) for each in self._descriptors()]
         self.output = bytearray()
         """What it has printed since the last step began."""
@@ -172,10 +184,9 @@ class Running:
     def _open(self, version: str, path: str) -> None:
         from fpgart.engine.isolated import messages as m
         from fpgart.engine.isolated.spawning import ProcessError
-        from fpgart.engine.isolated.warming import modules
 
         try:
-            ready = self.ask(m.OpenCompiler(m.VERSION, __version__, modules(), config.COMPILE_MEMORY.value), START_S)
+            ready = self.ask(m.OpenCompiler(m.VERSION, __version__, path, config.COMPILE_MEMORY.value), START_S)
         except TimeoutError:
             raise ProcessError(f"the compiler process has not started after {START_S:g} s") from None
         except Ended:
@@ -185,8 +196,8 @@ class Running:
             raise ProcessError(ready.words)
         if not isinstance(ready, m.CompilerReady) or ready.missing:
             raise ProcessError(f"the compiler process has no engine: {getattr(ready, 'missing', ready)}")
-        if (ready.engine_version, os.path.realpath(ready.path)) != (version, os.path.realpath(path)):
-            raise ProcessError(f"the compiler process has another engine: {ready.path} ({ready.engine_version})")
+        if ready.engine_version != version:
+            raise ProcessError(f"the compiler process has another engine: {ready.engine_version}")
 
     def _descriptors(self) -> list[int]:
         spawned = self._spawned

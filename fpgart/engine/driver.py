@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -116,6 +117,16 @@ ON_CALLER = ("basic", "cpu-minimal")
 """PoCL's names for devices that run a kernel on the thread that enqueues it."""
 
 
+KEEPS_LINKS = (3, 1)
+"""The first PoCL that links intermediate code when it is built, and looks into its cache before."""
+
+
+def pocl_version(platform_version: str) -> tuple[int, ...]:
+    """The first two numbers of PoCL's version in a CL_PLATFORM_VERSION; () for another driver."""
+    found = re.search(r"\bPoCL (\d+)\.(\d+)", platform_version)
+    return tuple(map(int, found.groups())) if found else ()
+
+
 class Handover(enum.Enum):
     """Which binaries another process with the same driver can load in the place of compiling."""
 
@@ -159,6 +170,8 @@ class Driver:
         self.platform = int(platforms[0])
         self._functions: dict[str, Any] = {}
         self.handover = Handover.NOTHING
+        self.keeps_links = False
+        """Whether its cache keeps what it makes of intermediate code when that is built as a program's binary."""
         with wide_stacks():
             found_devices = self._find_devices()
         if must_build:
@@ -173,8 +186,10 @@ class Driver:
         self._take((others or on_caller)[0])
         if self.shares_memory:
             self.handover = Handover.of(self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_NAME))
+            version = self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_VERSION)
+            self.keeps_links = pocl_version(version) >= KEEPS_LINKS
             if self.on_caller is not None:
-                self.on_caller.handover = self.handover
+                self.on_caller.handover, self.on_caller.keeps_links = self.handover, self.keeps_links
 
     def _demand_compiler(self, device: int) -> None:
         version = self.text("clGetDeviceInfo", device, cl.CL_DEVICE_VERSION)

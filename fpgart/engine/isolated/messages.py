@@ -16,11 +16,11 @@ from struct import Struct
 from time import monotonic
 from typing import Any, NamedTuple
 
-from fpgart.engine.build_step import BuildStep
+from fpgart.engine.build_step import BuildStep, StepDone
 from fpgart.engine.interface import History, KernelInterface
 from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, encoded
 
-VERSION = 3
+VERSION = 4
 """Of the messages: host and board process have to have the same, and the same release of fpgart."""
 MOST_OF_SERVICE = 1 << 20
 """Bytes of a message to a service, which holds no programs and no data."""
@@ -348,11 +348,11 @@ class WriteVariable(NamedTuple):
 
 
 class OpenCompiler(NamedTuple):
-    """First of all: -> CompilerReady. `modules`: where the host finds packages; `memory`: bytes a step may use."""
+    """First of all: -> CompilerReady. `path`: the engine's file; `memory`: bytes that a step may use."""
 
     version: int
     release: str
-    modules: tuple[str, ...]
+    path: str
     memory: int
 
 
@@ -360,7 +360,6 @@ class CompilerReady(NamedTuple):
     """The engine of the compiler process; `missing` says why there is none."""
 
     engine_version: str
-    path: str
     missing: str
 
 
@@ -369,13 +368,6 @@ class DoStep(NamedTuple):
 
     step: BuildStep
     folder: str
-
-
-class StepDone(NamedTuple):
-    """The binary that the host loads; empty where it does the step itself, which is known to end."""
-
-    log: str
-    binary: bytes
 
 
 # A service, which has boards and starts board processes for those who use them (fpgart/serving)

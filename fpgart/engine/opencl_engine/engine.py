@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 
+from fpgart import log
 from fpgart import opencl as cl
-from fpgart.engine.build_step import BUILD, LINK, BuildStep, Objects, ProgramInput
-from fpgart.engine.compiler_process import CompilerProcess
+from fpgart.engine.build_step import BUILD, LINK, BuildStep, Objects, ProgramInput, StepDone
+from fpgart.engine.compiler_process import CompilerEnded, CompilerProcess
 from fpgart.engine.dialect import HALF_EXTENSION, Compiler, predefined_macros
 from fpgart.engine.driver import Driver, Handover, keeping_signal_handlers
 from fpgart.engine.interface import BuildFailed, BuiltProgram, SharedMemory
@@ -79,21 +80,29 @@ class OpenCLEngine:
 
     def do(self, driver: Driver, step: BuildStep) -> Result:
         """Do a step where it can neither end nor stop the host, if that is possible; raises BuildFailed, CLError."""
-        apart = None
-        if self.compiler_process is not None:
-            with self._warming_up(driver):
-                apart = self.compiler_process.do(step)
+        apart = self._do_apart(driver, step)
         with self.at_work():
             if apart is None:
                 return do(driver, step)
             made = load(driver, step, apart.binary) if apart.binary else do(driver, step)
         return made._replace(log=apart.log)
 
+    def _do_apart(self, driver: Driver, step: BuildStep) -> StepDone | None:
+        """What comes of a step in another process; None if this one has to do it. Raises BuildFailed, CLError."""
+        if self.compiler_process is None:
+            return None
+        known = self.compiler_process.find(step)
+        if known is not None:
+            return known
+        with self._warming_up(driver):
+            return self.compiler_process.do(step)
+
     @contextmanager
     def _warming_up(self, driver: Driver) -> Iterator[None]:
         """Have a driver that links what another process compiles load its compiler meanwhile, the first time."""
         with self._beginning:
-            is_cold, self._is_cold = self._is_cold and driver.handover is Handover.OBJECTS, False
+            loads_compiler = driver.handover is Handover.OBJECTS and not driver.keeps_links
+            is_cold, self._is_cold = self._is_cold and loads_compiler, False
         if not is_cold:
             yield
             return
@@ -144,15 +153,28 @@ class OpenCLEngine:
             raise BuildFailed(LinkProgramFailure.status, "programs with and without channels cannot be linked")
         driver = parts[0].driver
         joined = merged([p.lowered for p in parts if p.lowered])
-        if driver.handover is Handover.NOTHING:
-            with self.at_work():
-                made = Result(*link(driver, options, [part.handle for part in parts]))
-            return DriverProgram(self, driver, ProgramInput(), lowered=joined, made=made), made.log
         objects = tuple(part.driver_binary() for part in parts)
         inputs = tuple(ProgramInput(binary=each) for each in objects)
         step = BuildStep(LINK, inputs, options, on_caller=driver is self.driver.on_caller)
+        if driver.handover is Handover.NOTHING:
+            made = self._link_twice(driver, step, [part.handle for part in parts])
+            return DriverProgram(self, driver, ProgramInput(), lowered=joined, made=made), made.log
         made = self.do(driver, step)
         kept = None
         if driver.handover is Handover.OBJECTS:
             kept = Objects(objects if step.is_executable else (made.binary,), options, step.is_executable)
         return DriverProgram(self, driver, ProgramInput(), lowered=joined, objects=kept, made=made), made.log
+
+    def _link_twice(self, driver: Driver, step: BuildStep, parts: Sequence[int]) -> Result:
+        """Link the objects of the step elsewhere, and then the programs that they are of, which have all they need.
+
+        Raises BuildFailed, CLError.
+        """
+        try:
+            self._do_apart(driver, step)
+        except CompilerEnded:
+            raise
+        except (BuildFailed, CLError) as error:
+            log.note(f"the compiler process could not link, which is done in this process: {error}")
+        with self.at_work():
+            return Result(*link(driver, step.options, parts))

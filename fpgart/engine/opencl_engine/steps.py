@@ -4,6 +4,10 @@
 PoCL's binary of an executable has machine code for each kernel, which takes long to make, and crashes some releases.
 Its binary of a compiled object is the intermediate code alone. So clBuildProgram is two steps there: compiling, whose
 object another process can load, and linking.
+
+Linking needs PoCL's library of functions, which takes most of the time of a process's first build to read. From 3.1 on
+PoCL keeps the result if the intermediate code is built as a program's binary, instead of being linked: who loads the
+object next, in whichever process, does not need the library.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from fpgart.errors import (
     error_of,
 )
 
-U64 = Struct("Q")
+U32, U64 = Struct("<I"), Struct("Q")
 ARG_INFO = "-cl-kernel-arg-info"
 LINK_LOG_BYTES = 65536
 FOR_LAUNCHES = "-cl-denorms-are-zero"
@@ -39,6 +43,8 @@ COMPILED_ALONE = "-D__FPGART_OBJECT"
 which has PoCL's library in it already; when that is linked again, PoCL crashes at the launch of a kernel."""
 ADDED_BY_USER = "POCL_EXTRA_BUILD_FLAGS"
 """PoCL adds them to the options of each step, and refuses most of them when it links."""
+FILE_OF_CODE = b"/program.bc"
+"""In PoCL's binaries: the name of the file with the intermediate code, before the file's size and content."""
 OF_BUILDING = {
     CompileProgramFailure.status: BuildProgramFailure.status,
     LinkProgramFailure.status: BuildProgramFailure.status,
@@ -80,8 +86,7 @@ def can_be_loaded(driver: Driver, step: BuildStep) -> bool:
 def do(driver: Driver, step: BuildStep) -> Result:
     """The program that the step makes; raises BuildFailed, CLError."""
     if step.call == LINK:
-        with created(driver, step.inputs) as parts:
-            handle, log = link(driver, step.options, parts)
+        handle, log = link_inputs(driver, step.options, step.inputs)
         return Result(handle, log, binary_of(driver, handle) if can_be_loaded(driver, step) else b"")
     handle = create(driver, step.inputs[0])
     try:
@@ -96,19 +101,19 @@ def do(driver: Driver, step: BuildStep) -> Result:
 
 def load(driver: Driver, step: BuildStep, binary: bytes) -> Result:
     """The program whose binary another process has made with the step; raises BuildFailed, CLError."""
-    with created(driver, [ProgramInput(binary=binary)]) as parts:
-        if is_in_two_steps(driver, step):
-            with as_building():
-                return Result(link(driver, "", parts)[0], "", binary)
-        return Result(parts.pop(), "", binary)
+    loaded = ProgramInput(binary=binary)
+    if is_in_two_steps(driver, step):
+        with as_building():
+            return Result(link_inputs(driver, "", (loaded,))[0], "", binary)
+    return Result(create(driver, loaded), "", binary)
 
 
 def _compile_and_link(driver: Driver, handle: int, step: BuildStep) -> Result:
     """The step, which is a clBuildProgram, in two; the program at `handle` is released with success."""
     with as_building():
         log = _compile(driver, handle, step)
-        made, words = link(driver, "", [handle])
-    found = binary_of(driver, handle)
+        found = binary_of(driver, handle)
+        made, words = link_inputs(driver, "", (ProgramInput(binary=found),))
     release(driver, handle)
     return Result(made, log + words, found)
 
@@ -211,6 +216,30 @@ def _checked(driver: Driver, handle: int, status: int) -> str:
     if status != cl.CL_SUCCESS:
         raise BuildFailed(status, log)
     return log
+
+
+def link_inputs(driver: Driver, options: str, inputs: Sequence[ProgramInput]) -> tuple[int, str]:
+    """The program that linking makes, and the log; raises BuildFailed, CLError."""
+    code = intermediate_code(inputs[0].binary) if driver.keeps_links and len(inputs) == 1 and not options else b""
+    if not code:
+        with created(driver, inputs) as parts:
+            return link(driver, options, parts)
+    handle = create(driver, ProgramInput(binary=code))
+    try:
+        return handle, _build(driver, handle, "")
+    except BuildFailed as failed:
+        release(driver, handle)
+        raise BuildFailed(LinkProgramFailure.status, failed.log) from None
+
+
+def intermediate_code(binary: bytes) -> bytes:
+    """The content of that file in PoCL's binary of an object; b"" where it is not to be found."""
+    begin = binary.find(FILE_OF_CODE) + len(FILE_OF_CODE)
+    if begin < len(FILE_OF_CODE) or begin + U32.size > len(binary):
+        return b""
+    size = int(U32.unpack_from(binary, begin)[0])
+    found = binary[begin + U32.size :][:size]
+    return found if len(found) == size else b""
 
 
 def link(driver: Driver, options: str, parts: Sequence[int]) -> tuple[int, str]:
