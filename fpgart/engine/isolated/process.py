@@ -294,9 +294,8 @@ def error_in(answer: object) -> CLError | None:
 
 def check(answer: object) -> None:
     """Raise the error that an answer is."""
-    error = error_in(answer)
-    if error is not None:
-        raise error
+    if isinstance(answer, m.Failed):
+        raise error_of(answer.status, answer.words)
     if isinstance(answer, m.NotBuilt):
         raise BuildFailed(answer.status, answer.log)
 
