@@ -51,7 +51,10 @@ class Stretch:
             if page:
                 return begin, page
         os.close(self.descriptor)
-        raise BoardError(f"no addresses from {FIRST_BEGIN:#x} on are free for memory that is shared (ulimit -v?)")
+        from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+
+        limit = limit_of_memory(PAGE)
+        raise BoardError(f"no addresses from {FIRST_BEGIN:#x} on are free for memory that is shared{limit}")
 
     def offset(self, address: int) -> int:
         """Where an address is in the file."""
