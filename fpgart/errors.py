@@ -47,6 +47,10 @@ class OutOfHostMemory(CLError):
     status = cl.CL_OUT_OF_HOST_MEMORY
 
 
+EXHAUSTED = (OutOfResources, OutOfHostMemory)
+"""What an engine may answer to any question: nothing about what was asked is to be concluded from it."""
+
+
 class ProfilingInfoNotAvailable(CLError):
     status = cl.CL_PROFILING_INFO_NOT_AVAILABLE
 
@@ -276,6 +280,16 @@ class InvalidSpecId(CLError):
 
 
 BY_STATUS: dict[int, type[CLError]] = {kind.status: kind for kind in CLError.__subclasses__()}
+
+
+def without_frames(error: CLError) -> CLError:
+    """An error that was caught, and forgets where it was raised.
+
+    A frame there that has the error in a variable would keep itself, and all objects in its variables, until Python's
+    collector finds them: memory that the host has released would stay allocated.
+    """
+    error.__traceback__ = None
+    return error
 
 
 def error_of(status: int, words: str) -> CLError:

@@ -254,9 +254,12 @@ void fpgart_refuse(const char *reason)
     fpgart_complain("%s (`fpgart doctor` checks the installation)", reason);
 }
 
+/* Also where another thread was starting the interpreter: it has not come along, and what it had
+ * begun must neither be used nor begun again, as pthread_once() would. */
 static void after_fork_in_child(void)
 {
-    fpgart_state = FPGART_FORKED;
+    if (fpgart_state != FPGART_FAILED)
+        fpgart_state = FPGART_FORKED;
 }
 
 void fpgart_close(void)
@@ -341,6 +344,7 @@ static int start_embedding(void)
 static void start(void)
 {
     char packages[PATH_MAX];
+    pthread_atfork(NULL, NULL, after_fork_in_child);
     fpgart_state = FPGART_STARTING;
     fpgart_packages_directory(packages);
     if (!may_use(fpgart_library_directory()) || !may_use(packages) || !is_one_python() ||
@@ -348,7 +352,6 @@ static void start(void)
         fpgart_state = FPGART_FAILED;
         return;
     }
-    pthread_atfork(NULL, NULL, after_fork_in_child);
     fpgart_state = FPGART_RUNNING;
     fpgart_guest_runs();
     /* A host written in Python ends through Python's atexit, registered there. */

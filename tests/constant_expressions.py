@@ -27,9 +27,12 @@ BINARY = ["+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "&&", "||", "==", 
 
 
 def expressions(seed: int, count: int) -> list[str]:
-    """Return `count` expressions; some of them divide by zero."""
+    """Return `count` different expressions; some of them divide by zero."""
     random = Random(seed)
-    return [_expression(random, random.randint(1, 4)) for _ in range(count)]
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[_expression(random, random.randint(1, 4))] = None
+    return list(found)
 
 
 def _expression(random: Random, depth: int) -> str:

@@ -23,7 +23,8 @@ from fpgart.engine.preprocessing.tokens import tokens_of
 from fpgart.errors import BuildProgramFailure
 
 SEED, COUNT, REFUSED = 32, 200, 2
-"""Of the expressions that are compared with the engine's compiler, and how many of those that it refuses."""
+"""Of the expressions that are compared with the engine's compiler, and how many refusals of it are tried."""
+MANY, SEEDS = 1000, (1, 2, 3, 4)
 
 
 @pytest.fixture
@@ -43,13 +44,20 @@ def value(expression: str) -> Value:
     return found
 
 
+def program_with(rows: list[str], columns: int) -> str:
+    """A program that stores the numbers of these rows, `columns` in each."""
+    return (
+        f"{DECLARATIONS}constant ulong table[] = {{\n{NEXT.join(rows)}}};\n"
+        f"kernel void k(global ulong *x) {{ for (int i = 0; i < {columns * len(rows)}; i++) x[i] = table[i]; }}"
+    )
+
+
+NEXT = ",\n"
+
+
 def table(found: list[str]) -> str:
     """A program that stores, for each expression, its value, the size of its type, and whether that type has a sign."""
-    rows = ",\n".join(f"(ulong)({each}), sizeof({each}), (__typeof__({each}))-1 < 1" for each in found)
-    return (
-        f"{DECLARATIONS}constant ulong table[] = {{\n{rows}}};\n"
-        f"kernel void k(global ulong *x) {{ for (int i = 0; i < {3 * len(found)}; i++) x[i] = table[i]; }}"
-    )
+    return program_with([f"(ulong)({each}), sizeof({each}), (__typeof__({each}))-1 < 1" for each in found], 3)
 
 
 def split_by_value(seed: int, count: int) -> tuple[dict[str, Value], list[str]]:
@@ -65,9 +73,12 @@ def split_by_value(seed: int, count: int) -> tuple[dict[str, Value], list[str]]:
 
 
 def compare(board: Machine, seed: int, count: int) -> None:
-    """Compare with the engine's compiler, in one program."""
-    known, _ = split_by_value(seed, count)
-    assert len(known) > count * 3 // 4
+    """Compare all expressions with the engine's compiler: values and types in one program, refusals in another."""
+    known, refused = split_by_value(seed, count)
+    assert len(known) + len(refused) == count
+    program = program_with([f"__builtin_constant_p({each})" for each in refused], 1)
+    constants = launched(board, built(board, program), bytes(8 * len(refused)), "k")
+    assert [each for each, row in zip(refused, iter_unpack("Q", constants), strict=True) if row != (0,)] == []
     answer = launched(board, built(board, table(list(known))), bytes(24 * len(known)), "k")
     rows = zip(known.items(), iter_unpack("3Q", answer), strict=True)
     wrong = {
@@ -78,8 +89,14 @@ def compare(board: Machine, seed: int, count: int) -> None:
     assert wrong == {}
 
 
-def test_random_expressions_have_the_values_and_types_that_the_engines_compiler_gives_them(board: Machine) -> None:
+def test_random_expressions_are_what_the_engines_compiler_makes_of_them(board: Machine) -> None:
     compare(board, SEED, COUNT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_thousand_random_expressions_are_what_the_engines_compiler_makes_of_them(board: Machine, seed: int) -> None:
+    compare(board, seed, MANY)
 
 
 def test_the_engines_compiler_refuses_the_expressions_that_have_no_value(board: Machine) -> None:

@@ -29,6 +29,7 @@ from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import (
     BYTES,
     ArgumentInterface,
+    BuiltProgram,
     EngineKernel,
     KernelInterface,
     NoEngine,
@@ -39,7 +40,7 @@ from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.engine.isolated.engine import IsolatedEngine
 from fpgart.engine.isolated.kernel import IsolatedBatch
-from fpgart.engine.isolated.loss import BoardLost
+from fpgart.engine.isolated.loss import BoardLost, Loss
 from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.process import BoardProcess, Lane, start_process
 from fpgart.engine.isolated.spawning import ProcessError, Spawned
@@ -359,6 +360,10 @@ def memory() -> CountingStretch:
     return CountingStretch()
 
 
+KEPT: list[BuiltProgram] = []
+"""Programs whose kernels a test uses: those of the runtime keep them."""
+
+
 @pytest.fixture
 def engine(memory: CountingStretch) -> Iterator[IsolatedEngine]:
     """An engine in a board process."""
@@ -367,6 +372,7 @@ def engine(memory: CountingStretch) -> Iterator[IsolatedEngine]:
     except ProcessError as error:
         pytest.skip(str(error))
     yield made
+    KEPT.clear()
     made.process.stop("was not needed any more")
     made._process.ended()
 
@@ -387,6 +393,7 @@ def spinning(engine: IsolatedEngine) -> EngineKernel:
     program = engine.from_source("kernel void spin(int n) { for (volatile int i = 0; n && i < 10; i -= n) ; }")
     program.build("")
     program.kernels({})
+    KEPT.append(program)
     kernel = program.kernel("spin")
     kernel.launch(arguments_of(0), 1, SIZES, True)
     kernel.launched = True
@@ -640,3 +647,17 @@ def test_what_the_engine_has_refused_is_not_tried_again_in_another_process(engin
     assert (batch.wait_for(1), batch.failure) == ([0], None)
     assert not batch._known
     assert not batch._is_under_way
+
+
+class EmptiedMeanwhile(list[Lane]):
+    """Lanes that another thread has taken when this one looks for them."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def test_lanes_of_a_process_that_has_died_may_be_freed_by_several_threads() -> None:
+    process = BoardProcess.__new__(BoardProcess)
+    process._loss, process._lanes = Loss(0), EmptiedMeanwhile()
+    process._free_lanes()
+    assert process._lanes == []

@@ -482,3 +482,15 @@ def test_a_buffer_that_the_collector_destroys_with_its_reservation_frees_its_blo
         machine.context.reap()
         holes.append(machine.device.memories.holes(0))
     assert (holes, machine.device.bytes_in_use()) == ([free, free], 0)
+
+
+def test_a_block_is_freed_once_and_what_is_there_then_stays(boards: Boards) -> None:
+    device = boards("a10_ref").device
+    first = device.allocate(SIZE, 0, 0, 1)
+    assert first is not None
+    first.release()
+    second = device.allocate(SIZE, 0, 0, 2)
+    assert second is not None
+    with pytest.raises(AssertionError, match=r"the block at 0x\w+ of device 0 is freed twice"):
+        first.release()
+    assert device.blocks() == [second]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from c_hosts import build, plain_environment
 from fpgart import opencl as cl
 from fpgart.board.catalogue import shipped
 from fpgart.board.keystone import partition
+from fpgart.engine.interface import Engine
 from fpgart.personality import ALIASES, PERSONALITIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -141,6 +143,19 @@ LONGEST = {
     ("d", cl.CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED): 49,
 }
 """Bytes, the NUL included, in which hosts find room for each string."""
+LONGER = {"any": 105}
+"""Names of platforms that are longer where the host's memory holds them."""
+OF_PROGRAMS = {
+    ("r", cl.CL_PROGRAM_SOURCE): 123,
+    ("r", cl.CL_PROGRAM_KERNEL_NAMES): 44,
+    ("b", cl.CL_PROGRAM_BUILD_OPTIONS): 29,
+    ("b", cl.CL_PROGRAM_BUILD_LOG): 2,
+    ("k", cl.CL_KERNEL_FUNCTION_NAME): 44,
+    ("k", cl.CL_KERNEL_ATTRIBUTES): 1,
+    ("a", cl.CL_KERNEL_ARG_TYPE_NAME): 7,
+    ("a", cl.CL_KERNEL_ARG_NAME): 26,
+}
+"""The same for a program of the host's: no more than it has written itself; a log may be an empty line."""
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +180,29 @@ def test_every_string_fits_into_the_memory_that_hosts_have_for_it(fixed_memory: 
     found = answers(fixed_memory, LONGEST, FPGART_PLATFORM=key, FPGART_BOARD=",".join(boards))
     assert found[-1][3] == str(len(boards))
     assert [each for each in found if each[1] != cl.CL_SUCCESS or not each[2]] == []
+
+
+@pytest.mark.parametrize("family", ["a", "k"])
+def test_strings_about_a_program_are_no_longer_than_what_the_host_wrote(
+    fixed_memory: Path, engine: Engine, family: str
+) -> None:
+    boards = [name for name in shipped() if (name in partition.shipped()) == (family == "k")]
+    found = answers(fixed_memory, OF_PROGRAMS, FPGART_BOARD=",".join(boards))
+    assert len(found) == 1 + sum(len(boards) if kind == "b" else 1 for kind, _ in OF_PROGRAMS)
+    assert [each for each in found if each[1] != cl.CL_SUCCESS or not each[2]] == []
+
+
+def test_the_tables_have_every_query_for_a_string() -> None:
+    sources = "".join(file.read_text() for file in (ROOT / "fpgart" / "api").glob("*.py"))
+    answered = set(re.findall(r"cl\.(CL_\w+): (?:lambda [\w, ]+: (?:info\.string|arg_text)\(|kernel_names)", sources))
+    assert {getattr(cl, name) for name in answered} == {query for _, query in (*LONGEST, *OF_PROGRAMS)}
+
+
+@pytest.mark.parametrize("key", PERSONALITIES)
+def test_a_name_of_a_platform_that_fits_no_classic_host_has_a_shorter_form(key: str) -> None:
+    wanted, most = PERSONALITIES[key], LONGEST["p", cl.CL_PLATFORM_NAME]
+    length = len(wanted.name) + 1
+    assert (LONGER.get(key) == length and 0 < len(wanted.short_name) < most) or length <= most
 
 
 SDK = "Intel(R) FPGA SDK for OpenCL(TM)"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from shutil import which
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fpgart.engine.preprocessing import macros
 from fpgart.engine.preprocessing.files import Embedded, Includes, Input, Inside, PreprocessorError
 from fpgart.engine.preprocessing.preprocessor import preprocess, preprocess_all
 from fpgart.engine.preprocessing.tokens import tokens_of
@@ -211,3 +215,36 @@ def test_embedded_headers_are_found_as_those_on_the_disk_were(tmp_path: Path) ->
 def test_a_character_that_is_none_is_refused() -> None:
     with pytest.raises(PreprocessorError, match=r"a\.cl:1:1: error: #if ''"):
         result("#if ''\n#endif")
+
+
+CALL = "#define F(x) x\n#define G F(\n"
+NOT_CLOSED = {"in one line": "F( ", "in lines": "F(\n", "by macros": "G ", "with calls that end": "F( F(1) "}
+
+
+def steps_of_macros(text: str) -> int:
+    """How many lines of the module run to expand the macros of a text."""
+    steps = 0
+
+    def step(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal steps
+        steps += event == "line"
+        return step if frame.f_code.co_filename == macros.__file__ else None
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        preprocess(text, "program.cl", Includes())
+    finally:
+        sys.settrace(before)
+    return steps
+
+
+@pytest.mark.parametrize("call", NOT_CLOSED)
+def test_calls_of_macros_that_do_not_end_take_steps_in_proportion_to_their_number(call: str) -> None:
+    one, four = (steps_of_macros(CALL + NOT_CLOSED[call] * count) for count in (100, 400))
+    assert four < 5 * one
+
+
+def test_a_call_that_does_not_end_stays_and_those_behind_it_are_expanded() -> None:
+    text = preprocess("#define F(x) <x>\nint a = F( (F(1)) ( F(F(2));\n", "program.cl", Includes()).text
+    assert text.endswith("int a = F( (<1>) ( < <2> >;\n")

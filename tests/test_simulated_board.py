@@ -292,6 +292,14 @@ def test_a_part_is_zeros_whoever_had_it_before(stretch: Stretch) -> None:
     stretch.free(again)
 
 
+def test_a_part_may_be_freed_by_a_destructor_in_the_middle_of_an_allocation(stretch: Stretch) -> None:
+    first = stretch.allocate(PAGE)
+    with stretch._lock:
+        stretch.free(first)
+    assert stretch.allocate(PAGE) == first
+    stretch.free(first)
+
+
 def test_a_stretch_without_room_says_so(stretch: Stretch) -> None:
     assert stretch.allocate(4 * TIB - PAGE + 1) == 0
 

@@ -109,3 +109,16 @@ def test_first_calls_of_all_chapters_may_come_from_several_threads_at_once() -> 
         expected = next((number for noun, number in invalid.items() if noun in name and "Enqueue" not in name), -36)
         assert (name, int(status)) == (name, expected)
     assert len(result.stdout.splitlines()) == 14
+
+
+@pytest.mark.parametrize("isolate", ["0", "1"])
+def test_a_child_that_is_forked_while_another_thread_starts_the_driver_gets_answers(
+    tmp_path: Path, isolate: str
+) -> None:
+    forking = build("fork_while_starting", tmp_path, "-lpthread", "-ldl", "-rdynamic")
+    result = subprocess.run(
+        [forking, "4"], capture_output=True, text=True, env={**plain_environment(), "FPGART_ISOLATE": isolate}
+    )
+    children, died = map(int, result.stdout.split())
+    assert children > 20
+    assert (died, result.returncode) == (0, 0), result.stderr

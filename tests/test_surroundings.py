@@ -29,13 +29,14 @@ from compilation import compiled
 RIGHT, REFUSED = 0, 3
 
 
-def run(tmp_path: Path, *words: str, **variables: str) -> tuple[int, str]:
-    """Exit status of the host in these surroundings, and what was said."""
+def run(tmp_path: Path, *words: str, limit: str = "", **variables: str) -> tuple[int, str]:
+    """Exit status of the host in these surroundings, and what was said; `limit`: as `ulimit` takes it."""
     (tmp_path / "only.icd").write_text(f"{PACKAGE / 'libfpgart.so'}\n")
     log = tmp_path / "log"
     environment = {**plain_environment(), "OCL_ICD_VENDORS": str(tmp_path), "FPGART_LOG": str(log), **variables}
     host = compiled([ROOT / "conformance" / "surroundings" / "host.c"])
-    result = subprocess.run([host, *words], env=environment, capture_output=True, text=True)
+    before = ("sh", "-c", f'ulimit {limit} && exec "$0" "$@"') if limit else ()
+    result = subprocess.run([*before, host, *words], env=environment, capture_output=True, text=True)
     return result.returncode, result.stderr + (log.read_text() if log.exists() else "")
 
 
@@ -53,6 +54,47 @@ def test_a_thread_with_too_small_a_stack_is_told_so(tmp_path: Path) -> None:
     status, said = run(tmp_path, "stack", "first", "64")
     assert status == REFUSED
     assert "bytes of stack left, but calls need at least 131072" in said
+
+
+@pytest.mark.parametrize("isolate", ["0", "1"])
+@pytest.mark.parametrize(
+    ("limit", "board", "words"),
+    [
+        ("-v 200000", "usm_s10", "no platform: no room for another handle: "),
+        ("-d 200000", "usm_s10", "no platform: no room for another handle: "),
+        ("-v 4000000", "usm_s10", "bytes of address space for the memory of board 'usm_s10' are not available "),
+    ],
+)
+def test_a_process_that_may_not_have_much_memory_is_told_its_limit(
+    tmp_path: Path, limit: str, board: str, words: str, isolate: str
+) -> None:
+    status, said = run(tmp_path, limit=limit, FPGART_BOARD=board, FPGART_ISOLATE=isolate)
+    assert status == REFUSED, said
+    assert words in said
+    assert f"(ulimit {limit.split()[0]}: {limit.split()[1]} KiB)" in said
+    assert "Traceback" not in said
+
+
+def test_a_board_process_without_addresses_for_what_is_shared_is_told_its_limit(tmp_path: Path) -> None:
+    status, said = run(tmp_path, limit="-v 4000000", FPGART_BOARD="soc_a10", FPGART_ISOLATE="1")
+    assert status == REFUSED, said
+    assert "are not free in the board process (ulimit -v: 4000000 KiB)" in said
+
+
+@pytest.mark.parametrize(("limit", "board"), [("-d 1300000", "usm_s10"), ("-v 2600000", "soc_a10")])
+def test_pocl_is_passed_over_where_it_would_not_get_its_memory(
+    tmp_path: Path, engine: Engine, limit: str, board: str
+) -> None:
+    if "libpocl" not in Path(engine.path).name:
+        pytest.skip("the engine is another one")
+    status, said = run(tmp_path, limit=limit, FPGART_BOARD=board)
+    assert status == REFUSED, said
+    assert f"may not have as much memory as PoCL needs (ulimit {limit.split()[0]}: {limit.split()[1]} KiB)" in said
+
+
+def test_a_host_with_few_files_runs_with_its_kernels_in_another_process(tmp_path: Path, engine: Engine) -> None:
+    status, said = run(tmp_path, limit="-n 30", FPGART_ISOLATE="1")
+    assert status == RIGHT, said
 
 
 def test_a_system_that_gives_no_memory_file_is_told(tmp_path: Path) -> None:

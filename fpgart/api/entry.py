@@ -211,7 +211,7 @@ def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, 
 
 def failed(error: errors.CLError, name: str, item: Any) -> int:
     """Tell whoever wants to know, and return the status."""
-    log.error(error, name)
+    log.error(errors.without_frames(error), name)
     for listener in NOTICES.call_failed:
         listener(name, error.status, str(error))
     context = item if item.__class__ is Context else getattr(item, "context", None)

@@ -40,6 +40,9 @@ KINDS: dict[str, tuple[int, type[errors.CLError]]] = {
 (enum fpgart_kind), and the error for another handle."""
 MEMORY = 4096  # how many dead handles are remembered at most, to name what they were
 
+ADDRESSES = 1 << 29
+"""Bytes of address space that handles take at least (icd/handles.c); few of them are touched."""
+
 HELD: dict[int, Any] = {}
 """Also events that the host does not hold while others, which it holds, end with them."""
 KEPT: dict[int, weakref.ref[Any]] = {}
@@ -57,9 +60,11 @@ def publish(item: Any) -> int:
         return int(item.handle)
     handle = int(lib.fpgart_handle_new(KINDS[item.__class__.__name__][0], 1))
     if not handle:
+        from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+
         raise errors.OutOfHostMemory(
-            "no room for another handle: eight million objects are alive, or the system gives no addresses for handles "
-            "(ulimit -v?)"
+            "no room for another handle: eight million objects are alive, or the system gives no addresses for handles"
+            + limit_of_memory(ADDRESSES, ADDRESSES)
         )
     _hold(item, handle)
     return handle

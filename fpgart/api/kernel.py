@@ -20,6 +20,7 @@ from fpgart.api.platform import the_platform
 from fpgart.board.global_memory import AllocationType
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import (
+    EXHAUSTED,
     CLError,
     InvalidArgIndex,
     InvalidArgSize,
@@ -72,6 +73,8 @@ def from_engine(query: int, default: bytes) -> Callable[[Kernel], bytes]:
     def ask(kernel: Kernel) -> bytes:
         try:
             answer = kernel.engine_kernel.work_group_info(query)
+        except EXHAUSTED:
+            raise
         except CLError:
             return default
         return answer if len(answer) == len(default) else default

@@ -27,6 +27,7 @@ from fpgart.errors import (
     InvalidProgram,
     InvalidValue,
     OutOfHostMemory,
+    without_frames,
 )
 from fpgart.input_file import LARGEST_CONTAINER, LARGEST_SOURCE, LONGEST_OPTIONS
 from fpgart.runtime.memory.device import Device
@@ -217,7 +218,7 @@ def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[
         try:
             work()
         except CLError as error:
-            log.error(error, "clBuildProgram")
+            log.error(without_frames(error), "clBuildProgram")
             program.context.notify(error)
         except BaseException:
             log.bug("a build failed")

@@ -21,6 +21,7 @@ from fpgart.api.entry import observe
 from fpgart.api.watching import callers, start_watchers
 from fpgart.board.catalogue import chosen_personality, chosen_with_names
 from fpgart.board.simulated_board import SimulatedBoard
+from fpgart.errors import OutOfHostMemory
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.platform import Board, Platform
 from fpgart.runtime.scheduling.scheduler import Scheduler
@@ -176,8 +177,11 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
     start_watchers(at_end)
     start_live(platform, at_end)
     lib.fpgart_count_devices(len(platform.devices))
-    for device in platform.devices:
-        handles.publish(device)
+    try:
+        for device in platform.devices:
+            handles.publish(device)
+    except OutOfHostMemory as error:
+        raise config.OptionError(str(error)) from None
     platform.engine_grew = lib.fpgart_close_at_exit
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)

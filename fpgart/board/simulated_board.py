@@ -151,9 +151,11 @@ class SimulatedBoard:
                 return
             base = self._map()
             if not base:
+                from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+
                 raise BoardError(
                     f"{self._size} bytes of address space for the memory of board "
-                    f"'{self.description.name}' are not available (ulimit -v?)"
+                    f"'{self.description.name}' are not available{limit_of_memory(self._size)}"
                 )
             self._segments = []
             place = base

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Iterator
 
 from fpgart._native import lib
@@ -42,6 +43,8 @@ class Stretch:
         self.begin, self.control = self._settle()
         self._parts: dict[int, int] = {}
         self._free = FirstFit(self.begin + PAGE, self.begin + ROOM)
+        self._freed: deque[tuple[int, int]] = deque()
+        """Addresses and sizes that the next allocation makes free: destructors free memory, and take no lock."""
         self._lock = threading.Lock()
 
     def _settle(self) -> tuple[int, int]:
@@ -51,7 +54,10 @@ class Stretch:
             if page:
                 return begin, page
         os.close(self.descriptor)
-        raise BoardError(f"no addresses from {FIRST_BEGIN:#x} on are free for memory that is shared (ulimit -v?)")
+        from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+
+        limit = limit_of_memory(PAGE)
+        raise BoardError(f"no addresses from {FIRST_BEGIN:#x} on are free for memory that is shared{limit}")
 
     def offset(self, address: int) -> int:
         """Where an address is in the file."""
@@ -62,6 +68,8 @@ class Stretch:
         size = round_up(size, PAGE)
         while True:
             with self._lock:
+                while self._freed:
+                    self._free.free(*self._freed.popleft())
                 found = self._free.allocate_aligned(size, max(alignment, PAGE))
                 if found is not None and self.offset(found) + size > self._end:
                     try:
@@ -78,12 +86,11 @@ class Stretch:
             # Something else is there now, such as the grave of an allocation (check/guarded.py): it is left alone.
 
     def free(self, address: int) -> None:
-        """Give back what allocate() gave; whoever touches it now has a fault."""
+        """Give back what allocate() gave; whoever touches it now has a fault. Any lock may be held."""
         size = self._parts.pop(address)
         lib.unmap(address, size)
         lib.punch(self.descriptor, self.offset(address), size)
-        with self._lock:
-            self._free.free(address, size)
+        self._freed.append((address, size))
 
 
 def _begins() -> Iterator[int]:

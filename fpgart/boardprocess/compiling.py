@@ -17,7 +17,7 @@ from fpgart.engine.driver import Driver, DriverError, Handover, open_driver
 from fpgart.engine.interface import BuildFailed
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.opencl_engine.steps import do, release
-from fpgart.errors import CLError, InvalidOperation, InvalidValue, OutOfHostMemory
+from fpgart.errors import CLError, InvalidOperation, InvalidValue, OutOfHostMemory, without_frames
 from fpgart.version import __version__
 
 
@@ -56,7 +56,7 @@ class Compiling:
         except BuildFailed as failed:
             return m.NotBuilt(failed.status, failed.log)
         except CLError as error:
-            return m.Failed(error.status, str(error))
+            return m.Failed(error.status, str(without_frames(error)))
         except MemoryError:
             return m.Failed(OutOfHostMemory.status, "the compiler process has no memory for the step")
         finally:

@@ -15,7 +15,7 @@ from fpgart.engine.isolated import messages as m
 from fpgart.engine.network import Fifo, Network
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
-from fpgart.errors import CLError, InvalidValue
+from fpgart.errors import CLError, InvalidValue, without_frames
 
 T = TypeVar("T")
 SIZES_BYTES = 72
@@ -95,7 +95,7 @@ class Served:
         except BuildFailed as failed:
             return m.NotBuilt(failed.status, failed.log)
         except CLError as error:
-            return m.Failed(error.status, str(error))
+            return m.Failed(error.status, str(without_frames(error)))
 
     # What numbers stand for
 

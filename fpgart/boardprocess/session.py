@@ -123,7 +123,10 @@ class Session:
         if not 0 < begin < TOP or not 0 < size <= TOP - begin or begin % PAGE or size % PAGE:
             raise InvalidValue(f"{size} bytes at {begin:#x} are no memory of a host")
         if not lib.map_part(descriptor, 0, begin, size, False):
-            raise OutOfResources(f"{size} bytes at {begin:#x} are not free in the board process (ulimit -v?)")
+            from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+
+            limit = limit_of_memory(size)
+            raise OutOfResources(f"{size} bytes at {begin:#x} are not free in the board process{limit}")
         self._begin, self._size = begin, size
         lib.lane_stretch(begin, size)
 

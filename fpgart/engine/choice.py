@@ -230,7 +230,12 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
 
                 yield Oclgrind("oclgrind", path, contents)
             else:
-                yield engine_on(name, open_driver(path, must_build="/" not in wanted))
+                driver = open_driver(path, must_build="/" not in wanted)
+                try:
+                    yield engine_on(name, driver)
+                except CLError:
+                    driver.close()
+                    raise
         except (DriverError, CLError) as error:
             yield PassedOver(path, str(error))
 

@@ -18,7 +18,7 @@ from typing import Any
 from fpgart import opencl as cl
 from fpgart._native import ffi, lib
 from fpgart.engine.library_file import why_not_opened
-from fpgart.errors import CLError, OutOfResources, error_of
+from fpgart.errors import EXHAUSTED, CLError, OutOfResources, error_of
 
 SIGNATURES = {
     "clGetPlatformInfo": "int(*)(uintptr_t, unsigned, size_t, void *, size_t *)",
@@ -172,6 +172,21 @@ class Driver:
         self.handover = Handover.NOTHING
         self.keeps_links = False
         """Whether its cache keeps what it makes of intermediate code when that is built as a program's binary."""
+        self.context = 0
+        try:
+            self._take_devices(must_build)
+        except (DriverError, CLError):
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Release the contexts; nothing else is left of what was made with them."""
+        for each in (self.on_caller, self):
+            if each is not None and each.context:
+                each.function("clReleaseContext")(each.context)
+                each.context = 0
+
+    def _take_devices(self, must_build: bool) -> None:
         with wide_stacks():
             found_devices = self._find_devices()
         if must_build:
@@ -260,9 +275,11 @@ class Driver:
         return int.from_bytes(self.query_or(b"", "clGetDeviceInfo", self.device, query), "little")
 
     def query_or(self, default: bytes, name: str, *arguments: Any) -> bytes:
-        """As query(), with an answer for a driver that has none."""
+        """As query(), with an answer for a driver that has none. Raises EXHAUSTED."""
         try:
             return self.query(name, *arguments)
+        except EXHAUSTED:
+            raise
         except CLError:
             return default
 

@@ -311,7 +311,7 @@ class EngineKernel(Protocol):
         """What the engine says of the kernel."""
 
     def accepts(self, index: int, size: int) -> bool:
-        """Whether argument `index`, passed by value, has `size` bytes."""
+        """Whether argument `index`, passed by value, has `size` bytes; raises EXHAUSTED."""
 
     def work_group_info(self, query: int) -> bytes:
         """The driver's answer to clGetKernelWorkGroupInfo, as bytes."""

@@ -30,13 +30,13 @@ MOST_BESIDE = 8
 
 
 class Store(Protocol):
-    """The engine's buffers, by handle. All calls raise CLError, and end when the bytes have moved."""
+    """The engine's buffers, by handle. All calls but release() raise CLError, and end when the bytes have moved."""
 
     def create(self, size: int) -> int:
         """A buffer; its contents are undefined."""
 
     def release(self, handle: int) -> None:
-        """Give a buffer back."""
+        """Give a buffer back, whatever the engine says."""
 
     def write(self, handle: int, offset: int, data: bytes) -> None:
         """Host to engine."""
@@ -218,7 +218,7 @@ class Mirrors:
         self._released.append(mirror)
 
     def release_unused(self) -> None:
-        """Give back the buffers of mirrors that have gone; raises CLError."""
+        """Give back the buffers of mirrors that have gone."""
         with self._in_use():
             idle = [mirror for mirror in self._released if not mirror.running]
             self._released = [mirror for mirror in self._released if mirror.running]

@@ -80,8 +80,15 @@ class ResidentEngine(OwnBuffersEngine):
         return self.driver.device_number(cl.CL_DEVICE_AVAILABLE) != 0
 
     def create_buffer(self, flags: int, size: int) -> int:
-        with self.answering():
-            return super().create_buffer(flags, size)
+        made = 0
+        try:
+            with self.answering():
+                made = super().create_buffer(flags, size)
+        except CLError:
+            if made:
+                self.driver.function("clReleaseMemObject")(made)
+            raise
+        return made
 
     def write_buffer(self, handle: int, offset: int, data: bytes) -> None:
         with self.answering():
@@ -127,4 +134,4 @@ class MirrorStore:
         return self._engine.create_buffer(cl.CL_MEM_READ_WRITE, size)
 
     def release(self, handle: int) -> None:
-        self._engine.driver.call("clReleaseMemObject", handle)
+        self._engine.driver.function("clReleaseMemObject")(handle)

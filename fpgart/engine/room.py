@@ -8,10 +8,15 @@ import threading
 from pathlib import Path
 
 from fpgart.engine.driver import DriverError
+from fpgart.memory_limit import limit_of_memory
 
 PROCESSORS = "/sys/devices/system"
 SPARE = 1
 """The linker, a process, which counts as a thread where the user's are counted."""
+STACK = 256 << 20
+"""Bytes of the stack of one of its threads (engine/stacks.c)."""
+LIBRARIES, DATA = 768 << 20, 400 << 20
+"""Bytes of address space of PoCL, of its compiler and of what they allocate for a small kernel; of data among them."""
 FILES = 12
 """That PoCL has open at the same time while it builds a kernel, and a few more."""
 
@@ -21,6 +26,10 @@ def check_room(path: Path) -> None:
     if not os.path.isdir(PROCESSORS):
         raise DriverError(f"{path}: PoCL reads the processors of the machine from {PROCESSORS}, which does not exist")
     wanted = _threads_of_pocl() + SPARE
+    stacks = _threads_of_pocl() * STACK
+    limit = limit_of_memory(stacks + LIBRARIES, stacks + DATA)
+    if limit:
+        raise DriverError(f"{path}: the process may not have as much memory as PoCL needs{limit}")
     found = _threads_to_be_had(wanted)
     if found < wanted:
         creates = f"can create only {found} of {wanted} (ulimit -u)" if found else "cannot create any"

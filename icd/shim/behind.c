@@ -12,6 +12,13 @@
 #include <unistd.h>
 
 _Atomic(void *const *) fpgart_open_doors;
+static atomic_int opening, half_open;
+
+/* Another thread was opening it, and has not come along. pthread_once() would begin again. */
+static void after_fork_in_child(void)
+{
+    atomic_store(&half_open, atomic_load(&opening));
+}
 
 int fpgart_file_behind(const char *series, char *path, size_t room)
 {
@@ -19,7 +26,7 @@ int fpgart_file_behind(const char *series, char *path, size_t room)
     return access(path, R_OK) == 0;
 }
 
-static void open_behind(void)
+static void open_it(void)
 {
     char series[FPGART_SERIES_SIZE], path[PATH_MAX + 64];
     if (!fpgart_may_use_folder(fpgart_library_directory())) {
@@ -39,13 +46,22 @@ static void open_behind(void)
     atomic_store_explicit(&fpgart_open_doors, doors, memory_order_release);
 }
 
+static void open_behind(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    atomic_store(&opening, 1);
+    open_it();
+    atomic_store(&opening, 0);
+}
+
 void *const *fpgart_open_behind(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int cancel_state; /* a thread that is cancelled in dlopen() would keep the dynamic linker's lock
                        */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    pthread_once(&once, open_behind);
+    if (!atomic_load(&half_open))
+        pthread_once(&once, open_behind);
     pthread_setcancelstate(cancel_state, NULL);
     return fpgart_doors_if_open();
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -57,14 +58,17 @@ class KernelProgram(Protocol):
 
 
 class IsolatedKernel:
-    """An `EngineKernel` that stands for one in the board process."""
+    """An `EngineKernel` that stands for one in the board process.
+
+    It does not keep its program alive, which has it; the runtime's kernel does.
+    """
 
     wants_reaches = False
 
     def __init__(self, engine: Processes, program: KernelProgram, name: str, *, apart: bool = False) -> None:
         """`apart`: its twin that runs on the thread that launches it. Raises CLError."""
         self._engine = engine
-        self._program = program
+        self._program_of = weakref.ref(program)
         self.name = name
         self._apart = apart
         self._process: BoardProcess | None = None
@@ -75,6 +79,12 @@ class IsolatedKernel:
         self.waits_for_others = made.waits_for_others
         self.interface = engine.ask(lambda process: m.Interface(self.on(process).number), m.Interfaces).kernels[0]
         self.new_batch: Callable[[int], Batch] | None = partial(IsolatedBatch, engine) if made.offered else None
+
+    @property
+    def _program(self) -> KernelProgram:
+        found = self._program_of()
+        assert found is not None
+        return found
 
     def on(self, process: BoardProcess) -> m.Made:
         """What it is in a board process."""

@@ -130,8 +130,11 @@ class BoardProcess:
     def _free_lanes(self) -> None:
         """Nobody uses them any more, unless the process may still be there."""
         assert self._loss is not None
-        while self._lanes:
-            lane = self._lanes.pop()
+        while True:
+            try:
+                lane = self._lanes.pop()
+            except IndexError:  # or another thread was faster
+                return
             lane.connection.close()
             if self._loss.status is None:
                 continue
@@ -294,9 +297,8 @@ def error_in(answer: object) -> CLError | None:
 
 def check(answer: object) -> None:
     """Raise the error that an answer is."""
-    error = error_in(answer)
-    if error is not None:
-        raise error
+    if isinstance(answer, m.Failed):
+        raise error_of(answer.status, answer.words)
     if isinstance(answer, m.NotBuilt):
         raise BuildFailed(answer.status, answer.log)
 

@@ -27,11 +27,12 @@ NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, config.SERVED.name, "FPGART_
 
 
 LIMITS = {
-    errno.EMFILE: "ulimit -n",
-    errno.ENOMEM: "ulimit -v or -d, or the machine's memory",
-    errno.EAGAIN: "ulimit -u",
+    errno.EMFILE: " (ulimit -n)",
+    errno.EAGAIN: " (ulimit -u)",
 }
 """The limits of a process behind errors of the system."""
+SPAWNING = 8 << 20
+"""Bytes that starting a process takes at most, for its stack."""
 
 
 class ProcessError(Exception):
@@ -138,8 +139,10 @@ def _start(session: int, keeper: int, output: int, error: int, environment: Mapp
 
 def words_for(error: int) -> str:
     """What the system says of an error, and the limit that it is about."""
-    limit = LIMITS.get(error)
-    return os.strerror(error) + (f" ({limit})" if limit else "")
+    from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+
+    limit = limit_of_memory(SPAWNING, SPAWNING) if error == errno.ENOMEM else LIMITS.get(error, "")
+    return os.strerror(error) + limit
 
 
 def environment() -> dict[str, str]:

@@ -40,7 +40,11 @@ class SeatedKernel(DriverKernel):
             driver = self.driver
             queue = driver.create("clCreateCommandQueue", driver.context, driver.device, 0)
             name = ffi.new("char[]", self.name.encode())
-            return Seat(queue, driver.create("clCreateKernel", self.program_handle, name))
+            try:
+                return Seat(queue, driver.create("clCreateKernel", self.program_handle, name))
+            except CLError:
+                driver.function("clReleaseCommandQueue")(queue)
+                raise
 
     def on_own_thread(self) -> DriverKernel:
         return self

@@ -28,7 +28,7 @@ from fpgart.engine.launches import AddedLaunches, launch_failure
 from fpgart.engine.lowering import Lowered
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.engine.opencl_engine.queues import Queues
-from fpgart.errors import CLError, OutOfResources
+from fpgart.errors import EXHAUSTED, CLError, OutOfResources, error_of
 
 U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
 REQUIRED_SIZE = re.compile(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
@@ -88,13 +88,18 @@ class DriverKernel:
         self.pipes = program.lowered.pipes.get(name, {}) if program.lowered else {}
         self._program = weakref.ref(program)
         self.handle = self.driver.create("clCreateKernel", program.handle, ffi.new("char[]", name.encode()))
+        try:
+            count = self.driver.query("clGetKernelInfo", self.handle, cl.CL_KERNEL_NUM_ARGS)
+        except CLError:
+            self.driver.function("clReleaseKernel")(self.handle)
+            raise
+        self._count = int(U32.unpack(count)[0])
         self._accepted: dict[int, int] = {}
         self.new_batch: Callable[[int], Batch] | None = partial(KernelBatch, self.engine.queues)
         self.launched = False
         self.last_ns = 0
         self.waits_for_others = False
         self.name = name
-        self._count = int(U32.unpack(self.driver.query("clGetKernelInfo", self.handle, cl.CL_KERNEL_NUM_ARGS))[0])
 
     @property
     def argument_count(self) -> int:
@@ -156,10 +161,12 @@ class DriverKernel:
             return False
         if not 0 < size <= 1 << 16:
             return False
-        status = lib.driver_try_argument(self.handle, index, size, ffi.new("char[]", size))
+        status = int(lib.driver_try_argument(self.handle, index, size, ffi.new("char[]", size)))
+        if status in (each.status for each in EXHAUSTED):
+            raise error_of(status, "the engine's clSetKernelArg failed")
         if status == cl.CL_SUCCESS:
             self._accepted[index] = size
-        return bool(status == cl.CL_SUCCESS)
+        return status == cl.CL_SUCCESS
 
     def work_group_info(self, query: int) -> bytes:
         driver = self.driver
@@ -269,11 +276,12 @@ class KernelBatch(AddedLaunches[DriverKernel]):
     def __init__(self, queues: Queues, most: int) -> None:
         super().__init__()
         self._queues = queues
-        self._queue = queues.acquire()
+        self._queue = 0
+        self._submitted = self._reported = 0
         self._events = ffi.new("uintptr_t[]", most)
         self._statuses = ffi.new("int32_t[]", most)
         self._room = most
-        self._submitted = self._reported = 0
+        self._queue = queues.acquire()
 
     def _make_room(self, launches: int) -> None:
         """Have room for so many more; those that were reported are forgotten."""
@@ -314,7 +322,7 @@ class KernelBatch(AddedLaunches[DriverKernel]):
         return list(ffi.unpack(self._statuses, count))
 
     def __del__(self) -> None:
-        if self._reported == self._submitted:
+        if self._queue and self._reported == self._submitted:
             self._queues.release(self._queue)
 
 

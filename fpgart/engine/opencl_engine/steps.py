@@ -25,6 +25,7 @@ from fpgart.engine.driver import Driver, Handover
 from fpgart.engine.interface import BuildFailed
 from fpgart.errors import (
     BuildProgramFailure,
+    CLError,
     CompileProgramFailure,
     InvalidBuildOptions,
     InvalidCompilerOptions,
@@ -87,12 +88,15 @@ def do(driver: Driver, step: BuildStep) -> Result:
     """The program that the step makes; raises BuildFailed, CLError."""
     if step.call == LINK:
         handle, log = link_inputs(driver, step.options, step.inputs)
-        return Result(handle, log, binary_of(driver, handle) if can_be_loaded(driver, step) else b"")
-    handle = create(driver, step.inputs[0])
+    else:
+        handle, log = create(driver, step.inputs[0]), ""
     try:
         if is_in_two_steps(driver, step):
             return _compile_and_link(driver, handle, step)
-        log = _compile(driver, handle, step) if step.call == COMPILE else _build(driver, handle, step.options)
+        if step.call == COMPILE:
+            log = _compile(driver, handle, step)
+        elif step.call == BUILD:
+            log = _build(driver, handle, step.options)
         return Result(handle, log, binary_of(driver, handle) if can_be_loaded(driver, step) else b"")
     except BaseException:
         release(driver, handle)
@@ -142,8 +146,12 @@ def create(driver: Driver, given: ProgramInput) -> int:
             "clCreateProgramWithBinary", driver.context, 1, driver.devices, sizes, data, ffi.new("int *")
         )
         del content
-    for id, value in given.constants:
-        specialize(driver, made, id, value)
+    try:
+        for id, value in given.constants:
+            specialize(driver, made, id, value)
+    except CLError:
+        release(driver, made)
+        raise
     return made
 
 
@@ -172,8 +180,11 @@ def release(driver: Driver, handle: int) -> None:
 
 
 def log_of(driver: Driver, handle: int) -> str:
-    """The build log of a program."""
-    return driver.text("clGetProgramBuildInfo", handle, driver.device, cl.CL_PROGRAM_BUILD_LOG)
+    """The build log of a program; "" where it cannot be had, for the step's own status says more."""
+    try:
+        return driver.text("clGetProgramBuildInfo", handle, driver.device, cl.CL_PROGRAM_BUILD_LOG)
+    except CLError:
+        return ""
 
 
 def binary_of(driver: Driver, handle: int) -> bytes:

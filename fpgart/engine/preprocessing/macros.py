@@ -96,12 +96,12 @@ class Macros:
     def opened(self, tokens: Sequence[Token], already: list[bool]) -> list[bool]:
         """The parentheses that are open behind the tokens, those of `already` among them, outermost first.
 
-        True for one that begins the arguments of a macro, which then continue in the next line.
+        True for one within the arguments of a macro, which then continue in the next line; so the last one tells.
         """
         called = False
         for token in tokens:
             if token.text == "(":
-                already.append(called)
+                already.append(called or already[-1:] == [True])
             elif token.text == ")" and already:
                 already.pop()
             macro = self.defined.get(token.text)
@@ -121,8 +121,8 @@ class Macros:
 
     def _expanded(self, tokens: list[Token], at: Position, conditional: bool) -> list[Token]:
         done: list[Token] = []
-        rest = tokens[::-1]
-        while rest:
+        rest = _Rest(tokens)
+        while rest.tokens:
             token = rest.pop()
             if token.text in SPECIAL:
                 done.append(Token(self._special(token.text, at), token.spaced))
@@ -136,7 +136,7 @@ class Macros:
             hidden = token.hidden
             arguments: list[list[Token]] = []
             if macro.parameters is not None:
-                taken = _arguments(rest)
+                taken = rest.arguments()
                 if taken is None:
                     done.append(token)
                     continue
@@ -152,7 +152,7 @@ class Macros:
                 raise at.refuse(f"macros are expanded into more than {self._most_work} tokens")
             if body:
                 body[0] = body[0]._replace(spaced=token.spaced)
-            rest += body[::-1]
+            rest.push(body)
         return done
 
     def _special(self, name: str, at: Position) -> str:
@@ -203,23 +203,49 @@ class Macros:
         return [token._replace(hidden=token.hidden | hidden) for token in made if token.text]
 
 
-def _arguments(rest: list[Token]) -> tuple[list[list[Token]], Token] | None:
-    """Take a call's arguments and its closing parenthesis off the end of `rest`; None if there is no call."""
-    if not rest or rest[-1].text != "(":
-        return None
-    arguments: list[list[Token]] = [[]]
-    depth = 0
-    for index in range(len(rest) - 1, -1, -1):
-        token = rest[index]
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        if depth == 0:
-            del rest[index:]
-            return arguments, token
-        if token.text == "," and depth == 1:
-            arguments.append([])
-        elif index < len(rest) - 1:
-            arguments[-1].append(token)
-    return None
+PARENTHESES = {"(": 1, ")": -1}
+
+
+class _Rest:
+    """What is still to be expanded, the next token last.
+
+    Of each token it is known how far the parentheses from there on ever close: no call is looked through in vain.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens: list[Token] = []
+        self._least: list[int] = []
+        """The least number of parentheses that are open behind any token from there on, less those before it."""
+        self.push(tokens)
+
+    def push(self, tokens: Sequence[Token]) -> None:
+        """Have these come next."""
+        least = self._least[-1] if self._least else 0
+        for token in reversed(tokens):
+            least = PARENTHESES.get(token.text, 0) + min(0, least)
+            self.tokens.append(token)
+            self._least.append(least)
+
+    def pop(self) -> Token:
+        self._least.pop()
+        return self.tokens.pop()
+
+    def arguments(self) -> tuple[list[list[Token]], Token] | None:
+        """Take a call's arguments and its closing parenthesis; None if there is no call, or it does not end."""
+        if not self.tokens or self.tokens[-1].text != "(" or self._least[-1] > 0:
+            return None
+        self.pop()
+        arguments: list[list[Token]] = [[]]
+        depth = 1
+        while True:
+            token = self.pop()
+            depth += PARENTHESES.get(token.text, 0)
+            if depth == 0:
+                return arguments, token
+            if token.text == "," and depth == 1:
+                arguments.append([])
+            else:
+                arguments[-1].append(token)
 
 
 def _fitted(arguments: list[list[Token]], macro: Macro) -> list[list[Token]]:

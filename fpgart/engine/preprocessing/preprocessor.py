@@ -196,7 +196,7 @@ class _Preprocessor:
         indent = text[: len(text) - len(text.lstrip())]
         tokens = list(tokens_of(text))
         opened = self.macros.opened(tokens, [])
-        while any(opened):
+        while opened and opened[-1]:
             following = next(lines, None)
             if following is None:
                 break

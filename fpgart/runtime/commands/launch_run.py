@@ -19,7 +19,7 @@ from weakref import ref
 from fpgart import config, log
 from fpgart.board.mmd import BoardError
 from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel
-from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources, error_of
+from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources, error_of, without_frames
 from fpgart.runtime.commands.access import Accesses, MemoryAccess
 from fpgart.runtime.commands.invocation import READ_WRITE, access_to
 from fpgart.runtime.commands.launch import SHORT_NS, LaunchKernel, Stage
@@ -389,7 +389,7 @@ class _Part(NamedTuple):
 def _failure_of(error: BaseException) -> CLError:
     """What launches fail with because of `error`, which is being handled."""
     if isinstance(error, CLError):
-        return error
+        return without_frames(error)
     if not isinstance(error, BoardError):
         log.bug("launches could not be run")
     return OutOfResources(str(error) or f"launches could not be run: {error!r}")

@@ -401,9 +401,12 @@ class Device:
         return heir()
 
     def free(self, block: Block) -> None:
+        """Give a block back, once: what is there may be somebody else's by the second time."""
+        with self._taking:
+            if self._live.get(block.address) is not block:
+                raise AssertionError(f"the block at {block.address:#x} of device {self.id} is freed twice")
+            del self._live[block.address]
         for listener in NOTICES.block_freed:
             listener(block)
-        with self._taking:
-            self._live.pop(block.range.address, None)
         self.mmd.unused(block.range.address, block.range.size)  # before it can be somebody else's
         self.memories.free(block.range)

@@ -7,7 +7,7 @@ from struct import Struct
 
 from fpgart import opencl as cl
 from fpgart.engine.interface import LOCAL, Engine
-from fpgart.errors import CLError, OutOfResources
+from fpgart.errors import EXHAUSTED, CLError, OutOfResources
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
 
@@ -34,10 +34,15 @@ def local_memory_used(kernel: Kernel) -> int:
 
 
 def own_local_memory(kernel: Kernel) -> int:
-    """Bytes of the variables that a kernel declares in local memory; 0 where the engine does not say."""
+    """Bytes of the variables that a kernel declares in local memory; 0 where the engine does not say.
+
+    Raises EXHAUSTED.
+    """
     if kernel.own_local_memory is None:
         try:
             answer = kernel.engine_kernel.work_group_info(cl.CL_KERNEL_LOCAL_MEM_SIZE)
+        except EXHAUSTED:
+            raise
         except CLError:
             answer = b""
         kernel.own_local_memory = int(BYTES.unpack(answer)[0]) if len(answer) == BYTES.size else 0

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from fpgart import log
 from fpgart.board.mmd import BoardError
-from fpgart.errors import CLError, OutOfResources
+from fpgart.errors import CLError, OutOfResources, without_frames
 from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ def attempt(event: Event, act: Callable[[], T]) -> tuple[int, T | None]:
     try:
         return COMPLETE, act()
     except CLError as error:
-        tell_failure(event, error)
+        tell_failure(event, without_frames(error))
         return error.status, None
     except BoardError as error:
         tell_failure(event, OutOfResources(str(error)))
