@@ -33,7 +33,7 @@ help:
 	@echo "make docs-check  whether each figure in the documentation names the command that makes it"
 	@echo "make engines  suites on every engine that can be fetched, into docs/engines.md; hours. ENGINES=pocl-wheel SUITES=hosts for a part"
 	@echo "make clients  real programs on the board (clients/recipes), beside the bare engine where they run there; hours;"
-	@echo "              SOURCES=folder of git repositories, CLIENTS=\"swifold rodinia\" for some; writes docs/programs.md"
+	@echo "              CLIENTS=\"dace clinfo\" for some; writes docs/programs.md. RECIPES=folder of your own, SOURCES=folder of repositories"
 	@echo "make cts CTS=folder  Khronos' conformance tests, sources or built, on the board and on the bare engine; hours"
 	@echo "make original RUNTIME=file   the calls of a board that Intel's runtime (libalteracl.so) and fpgart make for the same hosts"
 	@echo "make soak     random calls from many threads, every byte checked, memory flat; SECONDS=3600 for an hour each;"
@@ -203,6 +203,7 @@ limits: build
 	$(BIN)/python conformance/limits.py
 
 SOURCES ?= build/sources
+RECIPES ?= clients/recipes
 CLIENTS ?=
 # Goes on where it was interrupted; results are in build/engines/results.
 ENGINES ?=
@@ -211,7 +212,7 @@ engines: build
 	$(BIN)/python scripts/engines $(if $(ENGINES),--engines $(ENGINES)) $(if $(SUITES),--suites $(SUITES))
 
 clients: build
-	PYTHONPATH=scripts $(BIN)/python clients/run.py --sources $(SOURCES) --page docs/programs.md $(CLIENTS)
+	PYTHONPATH=scripts $(BIN)/python clients/run.py --recipes $(RECIPES) --sources $(SOURCES) $(if $(filter clients/recipes,$(RECIPES)),--page docs/programs.md) $(CLIENTS)
 
 cts: build
 	test -n "$(CTS)" || { echo "make cts CTS=folder: the folder of OpenCL-CTS, sources or what was built of them" >&2; exit 1; }

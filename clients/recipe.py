@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recipes: how programs that know nothing of fpgart are built and run, and which output is right.
 
-A recipe is a TOML file in clients/recipes. Its keys:
+A recipe is a TOML file. Its keys:
 
     repository = "owner/name"             on GitHub; without it, the programs are installed
     commit = "40 hexadecimal digits"

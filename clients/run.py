@@ -75,6 +75,7 @@ def compared(client: Client, outcomes: dict[str, Outcome]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="CLIENT", help="default: all")
+    parser.add_argument("--recipes", type=Path, default=RECIPES, help="folder of recipes")
     parser.add_argument("--sources", type=Path, default=ROOT / "build" / "sources", help="folder of git repositories")
     parser.add_argument("--page", type=Path, help="the page whose table gets the outcomes")
     parser.add_argument("--list", action="store_true", help="list the clients, and what each needs")
@@ -82,7 +83,7 @@ def main() -> int:
     parser.add_argument("--check", metavar="FAMILIES", help="families of FPGART_CHECK: list findings instead")
     options = parser.parse_args()
     try:
-        clients = [client_of(recipe, options.sources) for recipe in read_all(RECIPES)] + SUITES
+        clients = [client_of(recipe, options.sources) for recipe in read_all(options.recipes)] + SUITES
     except RecipeError as error:
         parser.error(str(error))
     if unknown := set(options.names) - {client.name for client in clients}:
