@@ -260,12 +260,36 @@ static int stop_threads_at_its_end(PyThreadState *host)
 }
 #endif
 
+static PyObject *module_of_host(const char *name)
+{
+    PyObject *module = PyImport_ImportModule(name);
+    if (module == NULL && PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) {
+        PyErr_Clear();
+        fpgart_add_search_directories(NULL); /* behind what the host chose */
+        module = PyImport_ImportModule(name);
+    }
+    return module;
+}
+
+/* Since 3.13 Python initialises modules like cffi's in the main interpreter first, whichever
+ * interpreter imports them, and there they import this one. */
+static void let_modules_of_cffi_begin(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *module = module_of_host("_cffi_backend");
+    if (module == NULL)
+        PyErr_Clear(); /* the driver's import will fail, and say why */
+    Py_XDECREF(module);
+#endif
+}
+
 int fpgart_become_guest(void)
 {
     PyThreadState *host = PyGILState_GetThisThreadState();
     PyObject *path = PySys_GetObject("path"); /* borrowed; the host's */
     if (!find_key() || pthread_key_create(&driver_state_key, thread_ends) != 0)
         return 0;
+    let_modules_of_cffi_begin();
     PyThreadState *made = new_interpreter();
     if (made == NULL) {
         change_to(host);
@@ -301,17 +325,6 @@ int fpgart_host_imported(const char *module)
     PyGILState_Release(gil);
     fpgart_call_back(&excursion);
     return found;
-}
-
-static PyObject *module_of_host(const char *name)
-{
-    PyObject *module = PyImport_ImportModule(name);
-    if (module == NULL && PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) {
-        PyErr_Clear();
-        fpgart_add_search_directories(NULL); /* behind what the host chose */
-        module = PyImport_ImportModule(name);
-    }
-    return module;
 }
 
 static char *copy_of(PyObject *bytes, size_t *length)
