@@ -26,9 +26,7 @@ OFTEN = {
     ("commands", "here"): 3,
     ("commands", "compiled apart"): 6,
     ("commands", "own buffers"): 6,
-    ("commands", "isolated"): 6,
     ("rows", "here"): 1,
-    ("rows", "isolated"): 3,
     ("pointers", "here"): 1,
     ("steps", "here"): 6,
     ("queries", "here"): 6,
@@ -60,11 +58,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def functions_that_failed(
     host: Path, engine: dict[str, str], calls: Path, mode: str, part: str, step: int, status: int
 ) -> set[str]:
+    # A cache of its own: PoCL fails where several processes build the same program in one.
+    own = {"FAILING_CALLS": str(calls), "POCL_CACHE_DIR": str(calls.with_name("pocl"))}
     result = subprocess.run(
         [host, part, str(status), "1", str(step)],
         capture_output=True,
         text=True,
-        env={**plain_environment(), **engine, **MODES[mode], "FAILING_CALLS": str(calls)},
+        env={**plain_environment(), **engine, **MODES[mode], **own},
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return set(result.stdout.split())

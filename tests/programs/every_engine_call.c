@@ -24,6 +24,7 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_program adding; /* built while nothing fails */
 static bool was_told;
+static cl_int told; /* the first status */
 static bool is_right;
 static clSharedMemAllocINTEL_fn new_shared;
 static clMemFreeINTEL_fn free_shared;
@@ -32,6 +33,8 @@ static clSetKernelArgMemPointerINTEL_fn set_pointer;
 /* Whether a call has succeeded; that it has not was told to the host. */
 static bool did(cl_int status)
 {
+    if (status != CL_SUCCESS && told == CL_SUCCESS)
+        told = status;
     was_told = was_told || status != CL_SUCCESS;
     return status == CL_SUCCESS;
 }
@@ -347,6 +350,7 @@ static void run(void (*act)(void))
 {
     cl_int status;
     was_told = false;
+    told = CL_SUCCESS;
     is_right = true;
     queue = clCreateCommandQueue(context, device, 0, &status);
     must(status, "clCreateCommandQueue");
@@ -380,7 +384,8 @@ static bool leaves(const int *before)
 
 static int wrong(unsigned number, const char *what)
 {
-    printf("call %u, %s: %s\n", number, calls->name, what);
+    printf("call %u, %s: %s (data right: %d, first status: %d)\n", number, calls->name, what,
+           is_right, told);
     return 1;
 }
 
