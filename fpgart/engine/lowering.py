@@ -287,7 +287,9 @@ class _Lowering:
             for size in reversed(sizes):
                 value = f"{{[0 ... ({size}) - 1] = {value}}}"
             words.append(
-                "__constant struct { __constant char *name; __constant void *first; long depth; ulong packet; "
+                # Hidden: else a channel that is called `link` or `read` is the C library's function on PoCL 6.
+                '__constant __attribute__((visibility("hidden"))) '
+                "struct { __constant char *name; __constant void *first; long depth; ulong packet; "
                 f"ulong hosted; __private {type_name} *type; __constant char *io; }} {name}{parsed['sizes']} = {value};"
             )
             self.result.channels.append(name)
