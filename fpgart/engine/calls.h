@@ -46,8 +46,6 @@ uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *la
 /* Waits for the first of some kernels that follow each other in a queue. Gives how many of them
  * have ended, with their statuses; their events are released. */
 uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses);
-/* As driver_await, but waits for all of them. */
-void driver_await_all(const uintptr_t *events, uint32_t count, int32_t *statuses);
 /* Sets one argument for a try; no launch on another thread takes it for its own. */
 int32_t driver_try_argument(uintptr_t kernel, uint32_t index, size_t size, const char *value);
 /* As driver_launch, for a kernel object that no other thread uses. */
@@ -55,6 +53,10 @@ int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t argument
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local);
 /* cffi */
+/* Sets all arguments and enqueues behind `waits` events; otherwise as driver_launch. */
+int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                       uint32_t dimensions, const char *sizes, int has_local, uint32_t waits,
+                       const uintptr_t *after, uintptr_t *event);
 struct tally;
 /* As driver_submit; counts the launches as they end (tally.h), unless `tally` is NULL. */
 uint32_t driver_submit_counted(uintptr_t queue, const uintptr_t *kernels, const char *launches,
