@@ -23,6 +23,7 @@ from fpgart._native import ffi, lib
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput
 from fpgart.engine.driver import Driver, Handover
 from fpgart.engine.interface import BuildFailed
+from fpgart.engine.step_order import one_at_a_time
 from fpgart.errors import (
     BuildProgramFailure,
     CLError,
@@ -86,6 +87,14 @@ def can_be_loaded(driver: Driver, step: BuildStep) -> bool:
 
 def do(driver: Driver, step: BuildStep) -> Result:
     """The program that the step makes; raises BuildFailed, CLError."""
+    if driver.handover is not Handover.OBJECTS:
+        return _do(driver, step)
+    contents = (part for each in step.inputs for part in (each.source, each.binary))
+    with one_at_a_time("step", (step.options.encode(errors="surrogateescape"), *contents)):
+        return _do(driver, step)
+
+
+def _do(driver: Driver, step: BuildStep) -> Result:
     if step.call == LINK:
         handle, log = link_inputs(driver, step.options, step.inputs)
     else:
@@ -231,6 +240,13 @@ def _checked(driver: Driver, handle: int, status: int) -> str:
 
 def link_inputs(driver: Driver, options: str, inputs: Sequence[ProgramInput]) -> tuple[int, str]:
     """The program that linking makes, and the log; raises BuildFailed, CLError."""
+    if driver.handover is not Handover.OBJECTS:
+        return _link_inputs(driver, options, inputs)
+    with one_at_a_time("link", (each.binary for each in inputs)):
+        return _link_inputs(driver, options, inputs)
+
+
+def _link_inputs(driver: Driver, options: str, inputs: Sequence[ProgramInput]) -> tuple[int, str]:
     code = intermediate_code(inputs[0].binary) if driver.keeps_links and len(inputs) == 1 and not options else b""
     if code:
         handle = create(driver, ProgramInput(binary=code))
