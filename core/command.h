@@ -45,16 +45,32 @@ struct core_command {
     uint32_t link_count;
     uint32_t unmet; /* links that keep it from being submitted */
     bool decided;
+    bool observed; /* the thread that observes is to note its end */
     bool watched;  /* the engine notifies the core of its end */
     int32_t error; /* with which it ends when it is its turn; 0: none so far */
     struct core_callback *callbacks;
     uint64_t times[4];
-    void *operation;
+    _Alignas(16) char operation[];
+};
+
+/* References: the caller's, one for each queue, and one until idle() has been called. */
+struct core_board {
+    _Atomic uint32_t references;
+    _Atomic uint64_t epoch;
+    void (*idle)(void *data);
+    void *data;
+    uint32_t holders;
+    uint32_t open; /* carried commands that have not ended */
+    bool awaited;  /* idle() is to be called, or is being called */
+    struct core_queue *queues;
+    struct core_board *next_idle;
 };
 
 /* References: the caller's, and one for each command, which may outlive its end. */
 struct core_queue {
     _Atomic uint32_t references;
+    struct core_board *board;
+    struct core_queue *next; /* of its board */
     const struct core_engine *engine;
     void *lane;
     bool in_order;
@@ -71,11 +87,25 @@ struct core_work {
     struct core_command *ready, **last_ready; /* to be submitted, in this order */
     struct core_command *ended;
     struct core_command *watched;
+    struct core_board *idle;
 };
 
 /* The threads of core_observe() and core_serve() return. */
 extern bool core_is_closed;
 void core_wake_observer(void);
+
+/* With the lock. */
+bool core_board_admits(const struct core_board *board, uint64_t epoch);
+void core_board_enter(struct core_board *board);
+void core_board_leave(struct core_board *board, struct core_work *work);
+/* Without the lock. */
+void core_board_add(struct core_board *board, struct core_queue *queue);
+void core_board_remove(struct core_board *board, struct core_queue *queue);
+void core_board_call_idle(struct core_board *board);
+
+bool core_is_carried(const struct core_command *command);
+/* With the lock. */
+void core_observe_open(struct core_queue *queue, struct core_work *work);
 
 void core_begin_work(struct core_work *work);
 /* Submits, notifies and releases until nothing is left. Without the lock. */
