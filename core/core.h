@@ -66,6 +66,12 @@ struct core_queue *core_queue_new(struct core_board *board, const struct core_en
                                   void (*freed)(void *lane));
 /* Gives the caller's reference back. `freed(lane)` is called once no command needs the queue. */
 void core_queue_release(struct core_queue *queue);
+/* The same as core_board_hold() for one queue: the caller has commands in it that are none of the
+ * core's, and follow those that are open. `idle(data)` is the function of core_queue_call(). */
+void core_queue_call(struct core_queue *queue, void (*idle)(void *data), void *data);
+bool core_queue_hold(struct core_queue *queue);
+void core_queue_resume(struct core_queue *queue);
+bool core_queue_is_held(struct core_queue *queue);
 
 void *core_lane(const struct core_queue *queue);
 
@@ -100,8 +106,10 @@ int32_t core_wait(struct core_command *command);
 void core_finish(struct core_queue *queue);
 /* Notes which carried commands of the queue have ended. */
 void core_note_queue(struct core_queue *queue);
-/* Has the thread of core_observe() note the end of each that is in the queue now. */
+/* Has the thread of core_observe() note the end of each that is in the queue now; of one command.
+ */
 void core_observe_queue(struct core_queue *queue);
+void core_observe_command(struct core_command *command);
 /* When the command reached CL_QUEUED, CL_SUBMITTED, CL_RUNNING and CL_COMPLETE, in nanoseconds, at
  * the index of that status. It has ended. */
 void core_times(struct core_command *command, uint64_t times[4]);

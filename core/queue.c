@@ -25,6 +25,7 @@ struct core_queue *core_queue_new(struct core_board *board, const struct core_en
     queue->in_order = in_order;
     queue->ready = ready;
     queue->freed = freed;
+    queue->held.queue = queue;
     atomic_store(&queue->references, 1);
     if (board != NULL)
         core_board_add(board, queue);
@@ -172,7 +173,7 @@ static void enter(struct core_queue *queue, struct core_command *command)
     command->number = ++queue->enqueued;
     queue->open++;
     if (core_is_carried(command))
-        core_board_enter(queue->board);
+        core_enter(queue);
 }
 
 static void leave(struct core_queue *queue, struct core_command *command, struct core_work *work)
@@ -189,7 +190,7 @@ static void leave(struct core_queue *queue, struct core_command *command, struct
         queue->barrier = NULL;
     queue->open--;
     if (core_is_carried(command))
-        core_board_leave(queue->board, work);
+        core_leave(queue, work);
 }
 
 /* How many commands of its own queue a new one follows at most. */
@@ -242,7 +243,7 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     struct core_work work;
     core_begin_work(&work);
     core_lock();
-    if ((core_is_carried(command) && !core_board_admits(queue->board, epoch)) ||
+    if ((core_is_carried(command) && !core_admits(queue, epoch)) ||
         !make_room(command, followed(queue, role, count) + count + 1)) { /* one for end_in_turn() */
         core_unlock();
         discard(command);
@@ -346,9 +347,9 @@ static int32_t give_to_engine(struct core_command *command, void **event)
 bool core_begin_directly(struct core_queue *queue, uint64_t epoch)
 {
     core_lock();
-    bool may = queue->open == 0 && core_board_admits(queue->board, epoch);
+    bool may = queue->open == 0 && core_admits(queue, epoch);
     if (may)
-        core_board_enter(queue->board);
+        core_enter(queue);
     core_unlock();
     return may;
 }
@@ -358,7 +359,7 @@ void core_end_directly(struct core_queue *queue)
     struct core_work work;
     core_begin_work(&work);
     core_lock();
-    core_board_leave(queue->board, &work);
+    core_leave(queue, &work);
     core_unlock();
     core_do(&work);
 }
@@ -418,7 +419,7 @@ void core_do(struct core_work *work)
 {
     for (;;) {
         struct core_command *command;
-        struct core_board *board;
+        struct core_held *held;
         if ((command = work->ready) != NULL) {
             work->ready = command->next_ready;
             if (work->ready == NULL)
@@ -430,9 +431,9 @@ void core_do(struct core_work *work)
         } else if ((command = work->ended) != NULL) {
             work->ended = command->next_ended;
             drop(command);
-        } else if ((board = work->idle) != NULL) {
-            work->idle = board->next_idle;
-            core_board_call_idle(board);
+        } else if ((held = work->idle) != NULL) {
+            work->idle = held->next_idle;
+            core_call_idle(held);
         } else {
             return;
         }
@@ -482,6 +483,18 @@ void core_observe_open(struct core_queue *queue, struct core_work *work)
         if (queue->in_order) /* those before it are noted with it */
             return;
     }
+}
+
+void core_observe_command(struct core_command *command)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    command->observed = true;
+    if (command->event != NULL)
+        core_watch(command, &work);
+    core_unlock();
+    core_do(&work);
 }
 
 void core_observe_queue(struct core_queue *queue)

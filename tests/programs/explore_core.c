@@ -454,8 +454,9 @@ enum { COMMANDS = 8, QUEUES = 3, LISTED = 3 };
 
 struct plan {
     /* HELD: the caller runs it beside the core, on a board that it holds, and changes the board.
-     * DIRECT: the thread of the host runs it at once. */
-    enum kind { NOTHING, CARRIED, DECIDED, BARRIER, MARKER, USER, HELD, DIRECT } kind;
+     * BETWEEN: the same in a queue that it holds, and changes nothing. DIRECT: the thread of the
+     * host runs it at once. */
+    enum kind { NOTHING, CARRIED, DECIDED, BARRIER, MARKER, USER, HELD, BETWEEN, DIRECT } kind;
     int queue;
     int waits[LISTED]; /* numbers from 1 of earlier commands; 0: none */
     int32_t outcome;
@@ -485,8 +486,8 @@ static int order[COMMANDS], ordered; /* in which commands entered their queues *
 
 static void describe_host(void)
 {
-    static const char *const kinds[] = {"",       "carried",    "decided", "barrier",
-                                        "marker", "user event", "held",    "direct"};
+    static const char *const kinds[] = {"",           "carried", "decided", "barrier", "marker",
+                                        "user event", "held",    "between", "direct"};
     for (int i = 0; i < COMMANDS && host->plans[i].kind != NOTHING; i++) {
         const struct plan *plan = &host->plans[i];
         printf("%d: %s in queue %d (%s), thread %d, waits for %d %d %d, ends with %d%s%s%s; ",
@@ -530,8 +531,8 @@ static void command_begins(int number)
             must_have_ended(plan->waits[i] - 1);
     for (int i = 0; i < ordered && order[i] != number; i++) {
         const struct plan *other = &host->plans[order[i]];
-        if (other->kind != USER && other->kind != HELD && other->queue == plan->queue &&
-            (host->in_order[plan->queue] || other->kind == BARRIER))
+        if (other->kind != USER && other->kind != HELD && other->kind != BETWEEN &&
+            other->queue == plan->queue && (host->in_order[plan->queue] || other->kind == BARRIER))
             must_have_ended(order[i]);
     }
 }
@@ -625,7 +626,9 @@ static void closing_thread(void *nothing)
 
 static bool scheduler_locked;
 static int held[COMMANDS];
-static unsigned held_count, held_taken, fences, fences_ended, fence_of[COMMANDS];
+static unsigned held_count, held_taken, fence_of[COMMANDS];
+/* Of the board, and of the queues behind it. */
+static unsigned fences[1 + QUEUES], fences_ended[1 + QUEUES];
 
 static bool scheduler_is_free(void *nothing)
 {
@@ -641,23 +644,32 @@ static void lock_scheduler(void)
 
 static void idle(void *data)
 {
+    unsigned which = (unsigned)((unsigned *)data - fences);
     CHECK(!locked, "idle() is called with the lock");
-    CHECK(data == &board_state, "idle() is called with other data");
+    CHECK(which <= QUEUES, "idle() is called with other data");
     lock_scheduler();
-    CHECK(fences == fences_ended + 1, "idle() is called for nobody");
-    fences_ended++;
+    CHECK(fences[which] == fences_ended[which] + 1, "idle() is called for nobody");
+    fences_ended[which]++;
     scheduler_locked = false;
+}
+
+static unsigned held_by(int number)
+{
+    return host->plans[number].kind == HELD ? 0 : 1 + (unsigned)host->plans[number].queue;
 }
 
 static void hold(int number)
 {
+    unsigned which = held_by(number);
     lock_scheduler();
     fence_of[number] = 0;
-    if (core_board_hold(board)) {
-        if (fences == fences_ended)
-            fences++;
-        fence_of[number] = fences;
+    if (which == 0 ? core_board_hold(board) : core_queue_hold(queues[which - 1])) {
+        if (fences[which] == fences_ended[which])
+            fences[which]++;
+        fence_of[number] = fences[which];
     }
+    if (which != 0)
+        CHECK(core_queue_is_held(queues[which - 1]), "a queue is not held");
     held[held_count++] = number;
     scheduler_locked = false;
 }
@@ -665,17 +677,21 @@ static void hold(int number)
 static bool may_run_held(void *nothing)
 {
     (void)nothing;
-    return held_taken < held_count && fence_of[held[held_taken]] <= fences_ended;
+    return held_taken < held_count &&
+           fence_of[held[held_taken]] <= fences_ended[held_by(held[held_taken])];
 }
 
-static void check_that_nothing_is_carried(void)
+static void check_that_nothing_is_carried(int number)
 {
     for (int i = 0; i < COMMANDS; i++) {
-        if (host->plans[i].kind == CARRIED && commands[i] != NULL)
+        const struct plan *plan = &host->plans[i];
+        if (host->plans[number].kind == BETWEEN && plan->queue != host->plans[number].queue)
+            continue;
+        if (plan->kind == CARRIED && commands[i] != NULL)
             CHECK(atomic_load(&commands[i]->status) <= CL_COMPLETE,
-                  "a carried command is open on a board that is held");
-        if (host->plans[i].kind == DIRECT)
-            CHECK(!began[i] || ended[i], "a thread carries on a board that is held");
+                  "a carried command is open where the caller holds it up");
+        if (plan->kind == DIRECT)
+            CHECK(!began[i] || ended[i], "a thread carries where the caller holds it up");
     }
 }
 
@@ -684,20 +700,26 @@ static void holding_thread(void *nothing)
     for (;;) {
         yield(may_run_held, nothing);
         int number = held[held_taken++];
-        check_that_nothing_is_carried();
+        bool is_held = host->plans[number].kind == HELD;
+        check_that_nothing_is_carried(number);
         core_pause();
-        board_state++;
-        check_that_nothing_is_carried();
-        core_board_end_epoch(board);
+        board_state += is_held;
+        check_that_nothing_is_carried(number);
+        if (is_held)
+            core_board_end_epoch(board);
         ended[number] = true;
-        core_board_resume(board);
+        if (is_held)
+            core_board_resume(board);
+        else
+            core_queue_resume(queues[host->plans[number].queue]);
     }
 }
 
-static bool admits(void *nothing)
+static bool admits(void *of_queue)
 {
-    (void)nothing;
-    return board->holders == 0 && !board->awaited;
+    const struct core_queue *queue = of_queue;
+    return board->held.holders == 0 && !board->held.awaited && queue->held.holders == 0 &&
+           !queue->held.awaited;
 }
 
 static uint64_t learn(int number)
@@ -721,7 +743,7 @@ static void carry(int number, enum core_role role, bool decided, uint32_t count,
         if (commands[number] != NULL)
             return;
         CHECK(has_held_ones, "a command is refused that nothing keeps out");
-        yield(admits, NULL);
+        yield(admits, queues[queue]);
     }
 }
 
@@ -731,7 +753,7 @@ static void do_directly(int number)
     core_finish(queue);
     while (!core_begin_directly(queue, learn(number))) {
         CHECK(has_held_ones, "a command is refused that nothing keeps out");
-        yield(admits, NULL);
+        yield(admits, queue);
     }
     command_begins(number);
     core_pause();
@@ -755,7 +777,7 @@ static void enqueue(int number)
             yield(is_enqueued, (void *)(intptr_t)(plan->waits[i] - 1));
             list[count++] = commands[plan->waits[i] - 1];
         }
-    if (plan->kind == HELD) {
+    if (plan->kind == HELD || plan->kind == BETWEEN) {
         hold(number);
         return;
     }
@@ -863,15 +885,19 @@ static void check_ends(void)
         CHECK(queues[i]->open == 0 && queues[i]->oldest == NULL && queues[i]->newest == NULL,
               "a queue is not empty");
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
+        CHECK(queues[i]->held.open == 0 && queues[i]->held.holders == 0 && !queues[i]->held.awaited,
+              "a queue is still held");
         CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
         core_queue_release(queues[i]);
         CHECK(lanes[i].given_back == 1, "a lane is not given back once");
+        CHECK(fences[1 + i] == fences_ended[1 + i], "idle() is not called");
     }
-    CHECK(board->open == 0 && board->holders == 0 && !board->awaited && board->queues == NULL,
+    CHECK(board->held.open == 0 && board->held.holders == 0 && !board->held.awaited &&
+              board->queues == NULL,
           "a board is still used");
     CHECK(atomic_load(&board->references) == 1, "a board is still needed");
     core_board_release(board);
-    CHECK(fences == fences_ended, "idle() is not called");
+    CHECK(fences[0] == fences_ended[0], "idle() is not called");
     CHECK(live_events == 0, "events of the engine are left");
 }
 
@@ -884,10 +910,12 @@ static void run(const struct host *given)
     locked = scheduler_locked = has_held_ones = false;
     sleepers = NULL;
     operation_count = ready_count = ready_taken = live_events = 0;
-    held_count = held_taken = fences = fences_ended = board_state = 0;
+    held_count = held_taken = board_state = 0;
+    memset(fences, 0, sizeof fences);
+    memset(fences_ended, 0, sizeof fences_ended);
     ordered = 0;
     for (int i = 0; i < COMMANDS; i++)
-        has_held_ones |= given->plans[i].kind == HELD;
+        has_held_ones |= given->plans[i].kind == HELD || given->plans[i].kind == BETWEEN;
     memset(released, 0, sizeof released);
     memset(threads, 0, sizeof threads);
     memset(commands, 0, sizeof commands);
@@ -896,11 +924,12 @@ static void run(const struct host *given)
     memset(ended, 0, sizeof ended);
     memset(called_back, 0, sizeof called_back);
     core_open();
-    board = core_board_new(idle, &board_state);
+    board = core_board_new(idle, &fences[0]);
     for (int i = 0; i < QUEUES; i++) {
         lanes[i] = (struct lane){given->in_order[i], 0};
         queues[i] =
             core_queue_new(board, &engine, &lanes[i], given->in_order[i], ready, lane_freed);
+        core_queue_call(queues[i], idle, &fences[1 + i]);
     }
     start(host_thread, NULL, true);
     if (given->split != 0)
@@ -1011,6 +1040,16 @@ static const struct host hosts[] = {
      {{DIRECT}, {HELD}, {DIRECT}, {CARRIED, 1}, {HELD}},
      3,
      false},
+    {"a queue that is held between carried commands",
+     {true, true},
+     {{CARRIED}, {BETWEEN}, {CARRIED}, {CARRIED, 1}, {HELD}, {BETWEEN}, {CARRIED}},
+     0,
+     true},
+    {"two threads that hold a queue each",
+     {true, true},
+     {{CARRIED}, {BETWEEN}, {DIRECT}, {CARRIED, 1}, {BETWEEN, 1}, {CARRIED, 1}},
+     3,
+     false},
     {"a board that is held beside commands out of order",
      {false, false, true},
      {{CARRIED}, {CARRIED}, {CARRIED, 1}, {HELD}, {CARRIED, .outcome = -5}, {HELD}},
@@ -1036,6 +1075,12 @@ static const struct host hosts[] = {
      true},
 };
 
+/* Whether it is no command of the core's, so that none can wait for it. */
+static bool is_beside(enum kind kind)
+{
+    return kind == HELD || kind == BETWEEN || kind == DIRECT;
+}
+
 static void make_random(struct host *made)
 {
     random_state = seed * 2654435761u + 1;
@@ -1051,7 +1096,7 @@ static void make_random(struct host *made)
     for (int i = 0; i < count; i++) {
         static const enum kind kinds[] = {CARRIED, CARRIED, CARRIED, DECIDED,
                                           DECIDED, BARRIER, MARKER,  USER};
-        static const enum kind kinds_if_held[] = {CARRIED, CARRIED, CARRIED, HELD,
+        static const enum kind kinds_if_held[] = {CARRIED, CARRIED, BETWEEN, HELD,
                                                   DECIDED, BARRIER, MARKER,  DIRECT};
         static const int32_t outcomes[] = {0, 0, 0, 0, 0, -5, CL_INVALID_KERNEL};
         struct plan *plan = &made->plans[i];
@@ -1064,7 +1109,7 @@ static void make_random(struct host *made)
         /* The first thread may not wait for what the second one ends: they would wait in turn. */
         if (plan->kind == USER && is_second)
             plan->kind = CARRIED;
-        if (plan->kind == HELD || plan->kind == DIRECT) {
+        if (is_beside(plan->kind)) {
             plan->has_callback = false;
             continue;
         }
@@ -1072,8 +1117,7 @@ static void make_random(struct host *made)
             plan->outcome = outcomes[random_below(7)];
         for (int j = 0; plan->kind != USER && j < LISTED; j++) {
             int before = random_below(3) == 0 && i > 0 ? 1 + (int)random_below((unsigned)i) : 0;
-            if (before != 0 && made->plans[before - 1].kind != HELD &&
-                made->plans[before - 1].kind != DIRECT)
+            if (before != 0 && !is_beside(made->plans[before - 1].kind))
                 plan->waits[j] = before;
         }
     }
