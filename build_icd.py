@@ -314,7 +314,7 @@ def driver(work: Path) -> Library:
         sources=(
             *(work / name for name in texts),
             *(path for path in sorted(ICD.glob("*.c")) if path.name not in of_series),
-            ROOT / "fpgart/board/loan.c",
+            *sorted((ROOT / "core").glob("*.c")),
         ),
         options=tuple(defined([*OPENCL_3, *option_names()])),
     )
@@ -363,7 +363,6 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
 
     parts = (
         "board/copies.c",
-        "board/loan.c",
         "board/pages.c",
         "check/contents.c",
         "check/faults.c",

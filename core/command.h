@@ -87,6 +87,7 @@ struct core_queue {
     void (*freed)(void *lane);
     struct core_command *oldest, *newest; /* those that have not ended */
     uint32_t open;
+    bool is_direct;    /* a thread runs a command of it at once */
     uint64_t enqueued; /* commands so far */
     struct core_command *barrier;
 };

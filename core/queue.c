@@ -258,8 +258,7 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     if (command->unmet == 0)
         make_ready(command, &work);
     struct core_command *old =
-        queue->open > MANY_OPEN && queue->in_order && core_is_carried(queue->oldest) ? queue->oldest
-                                                                                     : NULL;
+        queue->open > MANY_OPEN && core_is_carried(queue->oldest) ? queue->oldest : NULL;
     if (old != NULL)
         core_retain(old);
     core_unlock();
@@ -348,8 +347,10 @@ bool core_begin_directly(struct core_queue *queue, uint64_t epoch)
 {
     core_lock();
     bool may = queue->open == 0 && core_admits(queue, epoch);
-    if (may)
+    if (may) {
+        queue->is_direct = true;
         core_enter(queue);
+    }
     core_unlock();
     return may;
 }
@@ -359,6 +360,7 @@ void core_end_directly(struct core_queue *queue)
     struct core_work work;
     core_begin_work(&work);
     core_lock();
+    queue->is_direct = false;
     core_leave(queue, &work);
     core_unlock();
     core_do(&work);

@@ -470,6 +470,7 @@ struct host {
     int split; /* commands from this number on are another thread's; 0: one thread does all */
     bool finishes;
     enum { WAITS, OBSERVES, NOTES } looks; /* how the host has the last ends noted */
+    bool shares; /* its threads use one queue, so that nobody knows the order */
 };
 
 static const struct host *host;
@@ -529,7 +530,11 @@ static void command_begins(int number)
     for (int i = 0; i < LISTED; i++)
         if (plan->waits[i] != 0)
             must_have_ended(plan->waits[i] - 1);
-    for (int i = 0; i < ordered && order[i] != number; i++) {
+    for (int i = 0; i < COMMANDS; i++)
+        if (i != number && host->plans[i].kind == DIRECT && host->plans[i].queue == plan->queue &&
+            host->in_order[plan->queue])
+            CHECK(!began[i] || ended[i], "a command begins beside one that a thread runs");
+    for (int i = 0; i < ordered && order[i] != number && !host->shares; i++) {
         const struct plan *other = &host->plans[order[i]];
         if (other->kind != USER && other->kind != HELD && other->kind != BETWEEN &&
             other->queue == plan->queue && (host->in_order[plan->queue] || other->kind == BARRIER))
@@ -719,7 +724,7 @@ static bool admits(void *of_queue)
 {
     const struct core_queue *queue = of_queue;
     return board->held.holders == 0 && !board->held.awaited && queue->held.holders == 0 &&
-           !queue->held.awaited;
+           !queue->held.awaited && !(queue->is_direct && queue->in_order);
 }
 
 static uint64_t learn(int number)
@@ -742,7 +747,7 @@ static void carry(int number, enum core_role role, bool decided, uint32_t count,
                                         sizeof number, count, list);
         if (commands[number] != NULL)
             return;
-        CHECK(has_held_ones, "a command is refused that nothing keeps out");
+        CHECK(has_held_ones || host->shares, "a command is refused that nothing keeps out");
         yield(admits, queues[queue]);
     }
 }
@@ -752,8 +757,9 @@ static void do_directly(int number)
     struct core_queue *queue = queues[host->plans[number].queue];
     core_finish(queue);
     while (!core_begin_directly(queue, learn(number))) {
-        CHECK(has_held_ones, "a command is refused that nothing keeps out");
+        CHECK(has_held_ones || host->shares, "a command is refused that nothing keeps out");
         yield(admits, queue);
+        core_finish(queue);
     }
     command_begins(number);
     core_pause();
@@ -1075,6 +1081,16 @@ static const struct host hosts[] = {
      true},
 };
 
+/* Two threads that use one queue. */
+static void share(struct host *made, int count)
+{
+    made->shares = true;
+    made->in_order[0] = true;
+    made->split = 1 + (int)random_below((unsigned)count - 1);
+    for (int i = 0; i < count; i++)
+        made->plans[i] = (struct plan){.kind = random_below(2) == 0 ? CARRIED : DIRECT};
+}
+
 /* Whether it is no command of the core's, so that none can wait for it. */
 static bool is_beside(enum kind kind)
 {
@@ -1121,6 +1137,8 @@ static void make_random(struct host *made)
                 plan->waits[j] = before;
         }
     }
+    if (random_below(4) == 0)
+        share(made, count);
     made->plans[count < COMMANDS ? count : COMMANDS - 1].kind = NOTHING;
 }
 
