@@ -58,7 +58,7 @@ MOST = {
     "launch_and_wait_for_event": Most(0, 0, 4),
     "write_and_wait": Most(0, 0, 0),
     "read_and_wait": Most(0, 0, 0),
-    "make_write_launch_read": Most(14, 240, 4),
+    "make_write_launch_read": Most(16, 260, 4),
 }
 
 
