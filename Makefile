@@ -11,7 +11,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 ENGINE = $(VENV)/.engine
 C_FILES = core/*.c core/*.h icd/*.c icd/*.h icd/shim/*.c icd/shim/*.h icd/preload/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h conformance/c/*.c conformance/c/*.h conformance/surroundings/*.c tests/programs/*.c tests/programs/*.h examples/*.c examples/*/*.c benchmarks/*.c benchmarks/shapes/*.c benchmarks/shapes/*.h clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h tests/engine_faults/*.c include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
-DRIVER_SOURCES = $(wildcard icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
+DRIVER_SOURCES = $(wildcard core/*.c core/*.h icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
 
 # Else each process of the tests would compile all of them again.
 unexport PYTHONDONTWRITEBYTECODE

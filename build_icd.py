@@ -369,6 +369,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "check/faults.c",
         "engine/apart.c",
         "engine/calls.c",
+        "engine/carrier.c",
         "engine/links.c",
         "engine/channels.c",
         "engine/crash.c",
@@ -392,12 +393,14 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "engine/tally.c",
         "engine/waiting.c",
     )
-    interfaces = [ROOT / "fpgart" / part for part in parts]
-    sources = [*interfaces, *(ROOT / "fpgart" / part for part in inner)]
+    core = sorted((ROOT / "core").glob("*.c"))
+    outer = [ROOT / "fpgart" / part for part in parts]
+    sources = [*core, *outer, *(ROOT / "fpgart" / part for part in inner)]
+    headers = [ROOT / "core/core.h", *(source.with_suffix(".h") for source in outer)]
     ffi = FFI()
-    for source in interfaces:
-        ffi.cdef(source.with_suffix(".h").read_text().split("/* cffi */")[1])
-    ffi.set_source("_native", "".join(f'#include "{source.with_suffix(".h").name}"\n' for source in interfaces))
+    for header in headers:
+        ffi.cdef(header.read_text().split("/* cffi */")[1])
+    ffi.set_source("_native", "".join(f'#include "{header.name}"\n' for header in headers))
     module = work / "_native.c"
     emitted(ffi, module)
     folders = dict.fromkeys([str(INCLUDE), *(str(source.parent) for source in sources), python.include])

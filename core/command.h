@@ -45,16 +45,41 @@ struct core_command {
     uint32_t link_count;
     uint32_t unmet; /* links that keep it from being submitted */
     bool decided;
+    bool observed; /* the thread that observes is to note its end */
     bool watched;  /* the engine notifies the core of its end */
     int32_t error; /* with which it ends when it is its turn; 0: none so far */
     struct core_callback *callbacks;
     uint64_t times[4];
-    void *operation;
+    _Alignas(16) char operation[];
 };
 
-/* References: the caller's, and one for each command, which may outlive its end. */
+/* What callers hold: a board or a queue. */
+struct core_held {
+    void (*idle)(void *data);
+    void *data;
+    uint32_t holders;
+    uint32_t open; /* carried commands that have not ended */
+    bool awaited;  /* idle() is to be called, or is being called */
+    struct core_held *next_idle;
+    struct core_board *board; /* whose it is: a board's or a queue's */
+    struct core_queue *queue;
+};
+
+/* References: the caller's, one for each queue, and one until idle() has been called. */
+struct core_board {
+    _Atomic uint32_t references;
+    _Atomic uint64_t epoch;
+    struct core_held held;
+    struct core_queue *queues;
+};
+
+/* References: the caller's, one for each command, which may outlive its end, and one until idle()
+ * has been called. */
 struct core_queue {
     _Atomic uint32_t references;
+    struct core_board *board;
+    struct core_queue *next; /* of its board */
+    struct core_held held;
     const struct core_engine *engine;
     void *lane;
     bool in_order;
@@ -71,11 +96,25 @@ struct core_work {
     struct core_command *ready, **last_ready; /* to be submitted, in this order */
     struct core_command *ended;
     struct core_command *watched;
+    struct core_held *idle;
 };
 
 /* The threads of core_observe() and core_serve() return. */
 extern bool core_is_closed;
 void core_wake_observer(void);
+
+/* With the lock: whether a carried command may enter; one enters, and leaves. */
+bool core_admits(const struct core_queue *queue, uint64_t epoch);
+void core_enter(struct core_queue *queue);
+void core_leave(struct core_queue *queue, struct core_work *work);
+/* Without the lock. */
+void core_board_add(struct core_board *board, struct core_queue *queue);
+void core_board_remove(struct core_board *board, struct core_queue *queue);
+void core_call_idle(struct core_held *held);
+
+bool core_is_carried(const struct core_command *command);
+/* With the lock. */
+void core_observe_open(struct core_queue *queue, struct core_work *work);
 
 void core_begin_work(struct core_work *work);
 /* Submits, notifies and releases until nothing is left. Without the lock. */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 /* cffi */
+struct core_board;
 struct core_queue;
 struct core_command;
 
@@ -26,8 +27,10 @@ struct core_engine {
     /* Puts an operation at the end of a queue of the engine, behind `count` events of other queues.
      * Returns CL_SUCCESS and the event of the operation, or the error that the command ends with.
      */
-    int32_t (*submit)(void *lane, const void *operation, uint32_t count, void *const *after,
+    int32_t (*submit)(void *lane, void *operation, uint32_t count, void *const *after,
                       void **event);
+    /* A carried command has ended: its operation needs nothing any more. Called once for each. */
+    void (*ended)(void *operation, int32_t status);
     /* The execution status of an event: CL_QUEUED to CL_COMPLETE, or an error. */
     int32_t (*status)(void *event);
     /* Returns when the event has ended. */
@@ -40,20 +43,51 @@ struct core_engine {
     uint64_t (*now)(void);
 };
 
-/* A queue without an engine has decided commands only. `lane`: the engine's queue, in order if this
- * one is. `ready(command)`: a decided command may begin; called without a lock, once for each. */
-struct core_queue *core_queue_new(const struct core_engine *engine, void *lane, bool in_order,
+/* What the carried commands of several queues use, and the caller changes. It admits carried
+ * commands only while nobody holds it, and only those of its present epoch. `idle(data)` is called
+ * without a lock, on any thread. The caller gets a reference. */
+struct core_board *core_board_new(void (*idle)(void *data), void *data);
+void core_board_release(struct core_board *board);
+/* Admits no carried command until core_board_resume() has been called as often. Returns whether
+ * carried commands are open; if so, idle() follows, once for all that hold the board then. */
+bool core_board_hold(struct core_board *board);
+void core_board_resume(struct core_board *board);
+/* Who finds out what a carried command needs asks for the epoch first; who changes that ends the
+ * epoch afterwards, before the board admits commands again. */
+uint64_t core_board_epoch(struct core_board *board);
+void core_board_end_epoch(struct core_board *board);
+
+/* A queue without an engine has decided commands only; one without a board admits every command.
+ * `lane`: the engine's queue, in order if this one is. `ready(command)`: a decided command may
+ * begin; called without a lock, once for each. */
+struct core_queue *core_queue_new(struct core_board *board, const struct core_engine *engine,
+                                  void *lane, bool in_order,
                                   void (*ready)(struct core_command *command),
                                   void (*freed)(void *lane));
 /* Gives the caller's reference back. `freed(lane)` is called once no command needs the queue. */
 void core_queue_release(struct core_queue *queue);
+/* The same as core_board_hold() for one queue: the caller has commands in it that are none of the
+ * core's, and follow those that are open. `idle(data)` is the function of core_queue_call(). */
+void core_queue_call(struct core_queue *queue, void (*idle)(void *data), void *data);
+bool core_queue_hold(struct core_queue *queue);
+void core_queue_resume(struct core_queue *queue);
+bool core_queue_is_held(struct core_queue *queue);
 
-/* Puts a command at the end of a queue; the caller gets a reference. `operation`: for the engine,
- * which reads it when the command is submitted; NULL for a decided command, or a marker or barrier
- * that does nothing. NULL without memory. */
+void *core_lane(const struct core_queue *queue);
+
+/* Puts a command at the end of a queue; the caller gets a reference. `operation`: the command keeps
+ * a copy for the engine; NULL for a decided command. `epoch`: that of a carried command. NULL if
+ * the board does not admit the command, or without memory. */
 struct core_command *core_enqueue(struct core_queue *queue, enum core_role role, bool decided,
-                                  const void *operation, size_t size, uint32_t count,
-                                  struct core_command *const *wait_list);
+                                  uint64_t epoch, const void *operation, size_t size,
+                                  uint32_t count, struct core_command *const *wait_list);
+/* The copy; of a carried command that has ended, what the engine left of it. */
+void *core_operation(struct core_command *command);
+
+/* A carried command that the caller runs at once, on the thread that calls. Returns false if the
+ * board does not admit it, or if a command of the queue has not ended. */
+bool core_begin_directly(struct core_queue *queue, uint64_t epoch);
+void core_end_directly(struct core_queue *queue);
 /* A user event; the caller gets a reference. */
 struct core_command *core_user_event(void);
 void core_retain(struct core_command *command);
@@ -70,6 +104,12 @@ int32_t core_status(struct core_command *command);
 int32_t core_wait(struct core_command *command);
 /* Returns when every command that is in the queue now has ended. */
 void core_finish(struct core_queue *queue);
+/* Notes which carried commands of the queue have ended. */
+void core_note_queue(struct core_queue *queue);
+/* Has the thread of core_observe() note the end of each that is in the queue now; of one command.
+ */
+void core_observe_queue(struct core_queue *queue);
+void core_observe_command(struct core_command *command);
 /* When the command reached CL_QUEUED, CL_SUBMITTED, CL_RUNNING and CL_COMPLETE, in nanoseconds, at
  * the index of that status. It has ended. */
 void core_times(struct core_command *command, uint64_t times[4]);

@@ -12,7 +12,8 @@ pthread_mutex_t core_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 enum { FEW_EVENTS = 16, MANY_OPEN = 1024 };
 
-struct core_queue *core_queue_new(const struct core_engine *engine, void *lane, bool in_order,
+struct core_queue *core_queue_new(struct core_board *board, const struct core_engine *engine,
+                                  void *lane, bool in_order,
                                   void (*ready)(struct core_command *command),
                                   void (*freed)(void *lane))
 {
@@ -24,7 +25,10 @@ struct core_queue *core_queue_new(const struct core_engine *engine, void *lane, 
     queue->in_order = in_order;
     queue->ready = ready;
     queue->freed = freed;
+    queue->held.queue = queue;
     atomic_store(&queue->references, 1);
+    if (board != NULL)
+        core_board_add(board, queue);
     return queue;
 }
 
@@ -32,16 +36,26 @@ void core_queue_release(struct core_queue *queue)
 {
     if (queue == NULL || atomic_fetch_sub(&queue->references, 1) != 1)
         return;
+    if (queue->board != NULL)
+        core_board_remove(queue->board, queue);
     if (queue->freed != NULL)
         queue->freed(queue->lane);
     free(queue);
 }
 
-static struct core_command *new_command(struct core_queue *queue, uint32_t references)
+void *core_lane(const struct core_queue *queue)
 {
-    struct core_command *command = calloc(1, sizeof *command);
+    return queue->lane;
+}
+
+static struct core_command *new_command(struct core_queue *queue, uint32_t references,
+                                        const void *operation, size_t size)
+{
+    struct core_command *command = calloc(1, sizeof *command + size);
     if (command == NULL)
         return NULL;
+    if (size != 0)
+        memcpy(command->operation, operation, size);
     command->queue = queue;
     if (queue != NULL)
         atomic_fetch_add(&queue->references, 1);
@@ -53,7 +67,7 @@ static struct core_command *new_command(struct core_queue *queue, uint32_t refer
 
 struct core_command *core_user_event(void)
 {
-    struct core_command *event = new_command(NULL, 2);
+    struct core_command *event = new_command(NULL, 2, NULL, 0);
     if (event != NULL)
         atomic_store(&event->status, CL_SUBMITTED);
     return event;
@@ -73,8 +87,12 @@ void core_release(struct core_command *command)
     core_queue_release(command->queue);
     if (command->links != command->few)
         free(command->links);
-    free(command->operation);
     free(command);
+}
+
+void *core_operation(struct core_command *command)
+{
+    return command->operation;
 }
 
 void core_begin_work(struct core_work *work)
@@ -89,7 +107,7 @@ static void make_ready(struct core_command *command, struct core_work *work)
     work->last_ready = &command->next_ready;
 }
 
-static bool is_carried(const struct core_command *command)
+bool core_is_carried(const struct core_command *command)
 {
     return command->queue != NULL && command->queue->engine != NULL && !command->decided;
 }
@@ -99,7 +117,7 @@ static bool is_carried(const struct core_command *command)
 static bool engine_orders(const struct core_command *before, const struct core_command *command,
                           bool listed)
 {
-    return is_carried(before) && is_carried(command) &&
+    return core_is_carried(before) && core_is_carried(command) &&
            before->queue->engine == command->queue->engine && (listed || command->queue->in_order);
 }
 
@@ -154,9 +172,11 @@ static void enter(struct core_queue *queue, struct core_command *command)
     queue->newest = command;
     command->number = ++queue->enqueued;
     queue->open++;
+    if (core_is_carried(command))
+        core_enter(queue);
 }
 
-static void leave(struct core_queue *queue, struct core_command *command)
+static void leave(struct core_queue *queue, struct core_command *command, struct core_work *work)
 {
     if (command->older != NULL)
         command->older->newer = command->newer;
@@ -169,6 +189,8 @@ static void leave(struct core_queue *queue, struct core_command *command)
     if (queue->barrier == command)
         queue->barrier = NULL;
     queue->open--;
+    if (core_is_carried(command))
+        core_leave(queue, work);
 }
 
 /* How many commands of its own queue a new one follows at most. */
@@ -209,26 +231,20 @@ static void discard(struct core_command *command)
 }
 
 struct core_command *core_enqueue(struct core_queue *queue, enum core_role role, bool decided,
-                                  const void *operation, size_t size, uint32_t count,
-                                  struct core_command *const *wait_list)
+                                  uint64_t epoch, const void *operation, size_t size,
+                                  uint32_t count, struct core_command *const *wait_list)
 {
-    struct core_command *command = new_command(queue, 2);
+    struct core_command *command = new_command(queue, 2, operation, size);
     if (command == NULL)
         return NULL;
     command->decided = decided;
-    command->operation = operation != NULL ? malloc(size) : NULL;
-    if (operation != NULL && command->operation == NULL) {
-        discard(command);
-        return NULL;
-    }
-    if (operation != NULL)
-        memcpy(command->operation, operation, size);
     command->times[CL_QUEUED] = queue->engine != NULL ? queue->engine->now() : 0;
 
     struct core_work work;
     core_begin_work(&work);
     core_lock();
-    if (!make_room(command, followed(queue, role, count) + count + 1)) { /* one for end_in_turn() */
+    if ((core_is_carried(command) && !core_admits(queue, epoch)) ||
+        !make_room(command, followed(queue, role, count) + count + 1)) { /* one for end_in_turn() */
         core_unlock();
         discard(command);
         return NULL;
@@ -242,8 +258,8 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     if (command->unmet == 0)
         make_ready(command, &work);
     struct core_command *old =
-        queue->open > MANY_OPEN && queue->in_order && is_carried(queue->oldest) ? queue->oldest
-                                                                                : NULL;
+        queue->open > MANY_OPEN && queue->in_order && core_is_carried(queue->oldest) ? queue->oldest
+                                                                                     : NULL;
     if (old != NULL)
         core_retain(old);
     core_unlock();
@@ -272,7 +288,7 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
         status = error_of(command);
     atomic_store(&command->status, status);
     if (queue != NULL)
-        leave(queue, command);
+        leave(queue, command, work);
     satisfy(command, true, work);
     core_queue_callbacks(command, status);
     core_step(command);
@@ -328,6 +344,26 @@ static int32_t give_to_engine(struct core_command *command, void **event)
     return status;
 }
 
+bool core_begin_directly(struct core_queue *queue, uint64_t epoch)
+{
+    core_lock();
+    bool may = queue->open == 0 && core_admits(queue, epoch);
+    if (may)
+        core_enter(queue);
+    core_unlock();
+    return may;
+}
+
+void core_end_directly(struct core_queue *queue)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    core_leave(queue, &work);
+    core_unlock();
+    core_do(&work);
+}
+
 static void submit(struct core_command *command, struct core_work *work)
 {
     void *event = NULL;
@@ -339,7 +375,7 @@ static void submit(struct core_command *command, struct core_work *work)
     core_lock();
     atomic_store(&command->event, event);
     satisfy(command, false, work);
-    if (command->followers != NULL || command->callbacks != NULL)
+    if (command->followers != NULL || command->callbacks != NULL || command->observed)
         core_watch(command, work);
     core_step(command);
     core_unlock();
@@ -353,7 +389,7 @@ static void dispatch(struct core_command *command, struct core_work *work)
         return;
     }
     reach(command, CL_SUBMITTED);
-    if (is_carried(command))
+    if (core_is_carried(command))
         submit(command, work);
     else if (command->decided)
         command->queue->ready(command);
@@ -364,6 +400,8 @@ static void dispatch(struct core_command *command, struct core_work *work)
 /* Nobody follows it any more, and it follows nobody. */
 static void drop(struct core_command *command)
 {
+    if (core_is_carried(command))
+        command->queue->engine->ended(command->operation, atomic_load(&command->status));
     for (uint32_t i = 0; i < command->link_count; i++)
         core_release(command->links[i].before);
     core_release(command);
@@ -381,6 +419,7 @@ void core_do(struct core_work *work)
 {
     for (;;) {
         struct core_command *command;
+        struct core_held *held;
         if ((command = work->ready) != NULL) {
             work->ready = command->next_ready;
             if (work->ready == NULL)
@@ -392,6 +431,9 @@ void core_do(struct core_work *work)
         } else if ((command = work->ended) != NULL) {
             work->ended = command->next_ended;
             drop(command);
+        } else if ((held = work->idle) != NULL) {
+            work->idle = held->next_idle;
+            core_call_idle(held);
         } else {
             return;
         }
@@ -428,6 +470,41 @@ void core_watch(struct core_command *command, struct core_work *work)
     core_retain(command);
     command->next_watched = work->watched;
     work->watched = command;
+}
+
+void core_observe_open(struct core_queue *queue, struct core_work *work)
+{
+    for (struct core_command *each = queue->newest; each != NULL; each = each->older) {
+        if (!core_is_carried(each))
+            continue;
+        each->observed = true;
+        if (each->event != NULL)
+            core_watch(each, work);
+        if (queue->in_order) /* those before it are noted with it */
+            return;
+    }
+}
+
+void core_observe_command(struct core_command *command)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    command->observed = true;
+    if (command->event != NULL)
+        core_watch(command, &work);
+    core_unlock();
+    core_do(&work);
+}
+
+void core_observe_queue(struct core_queue *queue)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    core_observe_open(queue, &work);
+    core_unlock();
+    core_do(&work);
 }
 
 static void ended(void *data)

@@ -102,6 +102,26 @@ void core_finish(struct core_queue *queue)
     core_unlock();
 }
 
+void core_note_queue(struct core_queue *queue)
+{
+    struct core_command *command = NULL;
+    uint64_t number = 0;
+    do {
+        core_lock();
+        struct core_command *next = queue->in_order ? queue->newest : queue->oldest;
+        while (next != NULL && (next->number <= number || !core_is_carried(next)))
+            next = queue->in_order ? NULL : next->newer;
+        if (next != NULL)
+            core_retain(next);
+        core_unlock();
+        if ((command = next) != NULL) {
+            number = command->number;
+            core_note_carried(command, false);
+            core_release(command);
+        }
+    } while (command != NULL && !queue->in_order);
+}
+
 void core_times(struct core_command *command, uint64_t times[4])
 {
     for (int i = 0; i < 4; i++)

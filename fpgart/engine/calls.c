@@ -183,7 +183,8 @@ static int64_t outcome(int32_t place, cl_int status)
 
 /* Sets all arguments and enqueues. `event`: NULL, or where its event is put. */
 static int64_t enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                       uint32_t dimensions, const char *sizes, int has_local, cl_event *event)
+                       uint32_t dimensions, const char *sizes, int has_local, cl_uint waits,
+                       const cl_event *after, cl_event *event)
 {
     const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
     const struct argument *argument = (const struct argument *)image;
@@ -194,9 +195,20 @@ static int64_t enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, co
         if (status != CL_SUCCESS)
             return outcome((int32_t)i, status);
     }
-    return outcome(-1, driver->clEnqueueNDRangeKernel((cl_command_queue)queue, (cl_kernel)kernel,
-                                                      dimensions, size, size + 3,
-                                                      has_local ? size + 6 : NULL, 0, NULL, event));
+    return outcome(-1, driver->clEnqueueNDRangeKernel(
+                           (cl_command_queue)queue, (cl_kernel)kernel, dimensions, size, size + 3,
+                           has_local ? size + 6 : NULL, waits, after, event));
+}
+
+int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                       uint32_t dimensions, const char *sizes, int has_local, uint32_t waits,
+                       const uintptr_t *after, uintptr_t *event)
+{
+    pthread_mutex_lock(&arguments_lock);
+    int64_t result = enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local, waits,
+                             (const cl_event *)after, (cl_event *)event);
+    pthread_mutex_unlock(&arguments_lock);
+    return result;
 }
 
 static int succeeded(int64_t result)
@@ -211,7 +223,8 @@ static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
     signals_kernel_begins();
     if (lock != NULL)
         pthread_mutex_lock(lock);
-    int64_t result = enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local, NULL);
+    int64_t result =
+        enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local, 0, NULL, NULL);
     if (lock != NULL)
         pthread_mutex_unlock(lock);
     if (succeeded(result))
@@ -232,9 +245,9 @@ uint32_t driver_submit_counted(uintptr_t queue, const uintptr_t *kernels, const 
         cl_event made = NULL;
         signals_kernel_begins();
         pthread_mutex_lock(&arguments_lock);
-        *result =
-            enqueue(queue, kernels[launch->kernel], launch->arguments, launches + launch->image,
-                    launch->dimensions, (const char *)launch->sizes, (int)launch->has_local, &made);
+        *result = enqueue(queue, kernels[launch->kernel], launch->arguments,
+                          launches + launch->image, launch->dimensions, (const char *)launch->sizes,
+                          (int)launch->has_local, 0, NULL, &made);
         pthread_mutex_unlock(&arguments_lock);
         if (!succeeded(*result)) {
             signals_kernel_ends();

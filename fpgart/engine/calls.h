@@ -55,6 +55,10 @@ int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t argument
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local);
 /* cffi */
+/* Sets all arguments and enqueues behind `waits` events; otherwise as driver_launch. */
+int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                       uint32_t dimensions, const char *sizes, int has_local, uint32_t waits,
+                       const uintptr_t *after, uintptr_t *event);
 struct tally;
 /* As driver_submit; counts the launches as they end (tally.h), unless `tally` is NULL. */
 uint32_t driver_submit_counted(uintptr_t queue, const uintptr_t *kernels, const char *launches,

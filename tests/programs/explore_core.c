@@ -310,7 +310,9 @@ static void command_begins(int number);
 static void command_ends(int number, int32_t status);
 static int32_t outcome_of(int number);
 
-static int32_t engine_submit(void *lane, const void *given, uint32_t count, void *const *after,
+static void operation_ended(int number, int32_t status);
+
+static int32_t engine_submit(void *lane, void *given, uint32_t count, void *const *after,
                              void **event)
 {
     CHECK(!locked, "the engine is called with the lock");
@@ -329,6 +331,12 @@ static int32_t engine_submit(void *lane, const void *given, uint32_t count, void
     *event = operation;
     core_pause();
     return CL_SUCCESS;
+}
+
+static void engine_ended(void *given, int32_t status)
+{
+    CHECK(!locked, "the engine is called with the lock");
+    operation_ended(*(const int *)given, status);
 }
 
 static bool has_ended(void *event)
@@ -383,8 +391,8 @@ static uint64_t engine_now(void)
     return ++time_now;
 }
 
-static const struct core_engine engine = {engine_submit, engine_status,  engine_wait, engine_times,
-                                          engine_notify, engine_release, engine_now};
+static const struct core_engine engine = {engine_submit, engine_ended,  engine_status,  engine_wait,
+                                          engine_times,  engine_notify, engine_release, engine_now};
 
 static bool may_run(const struct operation *operation)
 {
@@ -445,7 +453,10 @@ static void engine_thread(void *nothing)
 enum { COMMANDS = 8, QUEUES = 3, LISTED = 3 };
 
 struct plan {
-    enum kind { CARRIED, DECIDED, NOTHING, BARRIER, MARKER, USER } kind;
+    /* HELD: the caller runs it beside the core, on a board that it holds, and changes the board.
+     * BETWEEN: the same in a queue that it holds, and changes nothing. DIRECT: the thread of the
+     * host runs it at once. */
+    enum kind { NOTHING, CARRIED, DECIDED, BARRIER, MARKER, USER, HELD, BETWEEN, DIRECT } kind;
     int queue;
     int waits[LISTED]; /* numbers from 1 of earlier commands; 0: none */
     int32_t outcome;
@@ -458,9 +469,13 @@ struct host {
     struct plan plans[COMMANDS];
     int split; /* commands from this number on are another thread's; 0: one thread does all */
     bool finishes;
+    enum { WAITS, OBSERVES, NOTES } looks; /* how the host has the last ends noted */
 };
 
 static const struct host *host;
+static struct core_board *board;
+static unsigned board_state, known_state[COMMANDS]; /* what a command was told of the board */
+static unsigned released[COMMANDS];
 static struct core_queue *queues[QUEUES];
 static struct lane lanes[QUEUES];
 static struct core_command *commands[COMMANDS];
@@ -471,8 +486,8 @@ static int order[COMMANDS], ordered; /* in which commands entered their queues *
 
 static void describe_host(void)
 {
-    static const char *const kinds[] = {"carried", "decided", "",
-                                        "barrier", "marker",  "user event"};
+    static const char *const kinds[] = {"",           "carried", "decided", "barrier", "marker",
+                                        "user event", "held",    "between", "direct"};
     for (int i = 0; i < COMMANDS && host->plans[i].kind != NOTHING; i++) {
         const struct plan *plan = &host->plans[i];
         printf("%d: %s in queue %d (%s), thread %d, waits for %d %d %d, ends with %d%s%s%s; ",
@@ -500,7 +515,7 @@ static bool is_work(int number)
 
 static void must_have_ended(int before)
 {
-    CHECK(atomic_load(&commands[before]->status) <= CL_COMPLETE || ended[before],
+    CHECK(ended[before] || atomic_load(&commands[before]->status) <= CL_COMPLETE,
           "a command begins before one that it follows has ended");
 }
 
@@ -509,13 +524,15 @@ static void command_begins(int number)
     const struct plan *plan = &host->plans[number];
     CHECK(!began[number], "a command begins twice");
     began[number] = true;
+    if (plan->kind == CARRIED || plan->kind == DIRECT)
+        CHECK(known_state[number] == board_state, "a command is carried on a board that changed");
     for (int i = 0; i < LISTED; i++)
         if (plan->waits[i] != 0)
             must_have_ended(plan->waits[i] - 1);
     for (int i = 0; i < ordered && order[i] != number; i++) {
         const struct plan *other = &host->plans[order[i]];
-        if (other->kind != USER && other->queue == plan->queue &&
-            (host->in_order[plan->queue] || other->kind == BARRIER))
+        if (other->kind != USER && other->kind != HELD && other->kind != BETWEEN &&
+            other->queue == plan->queue && (host->in_order[plan->queue] || other->kind == BARRIER))
             must_have_ended(order[i]);
     }
 }
@@ -525,6 +542,13 @@ static void command_ends(int number, int32_t status)
     CHECK(!ended[number], "a command ends twice");
     ended[number] = true;
     ended_as[number] = status;
+}
+
+static void operation_ended(int number, int32_t status)
+{
+    CHECK(released[number]++ == 0, "the engine is told of an end twice");
+    CHECK(commands[number] == NULL || atomic_load(&commands[number]->status) == status,
+          "the engine is told of another end");
 }
 
 static struct core_command *ready_commands[COMMANDS];
@@ -597,6 +621,147 @@ static void closing_thread(void *nothing)
     core_close();
 }
 
+/* A caller that holds the board, as a scheduler does: under a lock of its own it notes that
+ * commands wait for idle(), which takes that lock, too. One thread runs them. */
+
+static bool scheduler_locked;
+static int held[COMMANDS];
+static unsigned held_count, held_taken, fence_of[COMMANDS];
+/* Of the board, and of the queues behind it. */
+static unsigned fences[1 + QUEUES], fences_ended[1 + QUEUES];
+
+static bool scheduler_is_free(void *nothing)
+{
+    (void)nothing;
+    return !scheduler_locked;
+}
+
+static void lock_scheduler(void)
+{
+    yield(scheduler_is_free, NULL);
+    scheduler_locked = true;
+}
+
+static void idle(void *data)
+{
+    unsigned which = (unsigned)((unsigned *)data - fences);
+    CHECK(!locked, "idle() is called with the lock");
+    CHECK(which <= QUEUES, "idle() is called with other data");
+    lock_scheduler();
+    CHECK(fences[which] == fences_ended[which] + 1, "idle() is called for nobody");
+    fences_ended[which]++;
+    scheduler_locked = false;
+}
+
+static unsigned held_by(int number)
+{
+    return host->plans[number].kind == HELD ? 0 : 1 + (unsigned)host->plans[number].queue;
+}
+
+static void hold(int number)
+{
+    unsigned which = held_by(number);
+    lock_scheduler();
+    fence_of[number] = 0;
+    if (which == 0 ? core_board_hold(board) : core_queue_hold(queues[which - 1])) {
+        if (fences[which] == fences_ended[which])
+            fences[which]++;
+        fence_of[number] = fences[which];
+    }
+    if (which != 0)
+        CHECK(core_queue_is_held(queues[which - 1]), "a queue is not held");
+    held[held_count++] = number;
+    scheduler_locked = false;
+}
+
+static bool may_run_held(void *nothing)
+{
+    (void)nothing;
+    return held_taken < held_count &&
+           fence_of[held[held_taken]] <= fences_ended[held_by(held[held_taken])];
+}
+
+static void check_that_nothing_is_carried(int number)
+{
+    for (int i = 0; i < COMMANDS; i++) {
+        const struct plan *plan = &host->plans[i];
+        if (host->plans[number].kind == BETWEEN && plan->queue != host->plans[number].queue)
+            continue;
+        if (plan->kind == CARRIED && commands[i] != NULL)
+            CHECK(atomic_load(&commands[i]->status) <= CL_COMPLETE,
+                  "a carried command is open where the caller holds it up");
+        if (plan->kind == DIRECT)
+            CHECK(!began[i] || ended[i], "a thread carries where the caller holds it up");
+    }
+}
+
+static void holding_thread(void *nothing)
+{
+    for (;;) {
+        yield(may_run_held, nothing);
+        int number = held[held_taken++];
+        bool is_held = host->plans[number].kind == HELD;
+        check_that_nothing_is_carried(number);
+        core_pause();
+        board_state += is_held;
+        check_that_nothing_is_carried(number);
+        if (is_held)
+            core_board_end_epoch(board);
+        ended[number] = true;
+        if (is_held)
+            core_board_resume(board);
+        else
+            core_queue_resume(queues[host->plans[number].queue]);
+    }
+}
+
+static bool admits(void *of_queue)
+{
+    const struct core_queue *queue = of_queue;
+    return board->held.holders == 0 && !board->held.awaited && queue->held.holders == 0 &&
+           !queue->held.awaited;
+}
+
+static uint64_t learn(int number)
+{
+    uint64_t epoch = core_board_epoch(board);
+    core_pause();
+    known_state[number] = board_state;
+    return epoch;
+}
+
+static bool has_held_ones;
+
+/* A command that the board does not admit is tried again. */
+static void carry(int number, enum core_role role, bool decided, uint32_t count,
+                  struct core_command *const *list)
+{
+    int queue = host->plans[number].queue;
+    for (;;) {
+        commands[number] = core_enqueue(queues[queue], role, decided, learn(number), &number,
+                                        sizeof number, count, list);
+        if (commands[number] != NULL)
+            return;
+        CHECK(has_held_ones, "a command is refused that nothing keeps out");
+        yield(admits, queues[queue]);
+    }
+}
+
+static void do_directly(int number)
+{
+    struct core_queue *queue = queues[host->plans[number].queue];
+    core_finish(queue);
+    while (!core_begin_directly(queue, learn(number))) {
+        CHECK(has_held_ones, "a command is refused that nothing keeps out");
+        yield(admits, queue);
+    }
+    command_begins(number);
+    core_pause();
+    CHECK(known_state[number] == board_state, "a board changes while a thread carries");
+    command_ends(number, CL_COMPLETE);
+    core_end_directly(queue);
+}
+
 static bool is_enqueued(void *number)
 {
     return enqueued[(intptr_t)number];
@@ -612,6 +777,15 @@ static void enqueue(int number)
             yield(is_enqueued, (void *)(intptr_t)(plan->waits[i] - 1));
             list[count++] = commands[plan->waits[i] - 1];
         }
+    if (plan->kind == HELD || plan->kind == BETWEEN) {
+        hold(number);
+        return;
+    }
+    if (plan->kind == DIRECT) {
+        order[ordered++] = number;
+        do_directly(number);
+        return;
+    }
     if (plan->kind == USER) {
         commands[number] = core_user_event();
         CHECK(core_status(commands[number]) == CL_SUBMITTED, "a user event is not submitted");
@@ -620,13 +794,28 @@ static void enqueue(int number)
                               : plan->kind == MARKER ? CORE_MARKER
                                                      : CORE_WORK;
         order[ordered++] = number; /* hosts with a split use queues that the threads do not share */
-        commands[number] = core_enqueue(queues[plan->queue], role, plan->kind == DECIDED, &number,
-                                        sizeof number, count, list);
+        carry(number, role, plan->kind == DECIDED, count, list);
     }
     enqueued[number] = true;
     if (plan->has_callback)
         CHECK(core_callback(commands[number], CL_COMPLETE, call_back, (void *)(intptr_t)number),
               "no memory");
+}
+
+static bool has_command(int number)
+{
+    return commands[number] != NULL;
+}
+
+static bool has_been_noted(void *number)
+{
+    return atomic_load(&commands[(intptr_t)number]->status) <= CL_COMPLETE;
+}
+
+static bool has_left_engine(void *number)
+{
+    const struct operation *operation = atomic_load(&commands[(intptr_t)number]->event);
+    return operation != NULL ? operation->status <= CL_COMPLETE : has_been_noted(number);
 }
 
 static void host_thread(void *from)
@@ -635,20 +824,32 @@ static void host_thread(void *from)
     int last = first == 0 && host->split != 0 ? host->split : COMMANDS;
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++) {
         enqueue(i);
-        if (host->plans[i].polled)
+        if (host->plans[i].polled && has_command(i))
             core_status(commands[i]);
     }
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
         if (host->plans[i].kind == USER)
             CHECK(core_end(commands[i], outcome_of(i)), "a user event had ended before");
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
-        if (host->plans[i].waited)
+        if (host->plans[i].waited && has_command(i))
             CHECK(core_wait(commands[i]) <= CL_COMPLETE, "a wait returns too early");
     if (host->finishes)
         for (int i = 0; i < QUEUES; i++)
             core_finish(queues[i]);
-    for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
-        core_wait(commands[i]);
+    if (host->looks == OBSERVES)
+        for (int i = 0; i < QUEUES; i++)
+            core_observe_queue(queues[i]);
+    for (int i = first; i < last && host->plans[i].kind != NOTHING; i++) {
+        if (!has_command(i))
+            continue;
+        if (host->looks == WAITS)
+            core_wait(commands[i]);
+        else
+            yield(host->looks == OBSERVES ? has_been_noted : has_left_engine, (void *)(intptr_t)i);
+    }
+    if (host->looks == NOTES)
+        for (int i = 0; i < QUEUES; i++)
+            core_note_queue(queues[i]);
 }
 
 static int32_t expected(int number)
@@ -662,7 +863,15 @@ static int32_t expected(int number)
 
 static void check_ends(void)
 {
+    current = NULL;
     for (int i = 0; i < COMMANDS && host->plans[i].kind != NOTHING; i++) {
+        enum kind kind = host->plans[i].kind;
+        CHECK(released[i] == (kind == CARRIED || kind == MARKER || kind == BARRIER),
+              "the engine is not told of an end");
+        if (!has_command(i)) {
+            CHECK(ended[i], "a command has not ended");
+            continue;
+        }
         int32_t status = atomic_load(&commands[i]->status);
         /* An engine may refuse a command before it is known that its wait list fails. */
         bool refused = status == CL_INVALID_KERNEL && outcome_of(i) == CL_INVALID_KERNEL;
@@ -676,10 +885,19 @@ static void check_ends(void)
         CHECK(queues[i]->open == 0 && queues[i]->oldest == NULL && queues[i]->newest == NULL,
               "a queue is not empty");
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
+        CHECK(queues[i]->held.open == 0 && queues[i]->held.holders == 0 && !queues[i]->held.awaited,
+              "a queue is still held");
         CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
         core_queue_release(queues[i]);
         CHECK(lanes[i].given_back == 1, "a lane is not given back once");
+        CHECK(fences[1 + i] == fences_ended[1 + i], "idle() is not called");
     }
+    CHECK(board->held.open == 0 && board->held.holders == 0 && !board->held.awaited &&
+              board->queues == NULL,
+          "a board is still used");
+    CHECK(atomic_load(&board->references) == 1, "a board is still needed");
+    core_board_release(board);
+    CHECK(fences[0] == fences_ended[0], "idle() is not called");
     CHECK(live_events == 0, "events of the engine are left");
 }
 
@@ -689,10 +907,16 @@ static void run(const struct host *given)
     host_name = given->name;
     at = 0;
     current = NULL;
-    locked = false;
+    locked = scheduler_locked = has_held_ones = false;
     sleepers = NULL;
     operation_count = ready_count = ready_taken = live_events = 0;
+    held_count = held_taken = board_state = 0;
+    memset(fences, 0, sizeof fences);
+    memset(fences_ended, 0, sizeof fences_ended);
     ordered = 0;
+    for (int i = 0; i < COMMANDS; i++)
+        has_held_ones |= given->plans[i].kind == HELD || given->plans[i].kind == BETWEEN;
+    memset(released, 0, sizeof released);
     memset(threads, 0, sizeof threads);
     memset(commands, 0, sizeof commands);
     memset(enqueued, 0, sizeof enqueued);
@@ -700,15 +924,19 @@ static void run(const struct host *given)
     memset(ended, 0, sizeof ended);
     memset(called_back, 0, sizeof called_back);
     core_open();
+    board = core_board_new(idle, &fences[0]);
     for (int i = 0; i < QUEUES; i++) {
         lanes[i] = (struct lane){given->in_order[i], 0};
-        queues[i] = core_queue_new(&engine, &lanes[i], given->in_order[i], ready, lane_freed);
+        queues[i] =
+            core_queue_new(board, &engine, &lanes[i], given->in_order[i], ready, lane_freed);
+        core_queue_call(queues[i], idle, &fences[1 + i]);
     }
     start(host_thread, NULL, true);
     if (given->split != 0)
         start(host_thread, (void *)(intptr_t)given->split, true);
     start(engine_thread, NULL, false);
     start(decided_thread, NULL, false);
+    start(holding_thread, NULL, false);
     start(observing_thread, NULL, false);
     start(serving_thread, NULL, false);
     while (step())
@@ -797,12 +1025,61 @@ static const struct host hosts[] = {
       {DECIDED, 1, {2}}},
      2,
      true},
+    {"a board that is held between carried commands",
+     {true},
+     {{CARRIED}, {HELD}, {CARRIED}, {HELD}, {HELD}, {CARRIED}},
+     0,
+     true},
+    {"two threads that hold a board",
+     {true, true},
+     {{CARRIED}, {HELD}, {CARRIED, 1, .has_callback = true}, {HELD}, {CARRIED, 1}},
+     2,
+     false},
+    {"a thread that carries beside a held board",
+     {true, false},
+     {{DIRECT}, {HELD}, {DIRECT}, {CARRIED, 1}, {HELD}},
+     3,
+     false},
+    {"a queue that is held between carried commands",
+     {true, true},
+     {{CARRIED}, {BETWEEN}, {CARRIED}, {CARRIED, 1}, {HELD}, {BETWEEN}, {CARRIED}},
+     0,
+     true},
+    {"two threads that hold a queue each",
+     {true, true},
+     {{CARRIED}, {BETWEEN}, {DIRECT}, {CARRIED, 1}, {BETWEEN, 1}, {CARRIED, 1}},
+     3,
+     false},
+    {"a board that is held beside commands out of order",
+     {false, false, true},
+     {{CARRIED}, {CARRIED}, {CARRIED, 1}, {HELD}, {CARRIED, .outcome = -5}, {HELD}},
+     0,
+     false,
+     OBSERVES},
+    {"ends that nobody waits for",
+     {true, false},
+     {{CARRIED}, {CARRIED}, {CARRIED, 1}, {CARRIED, 1, .outcome = CL_INVALID_KERNEL}},
+     0,
+     false,
+     OBSERVES},
+    {"ends that are noted on request",
+     {true, false},
+     {{CARRIED}, {CARRIED}, {CARRIED, 1}, {CARRIED, 1}},
+     0,
+     false,
+     NOTES},
     {"two threads with decided commands",
      {true, true},
      {{DECIDED}, {DECIDED, .waited = true}, {DECIDED, 1, {1}}, {CARRIED, 1, {2}, .waited = true}},
      2,
      true},
 };
+
+/* Whether it is no command of the core's, so that none can wait for it. */
+static bool is_beside(enum kind kind)
+{
+    return kind == HELD || kind == BETWEEN || kind == DIRECT;
+}
 
 static void make_random(struct host *made)
 {
@@ -814,25 +1091,35 @@ static void make_random(struct host *made)
     int count = 2 + (int)random_below(COMMANDS - 1);
     made->split = random_below(2) == 0 ? 1 + (int)random_below((unsigned)count - 1) : 0;
     made->finishes = random_below(2) == 0;
+    made->looks = random_below(3);
+    bool holds = random_below(2) == 0; /* a command that waits for a user event holds no board up */
     for (int i = 0; i < count; i++) {
         static const enum kind kinds[] = {CARRIED, CARRIED, CARRIED, DECIDED,
                                           DECIDED, BARRIER, MARKER,  USER};
+        static const enum kind kinds_if_held[] = {CARRIED, CARRIED, BETWEEN, HELD,
+                                                  DECIDED, BARRIER, MARKER,  DIRECT};
         static const int32_t outcomes[] = {0, 0, 0, 0, 0, -5, CL_INVALID_KERNEL};
         struct plan *plan = &made->plans[i];
         bool is_second = made->split != 0 && i >= made->split;
-        plan->kind = kinds[random_below(8)];
+        plan->kind = (holds ? kinds_if_held : kinds)[random_below(8)];
         plan->queue = is_second ? 2 : (int)random_below(2);
         plan->has_callback = random_below(3) == 0;
         plan->waited = random_below(3) == 0;
         plan->polled = random_below(4) == 0;
-        if (plan->kind == CARRIED || plan->kind == DECIDED || plan->kind == USER)
-            plan->outcome = outcomes[random_below(7)];
-        for (int j = 0; plan->kind != USER && j < LISTED; j++)
-            if (i > 0 && random_below(3) == 0)
-                plan->waits[j] = 1 + (int)random_below((unsigned)i);
         /* The first thread may not wait for what the second one ends: they would wait in turn. */
         if (plan->kind == USER && is_second)
             plan->kind = CARRIED;
+        if (is_beside(plan->kind)) {
+            plan->has_callback = false;
+            continue;
+        }
+        if (plan->kind == CARRIED || plan->kind == DECIDED || plan->kind == USER)
+            plan->outcome = outcomes[random_below(7)];
+        for (int j = 0; plan->kind != USER && j < LISTED; j++) {
+            int before = random_below(3) == 0 && i > 0 ? 1 + (int)random_below((unsigned)i) : 0;
+            if (before != 0 && !is_beside(made->plans[before - 1].kind))
+                plan->waits[j] = before;
+        }
     }
     made->plans[count < COMMANDS ? count : COMMANDS - 1].kind = NOTHING;
 }

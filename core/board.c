@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether boards and queues admit carried commands. */
+#include "command.h"
+
+#include <stdlib.h>
+
+struct core_board *core_board_new(void (*idle)(void *data), void *data)
+{
+    struct core_board *board = calloc(1, sizeof *board);
+    if (board == NULL)
+        return NULL;
+    board->held = (struct core_held){.idle = idle, .data = data, .board = board};
+    atomic_store(&board->references, 1);
+    atomic_store(&board->epoch, 1);
+    return board;
+}
+
+void core_board_release(struct core_board *board)
+{
+    if (board != NULL && atomic_fetch_sub(&board->references, 1) == 1)
+        free(board);
+}
+
+void core_board_add(struct core_board *board, struct core_queue *queue)
+{
+    atomic_fetch_add(&board->references, 1);
+    core_lock();
+    queue->board = board;
+    queue->next = board->queues;
+    board->queues = queue;
+    core_unlock();
+}
+
+void core_board_remove(struct core_board *board, struct core_queue *queue)
+{
+    core_lock();
+    struct core_queue **place = &board->queues;
+    while (*place != queue)
+        place = &(*place)->next;
+    *place = queue->next;
+    core_unlock();
+    core_board_release(board);
+}
+
+static bool is_free(const struct core_held *held)
+{
+    return held->holders == 0 && !held->awaited;
+}
+
+bool core_admits(const struct core_queue *queue, uint64_t epoch)
+{
+    const struct core_board *board = queue->board;
+    return is_free(&queue->held) &&
+           (board == NULL || (is_free(&board->held) && atomic_load(&board->epoch) == epoch));
+}
+
+void core_enter(struct core_queue *queue)
+{
+    queue->held.open++;
+    if (queue->board != NULL)
+        queue->board->held.open++;
+}
+
+static void leave(struct core_held *held, struct core_work *work)
+{
+    if (--held->open != 0 || !held->awaited)
+        return;
+    held->next_idle = work->idle;
+    work->idle = held;
+}
+
+void core_leave(struct core_queue *queue, struct core_work *work)
+{
+    leave(&queue->held, work);
+    if (queue->board != NULL)
+        leave(&queue->board->held, work);
+}
+
+/* With the lock; returns whether idle() follows. */
+static bool hold(struct core_held *held, struct core_queue *first, bool only,
+                 struct core_work *work)
+{
+    held->holders++;
+    if (held->open == 0 || held->awaited)
+        return held->open != 0;
+    held->awaited = true;
+    atomic_fetch_add(held->board != NULL ? &held->board->references : &held->queue->references, 1);
+    for (struct core_queue *each = first; each != NULL; each = only ? NULL : each->next)
+        core_observe_open(each, work);
+    return true;
+}
+
+bool core_board_hold(struct core_board *board)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    bool is_open = hold(&board->held, board->queues, false, &work);
+    core_unlock();
+    core_do(&work);
+    return is_open;
+}
+
+bool core_queue_hold(struct core_queue *queue)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    bool is_open = hold(&queue->held, queue, true, &work);
+    core_unlock();
+    core_do(&work);
+    return is_open;
+}
+
+/* Nothing is admitted meanwhile: else a second hold might take this call for its own. */
+void core_call_idle(struct core_held *held)
+{
+    held->idle(held->data);
+    core_lock();
+    held->awaited = false;
+    core_unlock();
+    if (held->board != NULL)
+        core_board_release(held->board);
+    else
+        core_queue_release(held->queue);
+}
+
+static void resume(struct core_held *held)
+{
+    core_lock();
+    held->holders--;
+    core_unlock();
+}
+
+void core_board_resume(struct core_board *board)
+{
+    resume(&board->held);
+}
+
+void core_queue_resume(struct core_queue *queue)
+{
+    resume(&queue->held);
+}
+
+bool core_queue_is_held(struct core_queue *queue)
+{
+    core_lock();
+    bool is_held = queue->held.holders != 0;
+    core_unlock();
+    return is_held;
+}
+
+void core_queue_call(struct core_queue *queue, void (*idle)(void *data), void *data)
+{
+    queue->held.idle = idle;
+    queue->held.data = data;
+}
+
+uint64_t core_board_epoch(struct core_board *board)
+{
+    return atomic_load(&board->epoch);
+}
+
+void core_board_end_epoch(struct core_board *board)
+{
+    atomic_fetch_add(&board->epoch, 1);
+    core_pause();
+}
