@@ -47,6 +47,7 @@ struct core_command {
     bool decided;
     bool observed; /* the thread that observes is to note its end */
     bool watched;  /* the engine notifies the core of its end */
+    bool generation; /* when it ended; of core_settle() */
     int32_t error; /* with which it ends when it is its turn; 0: none so far */
     struct core_callback *callbacks;
     uint64_t times[4];

@@ -53,6 +53,9 @@ void core_board_release(struct core_board *board);
 bool core_board_hold(struct core_board *board);
 void core_board_resume(struct core_board *board);
 bool core_board_is_open(struct core_board *board);
+/* Returns when ended() has returned for all commands whose ends were noted before, on whichever
+ * thread; at once within ended(). */
+void core_settle(void);
 /* Has the thread of core_observe() note the end of each carried command that is open now. */
 void core_board_observe(struct core_board *board);
 /* Who finds out what a carried command needs asks for the epoch first; who changes that ends the

@@ -291,6 +291,8 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
     satisfy(command, true, work);
     core_queue_callbacks(command, status);
     core_step(command);
+    command->generation = generation;
+    atomic_fetch_add(&endings[generation], 1);
     command->next_ended = work->ended;
     work->ended = command;
     return true;
@@ -400,13 +402,54 @@ static void dispatch(struct core_command *command, struct core_work *work)
 }
 
 /* Nobody follows it any more, and it follows nobody. */
+/* Commands that have ended and were not dropped yet, of the present generation and of the one
+ * before. Whoever settles begins a new one, so that ends that come later do not keep it waiting. */
+static _Atomic uint32_t endings[2];
+static bool generation, is_settling;
+static _Atomic uint32_t settled; /* counts */
+static _Thread_local bool is_dropping;
+
 static void drop(struct core_command *command)
 {
+    bool of = command->generation, was_dropping = is_dropping;
+    is_dropping = true;
     if (core_is_carried(command))
         command->queue->engine->ended(command->operation, atomic_load(&command->status));
+    is_dropping = was_dropping;
     for (uint32_t i = 0; i < command->link_count; i++)
         core_release(command->links[i].before);
     core_release(command);
+    if (atomic_fetch_sub(&endings[of], 1) == 1)
+        core_wake(&endings[of]);
+}
+
+static void begin_to_settle(void)
+{
+    core_lock();
+    while (is_settling) {
+        uint32_t seen = atomic_load(&settled);
+        core_unlock();
+        core_sleep(&settled, seen);
+        core_lock();
+    }
+    is_settling = true;
+    generation = !generation;
+    core_unlock();
+}
+
+void core_settle(void)
+{
+    if (is_dropping)
+        return;
+    begin_to_settle();
+    _Atomic uint32_t *left = &endings[!generation]; /* nobody else changes the generation now */
+    for (uint32_t seen; (seen = atomic_load(left)) != 0;)
+        core_sleep(left, seen);
+    core_lock();
+    is_settling = false;
+    core_unlock();
+    atomic_fetch_add(&settled, 1);
+    core_wake(&settled);
 }
 
 static void ended(void *data);
