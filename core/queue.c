@@ -278,6 +278,13 @@ static int32_t error_of(const struct core_command *command)
     return command->error;
 }
 
+/* Commands that have ended and were not dropped yet, of the present generation and of the one
+ * before. Whoever settles begins a new one, so that ends that come later do not keep it waiting. */
+static _Atomic uint32_t endings[2];
+static bool generation, is_settling;
+static _Atomic uint32_t settled; /* counts */
+static _Thread_local bool is_dropping;
+
 bool core_note_end(struct core_command *command, int32_t status, struct core_work *work)
 {
     struct core_queue *queue = command->queue;
@@ -402,13 +409,6 @@ static void dispatch(struct core_command *command, struct core_work *work)
 }
 
 /* Nobody follows it any more, and it follows nobody. */
-/* Commands that have ended and were not dropped yet, of the present generation and of the one
- * before. Whoever settles begins a new one, so that ends that come later do not keep it waiting. */
-static _Atomic uint32_t endings[2];
-static bool generation, is_settling;
-static _Atomic uint32_t settled; /* counts */
-static _Thread_local bool is_dropping;
-
 static void drop(struct core_command *command)
 {
     bool of = command->generation, was_dropping = is_dropping;

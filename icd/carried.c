@@ -265,6 +265,11 @@ void fpgart_queue_finish(uintptr_t queue)
     core_finish(queue_of(queue)->core);
 }
 
+void fpgart_settle_ends(void)
+{
+    core_settle();
+}
+
 void fpgart_queue_note(uintptr_t queue)
 {
     core_note_queue(queue_of(queue)->core);

@@ -111,6 +111,11 @@ class CarriedBoard:
             lib.fpgart_queue_note(queue.handle)
         return bool(lib.fpgart_board_is_open(self.address))
 
+    def note_ends(self) -> None:
+        """Have all be let go of that commands hold which have ended, on whichever thread that is seen."""
+        self.is_open()
+        lib.fpgart_settle_ends()
+
     def loaded(self) -> str:
         return PROGRAMS.name(int(lib.fpgart_board_program(self.address)))
 
@@ -201,7 +206,7 @@ def _new_board(device: Device) -> CarriedBoard | None:
     BOARDS[device] = board
     device.scheduler.while_none_begins(lambda: _begin_to_carry(device, board))
     device.epoch_ended = board.end_epoch
-    device.note_ends = board.is_open
+    device.note_ends = board.note_ends
     device.scheduler.boards.append(board)
     lib.fpgart_carry(True)
     return board
