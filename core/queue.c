@@ -283,7 +283,9 @@ static int32_t error_of(const struct core_command *command)
 static _Atomic uint32_t endings[2];
 static bool generation, is_settling;
 static _Atomic uint32_t settled; /* counts */
-static _Thread_local bool is_dropping;
+#ifndef CORE_EXPLORED
+_Thread_local bool core_is_ending;
+#endif
 
 bool core_note_end(struct core_command *command, int32_t status, struct core_work *work)
 {
@@ -292,14 +294,15 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
         return false;
     if (status == CL_COMPLETE)
         status = error_of(command);
+    command->generation = generation;
+    atomic_fetch_add(&endings[generation], 1); /* before others can see the end */
     atomic_store(&command->status, status);
+    core_pause();
     if (queue != NULL)
         leave(queue, command, work);
     satisfy(command, true, work);
     core_queue_callbacks(command, status);
     core_step(command);
-    command->generation = generation;
-    atomic_fetch_add(&endings[generation], 1);
     command->next_ended = work->ended;
     work->ended = command;
     return true;
@@ -411,16 +414,21 @@ static void dispatch(struct core_command *command, struct core_work *work)
 /* Nobody follows it any more, and it follows nobody. */
 static void drop(struct core_command *command)
 {
-    bool of = command->generation, was_dropping = is_dropping;
-    is_dropping = true;
+    bool of = command->generation, was_ending = core_is_ending;
+    core_is_ending = true;
     if (core_is_carried(command))
         command->queue->engine->ended(command->operation, atomic_load(&command->status));
-    is_dropping = was_dropping;
+    core_is_ending = was_ending;
     for (uint32_t i = 0; i < command->link_count; i++)
         core_release(command->links[i].before);
     core_release(command);
     if (atomic_fetch_sub(&endings[of], 1) == 1)
         core_wake(&endings[of]);
+}
+
+bool core_in_ended(void)
+{
+    return core_is_ending;
 }
 
 static void begin_to_settle(void)
@@ -439,7 +447,7 @@ static void begin_to_settle(void)
 
 void core_settle(void)
 {
-    if (is_dropping)
+    if (core_is_ending || (atomic_load(&endings[0]) == 0 && atomic_load(&endings[1]) == 0))
         return;
     begin_to_settle();
     _Atomic uint32_t *left = &endings[!generation]; /* nobody else changes the generation now */

@@ -231,10 +231,11 @@ uint64_t fpgart_handle_serial(uintptr_t handle)
     return slot == NULL ? 0 : slot->serial;
 }
 
-/* Last references that were given back by threads without the interpreter's lock, in a host written
- * in Python. Taking that lock there would hang the hosts that release under a lock of their own,
- * for which a thread of theirs waits that holds the interpreter's. So the next call into Python
- * sees to them, or a thread of ours. */
+/* Last references that are released later, by the next call into Python or by a thread of ours:
+ * those that were given back by threads without the interpreter's lock, in a host written in Python
+ * (taking that lock there would hang the hosts that release under a lock of their own, for which a
+ * thread of theirs waits that holds the interpreter's), and those of commands that end (threads
+ * that wait for that end must not wait for the host's destructor callbacks, too). */
 struct release {
     uintptr_t handle;
     uint64_t serial; /* what it stood for: another thread may have seen to that by then */
@@ -243,6 +244,7 @@ static struct release *released;
 static size_t released_count, released_room, released_first;
 static atomic_size_t unfinished; /* not seen to yet, or just being seen to */
 static int reaper_runs;
+static atomic_int has_callbacks; /* Python has destructor callbacks left */
 static pthread_mutex_t released_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released_more = PTHREAD_COND_INITIALIZER;
 
@@ -251,7 +253,7 @@ static void *reap(void *nothing)
     (void)nothing;
     for (;;) {
         pthread_mutex_lock(&released_lock);
-        while (released_first == released_count)
+        while (released_first == released_count && !atomic_load(&has_callbacks))
             pthread_cond_wait(&released_more, &released_lock);
         pthread_mutex_unlock(&released_lock);
         struct fpgart_visit visit;
@@ -305,7 +307,7 @@ static int release_later(uintptr_t handle)
 
 int fpgart_any_released(void)
 {
-    return atomic_load(&unfinished) != 0;
+    return atomic_load(&unfinished) != 0 || atomic_load(&has_callbacks);
 }
 
 uintptr_t fpgart_next_released(void)
@@ -323,6 +325,18 @@ uintptr_t fpgart_next_released(void)
         released_first = released_count = 0;
     pthread_mutex_unlock(&released_lock);
     return handle;
+}
+
+void fpgart_callbacks_are_left(int flag)
+{
+    atomic_store(&has_callbacks, flag);
+    if (!flag)
+        return;
+    pthread_mutex_lock(&released_lock);
+    if (!reaper_runs)
+        reaper_runs = start_reaper();
+    pthread_cond_signal(&released_more);
+    pthread_mutex_unlock(&released_lock);
 }
 
 void fpgart_released_done(void)
@@ -351,8 +365,9 @@ static void let_go(uintptr_t handle, int kind)
     struct fpgart_visit visit;
     if (!fpgart_running())
         return;
-    if (nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter() &&
-        release_later(handle))
+    int must_not_enter =
+        nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter();
+    if ((must_not_enter || core_in_ended()) && release_later(handle))
         return;
     if (fpgart_enter(&visit)) {
         fpgart_host_released(handle);
@@ -407,7 +422,7 @@ const char fpgart_loss[] = "no platform";
 
 void fpgart_entered(void)
 {
-    if (fpgart_any_released())
+    if (fpgart_any_released() && !core_in_ended())
         fpgart_reap();
 }
 

@@ -68,6 +68,9 @@ class TableOfReleases(Table):
     def fpgart_next_released(self) -> int:
         return self.released.pop(0) if self.released else 0
 
+    def fpgart_callbacks_are_left(self, flag: int) -> None:
+        pass
+
     def fpgart_released_done(self) -> None:
         """Nobody waits."""
 

@@ -21,6 +21,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.arguments import is_kept
+from fpgart.api.handles import reap_soon, release_put_off
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
@@ -112,9 +113,10 @@ class CarriedBoard:
         return bool(lib.fpgart_board_is_open(self.address))
 
     def note_ends(self) -> None:
-        """Have all be let go of that commands hold which have ended, on whichever thread that is seen."""
+        """Release what only commands held that have ended. Calls nobody back."""
         self.is_open()
         lib.fpgart_settle_ends()
+        reap_soon(*release_put_off())
 
     def loaded(self) -> str:
         return PROGRAMS.name(int(lib.fpgart_board_program(self.address)))

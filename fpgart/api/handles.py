@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections import deque
 from typing import Any, TypeVar
 
 from _fpgart_icd import ffi, lib
@@ -45,6 +46,7 @@ ADDRESSES = 1 << 29
 HELD: dict[int, Any] = {}
 KEPT: dict[int, weakref.ref[Any]] = {}
 _DEAD: dict[int, type] = {}
+_LEFT: deque[Reaper] = deque()
 _REAPING = threading.Lock()
 """Held while last references that were put off are released: no thread goes on before they are. Callbacks of the
 host come after it."""
@@ -121,7 +123,7 @@ def view(handle: int) -> Event | None:
 
 
 def view_ended(handle: int, serial: int, status: int) -> None:
-    """The command of an event has ended, of which there was a view."""
+    """The command of an event has ended, of which there was a view. Calls nobody back."""
     if lib.fpgart_handle_serial(handle) != serial:
         return
     item = HELD.get(handle)
@@ -129,6 +131,7 @@ def view_ended(handle: int, serial: int, status: int) -> None:
         item = kept()
     if item.__class__ is Event:
         item.context.scheduler.end_view(item, status)
+        reap_soon(item.context.reaper)
 
 
 def view_all() -> None:
@@ -197,8 +200,18 @@ def _release(handle: int) -> Reaper | None:
     return reaper
 
 
-def reap() -> None:
-    """See to the last references that were put off (icd/handles.c); returns when none is left."""
+def reap_soon(*reapers: Reaper) -> None:
+    """Have the thread that reaps, or the next call of reap(), dispose of what these hold."""
+    _LEFT.extend(filter(None, reapers))
+    if _LEFT:
+        lib.fpgart_callbacks_are_left(True)
+
+
+def release_put_off() -> list[Reaper]:
+    """Release the last references that were put off (icd/handles.c), and return when none is left.
+
+    Returns the reapers of what died.
+    """
     left: dict[int, Reaper] = {}
     with _REAPING:
         while handle := int(lib.fpgart_next_released()):
@@ -207,7 +220,19 @@ def reap() -> None:
                 if reaper:
                     left[id(reaper)] = reaper
             lib.fpgart_released_done()
-    for reaper in left.values():
+    return list(left.values())
+
+
+def reap() -> None:
+    """Release the last references that were put off, and dispose of what died; returns when none is left."""
+    lib.fpgart_callbacks_are_left(False)
+    left = release_put_off()
+    while _LEFT:
+        try:
+            left.append(_LEFT.popleft())
+        except IndexError:  # another thread was faster
+            break
+    for reaper in left:
         reaper.reap()
 
 

@@ -318,7 +318,7 @@ class Scheduler:
             self.end_view(event, status)
 
     def end_view(self, event: Event, status: int) -> None:
-        """The command has ended that `event` is a view of; that may be known already."""
+        """The command has ended that `event` is a view of; that may be known already. Reaps nothing."""
         assert event.carried is not None
         after = Aftermath()
         times = event.carried.times()
@@ -328,7 +328,6 @@ class Scheduler:
             self._ready.end_view(event, status, times, after)
             self._workers.leave()
         after.settle()
-        reap(event)
 
     # Time, for those who ask; a scheduler with a clock of its own answers otherwise
 
