@@ -304,7 +304,7 @@ def driver(work: Path) -> Library:
     ffi.embedding_init_code(
         INIT_CODE.format(module="_fpgart_icd", package="fpgart.api", first="first", parameters=parameters)
     )
-    ffi.set_source("_fpgart_icd", '#include "icd.h"\n' + START)
+    ffi.set_source("_fpgart_icd", '#include "carried.h"\n' + START)
     of_series = {*INTERPRETER, *PLACE}
     return Library(
         name="libfpgart",

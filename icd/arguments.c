@@ -4,7 +4,7 @@
  * this argument already, a pointer where any would do or that is in a live allocation. Setting such
  * a one again decides nothing, so it ends here; the kernel hears of it before its next launch
  * (fpgart/api/arguments.py). Everything else is for Python. */
-#include "icd.h"
+#include "carried.h"
 
 #include "../fpgart/engine/calls.h"
 #include "../fpgart/engine/carrier.h"

@@ -86,7 +86,7 @@ REMEMBERED = {
     "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
     "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
-"""What C does by itself once Python has done it, or has found out what it needs (remembered.c, arguments.c, carried.c).
+"""What C does by itself once Python has done it, or has found out what it needs (remembered.c, arguments.c, calls.c, events.c).
 
 {} is the function's first parameter.
 """
@@ -228,7 +228,7 @@ def implemented_in_python(api: Api) -> list[Prototype]:
 
 def entry_points(api: Api) -> str:
     """The C file of exported functions, each a refusal test and a call, and of the dispatch table."""
-    lines = ["/* Made by build_icd.py from include/CL. */", '#include "icd.h"']
+    lines = ["/* Made by build_icd.py from include/CL. */", '#include "carried.h"']
     lines += [
         "#include <string.h>",
         "#include <CL/cl_ext.h>",

@@ -3,7 +3,7 @@
  * Handles live in one reserved stretch of address space, in slots of equal size. So a pointer from
  * the host can be judged by arithmetic alone, before anything is read through it. Freed slots wait
  * in a queue before they are used again: a stale handle stays recognisable for long. */
-#include "icd.h"
+#include "carried.h"
 
 #include "../core/core.h"
 

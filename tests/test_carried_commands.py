@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that C gives to the engine by itself: nobody can tell them from Python's (icd/carried.c)."""
+"""Commands that C gives to the engine by itself: nobody can tell them from Python's (icd/commands.c)."""
 
 from __future__ import annotations
 

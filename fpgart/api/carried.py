@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What C tells of the commands that it carries (icd/carried.c)."""
+"""What C tells of the commands that it carries (icd/commands.c)."""
 
 from __future__ import annotations
 

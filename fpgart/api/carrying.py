@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What C has to know of boards, queues, kernels and buffers to give commands to the engine by itself (icd/carried.c).
+"""What C has to know of boards, queues, kernels and buffers to give commands to the engine by itself (icd/commands.c).
 
 It holds in one epoch of the board: whatever moves a buffer's contents or changes how the board is programmed ends that,
 and waits for the commands that are under way. A call of which C knows too little comes to Python, which finds out the
