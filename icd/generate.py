@@ -86,7 +86,7 @@ REMEMBERED = {
     "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
     "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
-"""What C does by itself once Python has done it, or has found out what it needs (remembered.c, arguments.c, calls.c, events.c).
+"""What C does by itself once Python has done it, or has found out what it needs.
 
 {} is the function's first parameter.
 """

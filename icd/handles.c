@@ -365,8 +365,7 @@ static void let_go(uintptr_t handle, int kind)
     struct fpgart_visit visit;
     if (!fpgart_running())
         return;
-    int must_not_enter =
-        nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter();
+    int must_not_enter = nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter();
     if ((must_not_enter || core_in_ended()) && release_later(handle))
         return;
     if (fpgart_enter(&visit)) {
