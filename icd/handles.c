@@ -98,6 +98,9 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
     return (uintptr_t)slot;
 }
 
+static void unhold(uintptr_t handle, int kind, int later);
+
+/* Python calls this in destructors, with locks of its own. */
 void fpgart_handle_free(uintptr_t handle)
 {
     struct handle *slot = find(handle);
@@ -123,7 +126,7 @@ void fpgart_handle_free(uintptr_t handle)
     pthread_mutex_unlock(&lock);
     if (command != NULL) {
         core_release(command);
-        fpgart_unhold(queue, FPGART_QUEUE);
+        unhold(queue, FPGART_QUEUE, 1);
     }
 }
 
@@ -391,11 +394,17 @@ int fpgart_hold(uintptr_t handle, int kind, uint64_t serial)
     return 0;
 }
 
-void fpgart_unhold(uintptr_t handle, int kind)
+static void unhold(uintptr_t handle, int kind, int later)
 {
     struct handle *slot = find(handle);
-    if (atomic_fetch_sub(&slot->references, CHILD) == CHILD && !goes_unseen(slot))
+    if (atomic_fetch_sub(&slot->references, CHILD) == CHILD && !goes_unseen(slot) &&
+        !(later && release_later(handle)))
         let_go(handle, kind);
+}
+
+void fpgart_unhold(uintptr_t handle, int kind)
+{
+    unhold(handle, kind, 0);
 }
 
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid)

@@ -31,6 +31,10 @@ def test_launches_on_allocations_that_c_carries_are_as_those_of_python(tmp_path:
     )
 
 
+def test_the_last_event_of_a_queue_may_be_released_by_a_thread_without_the_interpreter() -> None:
+    assert output("queue_of_event.py") == "ended\n"
+
+
 def test_a_process_may_exit_behind_commands_that_nobody_has_waited_for(tmp_path: Path) -> None:
     host = build("exit_in_a_row", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True)
