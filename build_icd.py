@@ -304,7 +304,7 @@ def driver(work: Path) -> Library:
     ffi.embedding_init_code(
         INIT_CODE.format(module="_fpgart_icd", package="fpgart.api", first="first", parameters=parameters)
     )
-    ffi.set_source("_fpgart_icd", '#include "icd.h"\n' + START)
+    ffi.set_source("_fpgart_icd", '#include "carried.h"\n' + START)
     of_series = {*INTERPRETER, *PLACE}
     return Library(
         name="libfpgart",
@@ -314,7 +314,7 @@ def driver(work: Path) -> Library:
         sources=(
             *(work / name for name in texts),
             *(path for path in sorted(ICD.glob("*.c")) if path.name not in of_series),
-            ROOT / "fpgart/board/loan.c",
+            *sorted((ROOT / "core").glob("*.c")),
         ),
         options=tuple(defined([*OPENCL_3, *option_names()])),
     )
@@ -363,7 +363,6 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
 
     parts = (
         "board/copies.c",
-        "board/loan.c",
         "board/pages.c",
         "check/contents.c",
         "check/faults.c",

@@ -51,7 +51,7 @@ static bool is_free(const struct core_held *held)
 bool core_admits(const struct core_queue *queue, uint64_t epoch)
 {
     const struct core_board *board = queue->board;
-    return is_free(&queue->held) &&
+    return is_free(&queue->held) && !(queue->is_direct && queue->in_order) &&
            (board == NULL || (is_free(&board->held) && atomic_load(&board->epoch) == epoch));
 }
 
@@ -102,6 +102,17 @@ bool core_board_hold(struct core_board *board)
     return is_open;
 }
 
+void core_board_observe(struct core_board *board)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    for (struct core_queue *each = board->queues; each != NULL; each = each->next)
+        core_observe_open(each, &work);
+    core_unlock();
+    core_do(&work);
+}
+
 bool core_queue_hold(struct core_queue *queue)
 {
     struct core_work work;
@@ -141,6 +152,14 @@ void core_board_resume(struct core_board *board)
 void core_queue_resume(struct core_queue *queue)
 {
     resume(&queue->held);
+}
+
+bool core_board_is_open(struct core_board *board)
+{
+    core_lock();
+    bool is_open = board->held.open != 0;
+    core_unlock();
+    return is_open;
 }
 
 bool core_queue_is_held(struct core_queue *queue)

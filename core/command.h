@@ -45,9 +45,10 @@ struct core_command {
     uint32_t link_count;
     uint32_t unmet; /* links that keep it from being submitted */
     bool decided;
-    bool observed; /* the thread that observes is to note its end */
-    bool watched;  /* the engine notifies the core of its end */
-    int32_t error; /* with which it ends when it is its turn; 0: none so far */
+    bool observed;   /* the thread that observes is to note its end */
+    bool watched;    /* the engine notifies the core of its end */
+    bool generation; /* when it ended; of core_settle() */
+    int32_t error;   /* with which it ends when it is its turn; 0: none so far */
     struct core_callback *callbacks;
     uint64_t times[4];
     _Alignas(16) char operation[];
@@ -87,6 +88,7 @@ struct core_queue {
     void (*freed)(void *lane);
     struct core_command *oldest, *newest; /* those that have not ended */
     uint32_t open;
+    bool is_direct;    /* a thread runs a command of it at once */
     uint64_t enqueued; /* commands so far */
     struct core_command *barrier;
 };
@@ -115,6 +117,18 @@ void core_call_idle(struct core_held *held);
 bool core_is_carried(const struct core_command *command);
 /* With the lock. */
 void core_observe_open(struct core_queue *queue, struct core_work *work);
+
+/* With the lock: `command` follows another; a submission, or an end, allows those that follow to be
+ * submitted; a command leaves its queue. */
+void core_follow(struct core_command *command, struct core_command *before, bool listed,
+                 bool until_ended, struct core_work *work);
+void core_satisfy(struct core_command *before, bool ended, struct core_work *work);
+void core_make_ready(struct core_command *command, struct core_work *work);
+void core_leave_queue(struct core_queue *queue, struct core_command *command,
+                      struct core_work *work);
+
+/* The engine says that a command has ended; the thread that observes notes it. Without the lock. */
+void core_ended(void *command);
 
 void core_begin_work(struct core_work *work);
 /* Submits, notifies and releases until nothing is left. Without the lock. */

@@ -52,6 +52,14 @@ void core_board_release(struct core_board *board);
  * carried commands are open; if so, idle() follows, once for all that hold the board then. */
 bool core_board_hold(struct core_board *board);
 void core_board_resume(struct core_board *board);
+bool core_board_is_open(struct core_board *board);
+/* Returns when ended() has returned for all commands whose ends were noted before, on whichever
+ * thread; at once within ended(). */
+void core_settle(void);
+/* Returns whether this thread is within ended(). */
+bool core_in_ended(void);
+/* Has the thread of core_observe() note the end of each carried command that is open now. */
+void core_board_observe(struct core_board *board);
 /* Who finds out what a carried command needs asks for the epoch first; who changes that ends the
  * epoch afterwards, before the board admits commands again. */
 uint64_t core_board_epoch(struct core_board *board);
@@ -85,7 +93,8 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
 void *core_operation(struct core_command *command);
 
 /* A carried command that the caller runs at once, on the thread that calls. Returns false if the
- * board does not admit it, or if a command of the queue has not ended. */
+ * board does not admit it, or if a command of the queue has not ended. A queue that is in order
+ * admits no other meanwhile. */
 bool core_begin_directly(struct core_queue *queue, uint64_t epoch);
 void core_end_directly(struct core_queue *queue);
 /* A user event; the caller gets a reference. */
@@ -100,9 +109,9 @@ bool core_end(struct core_command *command, int32_t status);
 
 /* The execution status (5.15). */
 int32_t core_status(struct core_command *command);
-/* Returns when the command has ended; with its status. */
+/* Returns when the command has ended, and as core_settle() does; with its status. */
 int32_t core_wait(struct core_command *command);
-/* Returns when every command that is in the queue now has ended. */
+/* Returns when every command that is in the queue now has ended, and as core_settle() does. */
 void core_finish(struct core_queue *queue);
 /* Notes which carried commands of the queue have ended. */
 void core_note_queue(struct core_queue *queue);

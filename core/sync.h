@@ -6,6 +6,7 @@
 #define CORE_SYNC_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef CORE_EXPLORED
@@ -15,6 +16,8 @@ void core_unlock(void);
 void core_sleep(_Atomic uint32_t *word, uint32_t seen);
 void core_wake(_Atomic uint32_t *word);
 void core_pause(void);
+bool *core_explored_ending(void);
+#define core_is_ending (*core_explored_ending())
 
 #else
 
@@ -25,6 +28,8 @@ void core_pause(void);
 #include <unistd.h>
 
 extern pthread_mutex_t core_mutex;
+/* This thread is in the engine's ended(). */
+extern _Thread_local bool core_is_ending;
 
 static inline void core_lock(void)
 {

@@ -67,7 +67,8 @@ int32_t core_status(struct core_command *command)
     return atomic_load(&command->status);
 }
 
-int32_t core_wait(struct core_command *command)
+/* Without regard to ended(). */
+static int32_t wait_for(struct core_command *command)
 {
     int32_t status;
     while ((status = atomic_load(&command->status)) > CL_COMPLETE) {
@@ -86,6 +87,13 @@ int32_t core_wait(struct core_command *command)
     return status;
 }
 
+int32_t core_wait(struct core_command *command)
+{
+    int32_t status = wait_for(command);
+    core_settle();
+    return status;
+}
+
 void core_finish(struct core_queue *queue)
 {
     core_lock();
@@ -94,12 +102,13 @@ void core_finish(struct core_queue *queue)
     while (command != NULL && command->number <= last) {
         core_retain(command);
         core_unlock();
-        core_wait(command);
+        wait_for(command);
         core_release(command);
         core_lock();
         command = queue->oldest;
     }
     core_unlock();
+    core_settle();
 }
 
 void core_note_queue(struct core_queue *queue)

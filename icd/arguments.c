@@ -4,17 +4,18 @@
  * this argument already, a pointer where any would do or that is in a live allocation. Setting such
  * a one again decides nothing, so it ends here; the kernel hears of it before its next launch
  * (fpgart/api/arguments.py). Everything else is for Python. */
-#include "icd.h"
+#include "carried.h"
 
 #include "../fpgart/engine/calls.h"
+#include "../fpgart/engine/carrier.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUFFERS 8  /* that are known for one argument; the oldest is forgotten first */
-#define REQUESTS 4 /* for launches that are known, the same */
+#define BUFFERS 8 /* that are known for one argument; the oldest is forgotten first */
+#define KNOWN 4   /* boards for which a kernel is known, the same */
 
 struct place {
     uint32_t size;    /* bytes of a value; 0: Python has not let one pass */
@@ -25,21 +26,30 @@ struct place {
     uint64_t serials[BUFFERS]; /* what a handle stood for when Python let it pass */
     uint32_t location;         /* the memory that the argument has to be in, by Python's number */
     int any_svm;               /* whether any address is right as an SVM pointer */
+    uint64_t svm_context;      /* in which that is so */
     uint64_t usm_context;      /* whose allocations USM pointers have to be in; 0: not let pass */
     int in_allocation;         /* whether it was set to such a pointer last */
     size_t alignment;          /* that a USM pointer needs */
     struct fpgart_argument set;
 };
 
+/* A kernel as a board's engine knows it. */
+struct known {
+    const struct fpgart_board *board;
+    uint64_t epoch;
+    uintptr_t engine_kernel;
+    uint64_t required[3]; /* the local size that it was compiled for; 0 for none */
+    uint64_t most;        /* work-items of a group, and by dimension */
+    uint64_t limits[3];
+    struct fpgart_program program;
+};
+
 struct fpgart_arguments {
     _Atomic uint64_t unheard; /* a bit for each argument that the kernel has not heard of */
     pthread_mutex_t lock;
     uint64_t pending; /* a bit for each argument that is not in the image yet */
-    uint64_t version; /* of the image */
-    uint64_t serial;  /* of the kernel */
-    uint32_t next;    /* of `requests`, to be forgotten */
-    struct fpgart_request requests[REQUESTS];
-    struct fpgart_nd_range nd_ranges[REQUESTS];
+    uint32_t next;    /* of `known`, to be forgotten */
+    struct known known[KNOWN];
     char *image; /* all arguments as engines are given them, buffers by their handles; or NULL */
     uint32_t size;
     uint32_t count;
@@ -56,7 +66,6 @@ uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count)
     if (made == NULL)
         return NULL;
     made->count = count;
-    made->serial = fpgart_handle_serial(kernel);
     pthread_mutex_init(&made->lock, NULL);
     if (atomic_compare_exchange_strong(slot, &none, made))
         return (uint64_t *)&made->unheard;
@@ -109,7 +118,7 @@ void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer)
     pthread_mutex_unlock(&arguments->lock);
 }
 
-void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index)
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     struct place *place = place_of(arguments, index);
@@ -117,6 +126,7 @@ void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index)
         return;
     pthread_mutex_lock(&arguments->lock);
     place->any_svm = 1;
+    place->svm_context = fpgart_handle_serial(context);
     pthread_mutex_unlock(&arguments->lock);
 }
 
@@ -146,7 +156,7 @@ static int put_svm(struct place *place, uint32_t index, size_t size, const void 
     if (!place->any_svm)
         return 0;
     place->set = (struct fpgart_argument){.index = index, .pointer = (uintptr_t)pointer};
-    place->in_allocation = 0;
+    place->in_allocation = fpgart_is_allocated(place->svm_context, (uintptr_t)pointer);
     return 1;
 }
 
@@ -186,10 +196,10 @@ static int put(struct place *place, uint32_t index, size_t size, const void *val
     return 1;
 }
 
-/* What was known of launches is for Python again. */
+/* The next launch is for Python again. */
 static void withdraw(struct fpgart_arguments *arguments)
 {
-    memset(arguments->requests, 0, sizeof arguments->requests);
+    memset(arguments->known, 0, sizeof arguments->known);
 }
 
 typedef int (*putter)(struct place *place, uint32_t index, size_t size, const void *value);
@@ -207,11 +217,8 @@ static int sets(const void *kernel, cl_uint index, size_t size, const void *valu
         atomic_fetch_or(&arguments->unheard, UINT64_C(1) << index);
         arguments->pending |= UINT64_C(1) << index;
     }
-    if (done && place->set.pointer != 0) {
+    if (done && place->set.pointer != 0)
         place->buffer = 0;
-        if (!place->in_allocation)
-            withdraw(arguments);
-    }
     pthread_mutex_unlock(&arguments->lock);
     return done;
 }
@@ -246,17 +253,7 @@ uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken)
     return count;
 }
 
-/* The index of a request that is known; REQUESTS for none. */
-static uint32_t known_request(const struct fpgart_arguments *arguments,
-                              const struct fpgart_request *request)
-{
-    uint32_t i = 0;
-    while (i < REQUESTS && memcmp(&arguments->requests[i], request, sizeof *request) != 0)
-        i++;
-    return i;
-}
-
-/* The image that Python has launched the kernel with takes the place of the one before. */
+/* The image of the kernel's arguments takes the place of the one before. */
 static int keep_image(struct fpgart_arguments *arguments, const char *image, uint32_t size,
                       const uint32_t *locations)
 {
@@ -267,57 +264,46 @@ static int keep_image(struct fpgart_arguments *arguments, const char *image, uin
     memcpy(kept, image, size);
     arguments->image = kept;
     arguments->size = size;
-    arguments->version++;
     for (uint32_t i = 0; i < arguments->count; i++) {
         struct place *place = &arguments->places[i];
         place->location = locations[i];
-        place->buffer = given[i].kind == ARGUMENT_POINTER ? given[i].value : 0;
+        place->buffer = given[i].kind == ARGUMENT_POINTER && fpgart_is_handle(given[i].value)
+                            ? given[i].value
+                            : 0;
         place->serial = fpgart_handle_serial(place->buffer);
     }
     return 1;
 }
 
-void fpgart_keep_request(uintptr_t kernel, const struct fpgart_request *request,
-                         const struct fpgart_nd_range *nd_range, const char *image, uint32_t size,
-                         const uint32_t *locations)
+/* `limits`: the required local size, work-items of a group at most, and by dimension; then the
+ * program. */
+void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
+                      const char *image, uint32_t size, const uint32_t *locations,
+                      const uint64_t *limits)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     if (arguments == NULL)
         return;
+    struct known made = {.board = (const struct fpgart_board *)board,
+                         .epoch = epoch,
+                         .engine_kernel = engine_kernel,
+                         .most = limits[3]};
+    memcpy(made.required, limits, sizeof made.required);
+    memcpy(made.limits, limits + 4, sizeof made.limits);
+    memcpy(&made.program, limits + 7, sizeof made.program);
     pthread_mutex_lock(&arguments->lock);
-    if (keep_image(arguments, image, size, locations) &&
-        known_request(arguments, request) == REQUESTS) {
-        uint32_t i = arguments->next++ % REQUESTS;
-        arguments->requests[i] = *request;
-        arguments->nd_ranges[i] = *nd_range;
-    }
+    struct known *place = NULL;
+    for (uint32_t i = 0; i < KNOWN; i++)
+        if (arguments->known[i].board == made.board)
+            place = &arguments->known[i];
+    if (place == NULL)
+        place = &arguments->known[arguments->next++ % KNOWN];
+    if (keep_image(arguments, image, size, locations))
+        *place = made;
     pthread_mutex_unlock(&arguments->lock);
 }
 
-/* A launch whose buffer is gone fails, with words. */
-static int are_alive(const struct fpgart_arguments *arguments)
-{
-    for (uint32_t i = 0; i < arguments->count; i++) {
-        const struct place *place = &arguments->places[i];
-        if (place->buffer != 0 && (fpgart_handle_kind(place->buffer) != FPGART_MEM ||
-                                   fpgart_handle_serial(place->buffer) != place->serial))
-            return 0;
-    }
-    return 1;
-}
-
-int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request)
-{
-    struct fpgart_arguments *arguments = arguments_of(kernel);
-    if (arguments == NULL)
-        return 0;
-    pthread_mutex_lock(&arguments->lock);
-    int known = known_request(arguments, request) < REQUESTS && are_alive(arguments);
-    pthread_mutex_unlock(&arguments->lock);
-    return known;
-}
-
-/* Python has set it: the next launch gives the image. */
+/* Python has set it, and tells of the kernel anew. */
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
@@ -325,6 +311,17 @@ void fpgart_argument_changed(uintptr_t kernel, uint32_t index)
         return;
     pthread_mutex_lock(&arguments->lock);
     arguments->pending &= ~(UINT64_C(1) << index);
+    withdraw(arguments);
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+/* So does something else that launches need. */
+void fpgart_kernel_changed(uintptr_t kernel)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return;
+    pthread_mutex_lock(&arguments->lock);
     withdraw(arguments);
     pthread_mutex_unlock(&arguments->lock);
 }
@@ -341,62 +338,115 @@ static int bring_up_to_date(struct fpgart_arguments *arguments)
             continue;
         if (set->buffer != 0)
             image[i] = (struct argument){ARGUMENT_POINTER, 8, set->buffer};
-        else if (set->pointer != 0 && arguments->places[i].in_allocation)
-            image[i] = (struct argument){FPGART_IN_ALLOCATION, 8, set->pointer};
-        else if (set->pointer == 0 && image[i].kind == ARGUMENT_BYTES && image[i].size == set->size)
+        else if (set->pointer != 0)
+            image[i] = (struct argument){arguments->places[i].in_allocation ? FPGART_IN_ALLOCATION
+                                                                            : ARGUMENT_POINTER,
+                                         8, set->pointer};
+        else if (image[i].kind == ARGUMENT_BYTES && image[i].size == set->size)
             memcpy(arguments->image + image[i].value, set->value, set->size);
         else
             return 0;
     }
-    if (arguments->pending != 0)
-        arguments->version++;
     arguments->pending = 0;
     return 1;
 }
 
-/* With the lock held. */
-static int record(struct fpgart_arguments *arguments, uintptr_t kernel,
-                  const struct fpgart_nd_range *nd_range, struct fpgart_launches *launches)
+static const struct known *known_on(const struct fpgart_arguments *arguments,
+                                    const struct fpgart_board *board, uint64_t epoch)
 {
-    if (launches->count == FPGART_LAUNCHES || arguments->image == NULL ||
-        !bring_up_to_date(arguments))
-        return 0;
-    struct fpgart_launched *known = fpgart_launched_kernel(launches, kernel, arguments->serial);
-    if (known == NULL)
-        return 0;
-    if (known->version != arguments->version) {
-        uint64_t serials[FPGART_ARGUMENTS];
-        uint32_t locations[FPGART_ARGUMENTS];
-        for (uint32_t i = 0; i < arguments->count; i++) {
-            const struct place *place = &arguments->places[i];
-            serials[i] = place->buffer != 0 ? place->serial : place->usm_context;
-            locations[i] = place->location;
-        }
-        known->version = 0;
-        known->arguments = arguments->count;
-        known->size = arguments->size;
-        if (!fpgart_record_image(launches, known, arguments->image, serials, locations))
-            return 0;
-        known->version = arguments->version;
-    }
-    launches->launches[launches->count++] =
-        (struct fpgart_launch){.kernel = (uint32_t)(known - launches->kernels),
-                               .image = known->image,
-                               .size = known->size,
-                               .nd_range = *nd_range};
-    return 1;
+    for (uint32_t i = 0; i < KNOWN; i++)
+        if (arguments->known[i].board == board && arguments->known[i].epoch == epoch)
+            return &arguments->known[i];
+    return NULL;
 }
 
-int fpgart_record_arguments(uintptr_t kernel, const struct fpgart_request *request,
-                            struct fpgart_launches *launches)
+/* Whether the sizes are as the specification and the engine want them; others are for Python. */
+static int takes(const struct known *known, const struct fpgart_nd_range *nd_range,
+                 struct carried *carried)
+{
+    const uint64_t *offset = nd_range->sizes, *global = offset + 3, *local = global + 3;
+    uint64_t items = 1;
+    int is_required = known->required[0] != 0;
+    carried->has_local = nd_range->has_local || is_required;
+    carried->dimensions = nd_range->dimensions;
+    memcpy(carried->sizes, nd_range->sizes, sizeof nd_range->sizes);
+    for (uint32_t i = 0; i < 3; i++) {
+        int is_used = i < nd_range->dimensions;
+        uint64_t size = nd_range->has_local      ? local[i]
+                        : is_required && is_used ? known->required[i]
+                                                 : 1;
+        if (global[i] == 0 || global[i] > (uint64_t)INT64_MAX ||
+            offset[i] > UINT64_MAX - global[i] || size == 0 || size > known->limits[i] ||
+            global[i] % size != 0 || (is_required && size != known->required[i]))
+            return 0;
+        items *= size;
+        carried->sizes[6 + i] = size;
+    }
+    return items <= known->most;
+}
+
+/* Where the engine finds what an argument points to; 0 for Python. A buffer is held from then on.
+ */
+static uintptr_t address_of(const struct place *place, const struct argument *argument,
+                            const struct fpgart_carried_queue *queue, uint64_t epoch,
+                            uintptr_t *held, uint32_t *count)
+{
+    if (argument->kind == FPGART_IN_ALLOCATION) {
+        uint64_t context = place->usm_context != 0 ? place->usm_context : place->svm_context;
+        return fpgart_plain_allocation(context, argument->value) != 0 ? argument->value : 0;
+    }
+    if (place->buffer == 0)
+        return argument->value;
+    if (!fpgart_hold(place->buffer, FPGART_MEM, place->serial))
+        return 0;
+    held[(*count)++] = place->buffer;
+    struct fpgart_place found;
+    return fpgart_place_in(place->buffer, queue, epoch, &found) &&
+                   (found.locations >> place->location & 1)
+               ? found.address
+               : 0;
+}
+
+/* With the lock. */
+static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carried_queue *queue,
+                   uint64_t epoch, struct carried *carried, size_t room, uintptr_t *held,
+                   uint32_t *count)
+{
+    if (arguments->image == NULL || arguments->size > room || !bring_up_to_date(arguments))
+        return 0;
+    struct argument *laid_out = (struct argument *)carried->more;
+    memcpy(carried->more, arguments->image, arguments->size);
+    for (uint32_t i = 0; i < arguments->count; i++) {
+        if (laid_out[i].kind != ARGUMENT_POINTER && laid_out[i].kind != FPGART_IN_ALLOCATION)
+            continue;
+        laid_out[i].value =
+            address_of(&arguments->places[i], &laid_out[i], queue, epoch, held, count);
+        laid_out[i].kind = ARGUMENT_POINTER;
+        if (laid_out[i].value == 0)
+            return 0;
+    }
+    carried->count = arguments->count;
+    return (int)arguments->size + 1;
+}
+
+/* Gives the bytes of the image, and 1 more. */
+int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
+                          const struct fpgart_nd_range *nd_range, uint64_t epoch,
+                          struct carried *carried, size_t room, uintptr_t *held, uint32_t *count,
+                          struct fpgart_program *program)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
+    int size = 0;
     if (arguments == NULL)
         return 0;
     pthread_mutex_lock(&arguments->lock);
-    uint32_t known = known_request(arguments, request);
-    int done =
-        known < REQUESTS && record(arguments, kernel, &arguments->nd_ranges[known], launches);
+    const struct known *known = known_on(arguments, queue->board, epoch);
+    if (known != NULL && takes(known, nd_range, carried)) {
+        carried->kind = CARRIED_LAUNCH;
+        carried->kernel = known->engine_kernel;
+        *program = known->program;
+        size = lay_out(arguments, queue, epoch, carried, room, held, count);
+    }
     pthread_mutex_unlock(&arguments->lock);
-    return done;
+    return size;
 }

@@ -24,7 +24,6 @@ __attribute__((visibility("default"))) char *fpgart_control(const char *request,
     struct fpgart_visit visit;
     if (!fpgart_enter(&visit))
         return NULL;
-    fpgart_withdraw_launches(); /* whatever is asked for may concern the next ones */
     char *answer = fpgart_control_request(request, length);
     fpgart_leave(&visit);
     return answer;

@@ -49,6 +49,7 @@ IN_THE_LOBBY = {
     "clGetDeviceIDs": "fpgart_lobby_device_count",
 }
 """What answers some calls without the interpreter: those by which loaders and programs find platforms."""
+WAITS_AND_EVENT = "num_events_in_wait_list, event_wait_list, event"
 REMEMBERED = {
     f"clGet{noun}Info": f"fpgart_knows({{}}, FPGART_{kind}, param_name, param_value_size, param_value, "
     "param_value_size_ret)"
@@ -63,19 +64,29 @@ REMEMBERED = {
     }.items()
 } | {
     "clFinish": "fpgart_finishes({})",
-    "clWaitForEvents": "fpgart_knows_ends(num_events, event_list) || fpgart_finishes_events(num_events, event_list)",
+    "clFlush": "fpgart_flushes({})",
+    "clWaitForEvents": "fpgart_knows_ends(num_events, event_list) || fpgart_waits_for(num_events, event_list)",
+    "clGetEventInfo": "fpgart_knows({}, FPGART_EVENT, param_name, param_value_size, param_value, "
+    "param_value_size_ret) || fpgart_says_event({}, param_name, param_value_size, param_value, param_value_size_ret)",
+    "clGetEventProfilingInfo": "fpgart_says_times({}, param_name, param_value_size, param_value, param_value_size_ret)",
+    "clSetEventCallback": "fpgart_calls_back({}, command_exec_callback_type, pfn_notify, user_data)",
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
-    "clEnqueueNDRangeKernel": "fpgart_records_launch(command_queue, kernel, work_dim, global_work_offset, "
-    "global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, event)",
-    "clEnqueueTask": "fpgart_records_task(command_queue, kernel, num_events_in_wait_list, event_wait_list, event)",
-    "clEnqueueReadBuffer": "fpgart_reads({}, buffer, blocking_read, offset, size, ptr, "
-    "num_events_in_wait_list, event_wait_list, event)",
-    "clEnqueueWriteBuffer": "fpgart_writes({}, buffer, blocking_write, offset, size, ptr, "
-    "num_events_in_wait_list, event_wait_list, event)",
+    "clEnqueueNDRangeKernel": "fpgart_carries_launch(command_queue, kernel, work_dim, global_work_offset, "
+    f"global_work_size, local_work_size, {WAITS_AND_EVENT})",
+    "clEnqueueTask": f"fpgart_carries_task(command_queue, kernel, {WAITS_AND_EVENT})",
+    "clEnqueueReadBuffer": f"fpgart_carries_read({{}}, buffer, blocking_read, offset, size, ptr, {WAITS_AND_EVENT})",
+    "clEnqueueWriteBuffer": f"fpgart_carries_write({{}}, buffer, blocking_write, offset, size, ptr, {WAITS_AND_EVENT})",
+    "clEnqueueCopyBuffer": "fpgart_carries_copy({}, src_buffer, dst_buffer, src_offset, dst_offset, size, "
+    f"{WAITS_AND_EVENT})",
+    "clEnqueueFillBuffer": f"fpgart_carries_fill({{}}, buffer, pattern, pattern_size, offset, size, {WAITS_AND_EVENT})",
+    "clEnqueueMarkerWithWaitList": f"fpgart_carries_marker({{}}, 0, {WAITS_AND_EVENT})",
+    "clEnqueueBarrierWithWaitList": f"fpgart_carries_marker({{}}, 1, {WAITS_AND_EVENT})",
+    "clEnqueueMarker": "event != NULL && fpgart_carries_marker({}, 0, 0, NULL, event)",
+    "clEnqueueBarrier": "fpgart_carries_marker({}, 1, 0, NULL, NULL)",
     "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
     "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
-"""What C does by itself once Python has done it (remembered.c, arguments.c, launches.c, copies.c, runs.c).
+"""What C does by itself once Python has done it, or has found out what it needs.
 
 {} is the function's first parameter.
 """
@@ -91,52 +102,7 @@ struct fpgart_argument {
     uint64_t serial;
     unsigned char value[64];
 };
-enum { FPGART_IN_ALLOCATION = 16, ... };
-struct fpgart_nd_range {
-    uint64_t sizes[9];
-    uint64_t engine_local[3];
-    uint32_t dimensions;
-    uint32_t has_local;
-};
-struct fpgart_launch {
-    struct fpgart_nd_range nd_range;
-    uint32_t kernel;
-    uint32_t image;
-    uint32_t size;
-    uint32_t after;
-    uintptr_t event;
-    int is_late;
-};
-struct fpgart_launched {
-    uintptr_t handle;
-    uint64_t serial;
-    uint64_t version;
-    size_t laid_out;
-    uint32_t image;
-    uint32_t size;
-    uint32_t arguments;
-};
-struct fpgart_use {
-    uintptr_t buffer;
-    uint64_t serial;
-    uint64_t address;
-    uint32_t location;
-    uint32_t kernel;
-    uint32_t index;
-};
-struct fpgart_launches {
-    uint32_t count;
-    uint32_t kernel_count;
-    uint32_t use_count;
-    uint32_t end;
-    uint32_t waits;
-    uint64_t number;
-    struct fpgart_launch launches[512];
-    struct fpgart_launched kernels[64];
-    struct fpgart_use uses[256];
-    char images[131072];
-    ...;
-};
+enum { FPGART_IN_ALLOCATION = 16, FPGART_WAYS_TO = 1, FPGART_WAYS_FROM = 2, ... };
 """
 AT_ONCE = """
 uintptr_t fpgart_handle_new(int kind, uint32_t references);
@@ -146,32 +112,37 @@ uint32_t fpgart_handle_references(uintptr_t handle);
 uint64_t fpgart_handle_serial(uintptr_t handle);
 uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
+void fpgart_callbacks_are_left(int flag);
 void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
 void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
-void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index);
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context);
 void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
 void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
 void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
-int fpgart_launch_is_known(void);
-int fpgart_copy_was_missed(void);
-int fpgart_run_was_missed(void);
-int fpgart_any_launches(void);
-int fpgart_launches_wait_for(uint64_t nanoseconds);
-void fpgart_launches_tended(int flag);
+void fpgart_kernel_changed(uintptr_t kernel);
+int fpgart_watched(void);
 int fpgart_handle_is_held(uintptr_t handle);
-int fpgart_event_born(uintptr_t event);
-void fpgart_run_becomes(uintptr_t event, uintptr_t command);
-uintptr_t fpgart_event_parent(uintptr_t event);
-uintptr_t fpgart_next_late(uintptr_t event);
-int fpgart_event_bear(uintptr_t event);
-int fpgart_event_loses_child(uintptr_t parent);
+uint64_t fpgart_board_epoch(uintptr_t board);
+void fpgart_board_end_epoch(uintptr_t board);
+void fpgart_board_resume(uintptr_t board);
+int fpgart_board_is_open(uintptr_t board);
+uint64_t fpgart_board_take_launches(uintptr_t board);
+void fpgart_board_loaded(uintptr_t board, uint64_t program);
+uint64_t fpgart_board_program(uintptr_t board);
+void fpgart_queue_resume(uintptr_t queue);
+void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t size,
+                         uint64_t locations, uint32_t ways, uintptr_t context);
+void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel, const char *image,
+                      uint32_t size, const uint32_t *locations, const uint64_t *limits);
+uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type);
+uintptr_t fpgart_next_unseen(uintptr_t event);
 int fpgart_is_guest(void);
 """
-"""What takes no time and waits neither for who might want the interpreter's lock nor for who records launches.
+"""What takes no time and does not wait for anybody who might want the interpreter's lock.
 
 So callers keep the lock: where many threads call, each hand-over of it is two changes of threads.
 """
@@ -186,21 +157,21 @@ void fpgart_refuse(const char *reason);
 void fpgart_close(void);
 void fpgart_close_at_exit(void);
 void fpgart_remember_nothing(void);
-uintptr_t fpgart_await_birth(uintptr_t event);
-void fpgart_record_launches(int flag);
-void fpgart_wake_reaper(void);
-void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions, const size_t *offset,
-                            const size_t *global, const size_t *local, const struct fpgart_nd_range *nd_range,
-                            const char *image, uint32_t size, const uint32_t *locations, int with_events);
-void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
-void fpgart_let_runs_pass(uintptr_t queue, uintptr_t submits, uintptr_t awaits);
-struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, uint64_t *serial, int by_keeper);
-void fpgart_launches_taken(struct fpgart_launches *launches);
-uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers);
-uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, uint32_t to, uintptr_t parent,
-                              uintptr_t *events);
-void fpgart_address_images(struct fpgart_launches *launches);
-uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
+void fpgart_carry(int flag);
+int fpgart_carry_again(void);
+uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context, uintptr_t engine_device,
+                           uintptr_t traffic);
+int fpgart_board_hold(uintptr_t board);
+int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order, int has_profiling);
+int fpgart_queue_hold(uintptr_t queue);
+void fpgart_queue_finish(uintptr_t queue);
+void fpgart_queue_flush(uintptr_t queue);
+void fpgart_queue_note(uintptr_t queue);
+void fpgart_settle_ends(void);
+int32_t fpgart_command_watch(uintptr_t command);
+int32_t fpgart_command_wait(uintptr_t command);
+int32_t fpgart_command_status(uintptr_t command);
+void fpgart_command_times(uintptr_t command, uint64_t *times);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
@@ -234,12 +205,10 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_host_retained(uintptr_t handle);")
     lines.append("    void fpgart_host_released(uintptr_t handle);")
     lines.append("    void fpgart_reap(void);")
-    lines.append("    void fpgart_take_in(void);")
-    lines.append("    int fpgart_hurry_keeper(void);")
-    lines.append("    int fpgart_take_in_queue(uintptr_t queue);")
-    lines.append("    void fpgart_copy_ended(uintptr_t loan);")
-    lines.append("    uintptr_t fpgart_ended_parent(uintptr_t queue);")
-    lines.append("    void fpgart_run_failed(uintptr_t queue, uintptr_t launches, uintptr_t outcomes);")
+    lines.append("    void fpgart_board_idle(uintptr_t device);")
+    lines.append("    void fpgart_queue_idle(uintptr_t queue);")
+    lines.append("    void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);")
+    lines.append("    void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
     lines.append("    int fpgart_settle(void);")
@@ -259,7 +228,7 @@ def implemented_in_python(api: Api) -> list[Prototype]:
 
 def entry_points(api: Api) -> str:
     """The C file of exported functions, each a refusal test and a call, and of the dispatch table."""
-    lines = ["/* Made by build_icd.py from include/CL. */", '#include "icd.h"']
+    lines = ["/* Made by build_icd.py from include/CL. */", '#include "carried.h"']
     lines += [
         "#include <string.h>",
         "#include <CL/cl_ext.h>",
@@ -441,7 +410,10 @@ def forwarded(function: Prototype) -> list[str]:
             "        return known;",
         ]
     if name in REMEMBERED:
-        lines += [f"    if ({REMEMBERED[name].format(function.parameters[0].name)})", "        return CL_SUCCESS;"]
+        lines += [
+            f"    if ({REMEMBERED[name].replace('{}', function.parameters[0].name)})",
+            "        return CL_SUCCESS;",
+        ]
     if name in FREES:
         lines.append(f"    {FREES[name]}")
     lines.append("    if (!fpgart_enter(&visit)) {")

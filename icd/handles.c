@@ -3,7 +3,9 @@
  * Handles live in one reserved stretch of address space, in slots of equal size. So a pointer from
  * the host can be judged by arithmetic alone, before anything is read through it. Freed slots wait
  * in a queue before they are used again: a stale handle stays recognisable for long. */
-#include "icd.h"
+#include "carried.h"
+
+#include "../core/core.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -14,24 +16,24 @@
 struct handle {
     const struct _cl_icd_dispatch *dispatch; /* first, as cl_khr_icd asks */
     atomic_int kind;
-    /* The host's below CHILD; the events that end with this one, and who holds it for a while,
-     * CHILD each; the driver's own are Python references. */
+    /* The host's below CHILD; CHILD for each carried command, and whoever else holds it for a
+     * while; the driver's own are Python references. */
     _Atomic uint64_t references;
     uint64_t serial;
     size_t next_free;
-    atomic_int birth; /* enum birth; of an event */
-    uintptr_t parent; /* of a LATE one: the event that it ends with */
-    uint64_t record;  /* of an UNBORN one: where its launch is recorded, and as which */
-    uint32_t number;
+    atomic_int viewed;            /* enum viewed; of an event of a carried command */
+    struct core_command *command; /* of that event; it has a reference */
+    uintptr_t queue;              /* of that event, which holds it */
+    cl_command_type type;
     fpgart_answers answers;
     fpgart_arguments_slot arguments; /* of a kernel */
-    fpgart_recorder_slot recorder;   /* of a queue, or of one that was here before */
-    fpgart_loan_slot loan;           /* the same */
+    fpgart_queue_slot carried;       /* of a queue */
+    struct fpgart_place place;       /* of a buffer */
 };
 
-/* Whether Python has the event: it does; its launch is recorded, and Python knows nothing of it; it
- * has its parent, and makes this one when it is asked for; the host has released it before. */
-enum birth { BORN, UNBORN, LATE, NEVER_BORN };
+/* Whether Python knows of the event: it does, for it made it; it does not; it has a view of it; the
+ * host has released it before. */
+enum viewed { MADE, UNSEEN, VIEWED, GONE };
 
 #define CHILD (UINT64_C(1) << 32)
 
@@ -88,20 +90,27 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
         fpgart_forget(&slot->answers);
         fpgart_arguments_free(&slot->arguments);
         atomic_store(&slot->references, references);
-        atomic_store(&slot->birth, BORN);
+        atomic_store(&slot->viewed, MADE);
+        atomic_store(&slot->place.epoch, 0);
         atomic_store(&slot->kind, kind);
     }
     pthread_mutex_unlock(&lock);
     return (uintptr_t)slot;
 }
 
+static void unhold(uintptr_t handle, int kind, int later);
+
+/* Python calls this in destructors, with locks of its own. */
 void fpgart_handle_free(uintptr_t handle)
 {
     struct handle *slot = find(handle);
     int kind = slot != NULL ? atomic_exchange(&slot->kind, FPGART_FREE) : FPGART_FREE;
     if (kind == FPGART_FREE)
         return;
-    fpgart_recorder_free(&slot->recorder);
+    fpgart_queue_free(atomic_exchange(&slot->carried, NULL));
+    struct core_command *command = slot->command;
+    uintptr_t queue = slot->queue;
+    slot->command = NULL;
     if (kind == FPGART_CONTEXT)
         fpgart_allocations_go(slot->serial);
     pthread_mutex_lock(&lock);
@@ -115,6 +124,10 @@ void fpgart_handle_free(uintptr_t handle)
     free_tail = index;
     free_count++;
     pthread_mutex_unlock(&lock);
+    if (command != NULL) {
+        core_release(command);
+        unhold(queue, FPGART_QUEUE, 1);
+    }
 }
 
 int fpgart_handle_kind(uintptr_t handle)
@@ -141,141 +154,78 @@ fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel)
     return slot != NULL && atomic_load(&slot->kind) == FPGART_KERNEL ? &slot->arguments : NULL;
 }
 
-fpgart_recorder_slot *fpgart_recorder_of(uintptr_t queue)
+fpgart_queue_slot *fpgart_queue_of(uintptr_t queue)
 {
     struct handle *slot = find(queue);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->recorder : NULL;
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->carried : NULL;
 }
 
-fpgart_loan_slot *fpgart_loan_of(uintptr_t queue)
+struct fpgart_place *fpgart_place_of(uintptr_t buffer)
 {
-    struct handle *slot = find(queue);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->loan : NULL;
+    struct handle *slot = find(buffer);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->place : NULL;
 }
 
-/* Whether the host holds it, or an event that ends with it. */
 int fpgart_handle_is_held(uintptr_t handle)
 {
     struct handle *slot = find(handle);
     return slot != NULL && atomic_load(&slot->references) != 0;
 }
 
-uintptr_t fpgart_event_unborn(uint64_t record, uint32_t number)
+void fpgart_event_carry(uintptr_t event, struct core_command *command, uintptr_t queue,
+                        cl_command_type type)
 {
-    uintptr_t event = fpgart_handle_new(FPGART_EVENT, 1);
-    if (event != 0) {
-        find(event)->record = record;
-        find(event)->number = number;
-        atomic_store(&find(event)->birth, UNBORN);
-    }
-    return event;
+    struct handle *slot = find(event);
+    slot->command = command;
+    slot->queue = queue;
+    slot->type = type;
+    atomic_store(&slot->viewed, UNSEEN);
 }
 
-int fpgart_event_is_of(uintptr_t event, uint64_t record, uint32_t *number)
+struct core_command *fpgart_command_of(uintptr_t event, uintptr_t *queue, cl_command_type *type)
 {
     struct handle *slot = find(event);
     if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT ||
-        atomic_load(&slot->birth) != UNBORN || slot->record != record)
-        return 0;
-    *number = slot->number;
-    return 1;
+        atomic_load(&slot->viewed) == MADE)
+        return NULL;
+    *queue = slot->queue;
+    *type = slot->type;
+    return slot->command;
 }
 
-uint64_t fpgart_event_record(uintptr_t event)
-{
-    return find(event)->record;
-}
-
-int fpgart_event_is_unborn(uintptr_t event)
-{
-    return atomic_load(&find(event)->birth) == UNBORN;
-}
-
-/* Python has the event from now on; or the host has released it, and its handle is free. */
-int fpgart_event_born(uintptr_t event)
-{
-    int expected = UNBORN;
-    if (atomic_compare_exchange_strong(&find(event)->birth, &expected, BORN))
-        return 1;
-    fpgart_handle_free(event);
-    return 0;
-}
-
-int fpgart_event_late(uintptr_t event, uintptr_t parent)
+uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type)
 {
     struct handle *slot = find(event);
-    int expected = UNBORN;
-    slot->parent = parent;
-    atomic_fetch_add(&find(parent)->references, CHILD);
-    if (atomic_compare_exchange_strong(&slot->birth, &expected, LATE))
-        return 1;
-    atomic_fetch_sub(&find(parent)->references, CHILD);
-    fpgart_handle_free(event);
-    return 0;
-}
-
-/* Until fpgart_unhold(). */
-void fpgart_keep_parent(uintptr_t parent)
-{
-    atomic_fetch_add(&find(parent)->references, CHILD);
-}
-
-uintptr_t fpgart_event_parent(uintptr_t event)
-{
-    struct handle *slot = find(event);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_EVENT &&
-                   atomic_load(&slot->birth) == LATE
-               ? slot->parent
-               : 0;
-}
-
-/* A late event's parent, which stays until fpgart_unhold_parent(); 0 if there is none. The host
- * holds the event only: another thread may have it made meanwhile, and its parent is free then. */
-uintptr_t fpgart_hold_parent(uintptr_t event)
-{
-    uintptr_t parent = fpgart_event_parent(event);
-    if (parent == 0)
+    int expected = UNSEEN;
+    if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT ||
+        !atomic_compare_exchange_strong(&slot->viewed, &expected, VIEWED))
         return 0;
-    struct handle *slot = find(parent);
-    uint64_t references = atomic_load(&slot->references);
-    do {
-        if (references == 0)
-            return 0;
-    } while (!atomic_compare_exchange_weak(&slot->references, &references, references + CHILD));
-    if (fpgart_event_parent(event) == parent) /* so it has been all the while */
-        return parent;
-    fpgart_unhold_parent(parent);
-    return 0;
+    *queue = slot->queue;
+    *type = slot->type;
+    return (uintptr_t)slot->command;
 }
 
-/* The first late event behind that handle, or behind none; 0 if there are no more. */
-uintptr_t fpgart_next_late(uintptr_t event)
+/* The first event behind that handle, or behind none, that Python knows nothing of; 0 if there are
+ * no more. */
+uintptr_t fpgart_next_unseen(uintptr_t event)
 {
     pthread_mutex_lock(&lock);
     size_t slots = used_slots;
     pthread_mutex_unlock(&lock);
     for (size_t i = event != 0 ? (size_t)(find(event) - arena) + 1 : 0; i < slots; i++)
-        if (fpgart_event_parent((uintptr_t)&arena[i]) != 0)
+        if (atomic_load(&arena[i].kind) == FPGART_EVENT && atomic_load(&arena[i].viewed) == UNSEEN)
             return (uintptr_t)&arena[i];
     return 0;
 }
 
-int fpgart_event_bear(uintptr_t event)
+/* Python knows nothing of it. */
+static int goes_unseen(struct handle *slot)
 {
-    int expected = LATE;
-    return atomic_compare_exchange_strong(&find(event)->birth, &expected, BORN);
-}
-
-/* Whether that was the last one who held it. */
-int fpgart_event_loses_child(uintptr_t parent)
-{
-    return atomic_fetch_sub(&find(parent)->references, CHILD) == CHILD;
-}
-
-static int dies_unborn(struct handle *slot)
-{
-    int expected = UNBORN;
-    return atomic_compare_exchange_strong(&slot->birth, &expected, NEVER_BORN);
+    int expected = UNSEEN;
+    if (!atomic_compare_exchange_strong(&slot->viewed, &expected, GONE))
+        return 0;
+    fpgart_handle_free((uintptr_t)slot);
+    return 1;
 }
 
 uint64_t fpgart_handle_serial(uintptr_t handle)
@@ -284,10 +234,11 @@ uint64_t fpgart_handle_serial(uintptr_t handle)
     return slot == NULL ? 0 : slot->serial;
 }
 
-/* Last references that were given back by threads without the interpreter's lock, in a host written
- * in Python. Taking that lock there would hang the hosts that release under a lock of their own,
- * for which a thread of theirs waits that holds the interpreter's. So the next call into Python
- * sees to them, or a thread of ours. */
+/* Last references that are released later, by the next call into Python or by a thread of ours:
+ * those that were given back by threads without the interpreter's lock, in a host written in Python
+ * (taking that lock there would hang the hosts that release under a lock of their own, for which a
+ * thread of theirs waits that holds the interpreter's), and those of commands that end (threads
+ * that wait for that end must not wait for the host's destructor callbacks, too). */
 struct release {
     uintptr_t handle;
     uint64_t serial; /* what it stood for: another thread may have seen to that by then */
@@ -296,6 +247,7 @@ static struct release *released;
 static size_t released_count, released_room, released_first;
 static atomic_size_t unfinished; /* not seen to yet, or just being seen to */
 static int reaper_runs;
+static atomic_int has_callbacks; /* Python has destructor callbacks left */
 static pthread_mutex_t released_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released_more = PTHREAD_COND_INITIALIZER;
 
@@ -304,7 +256,7 @@ static void *reap(void *nothing)
     (void)nothing;
     for (;;) {
         pthread_mutex_lock(&released_lock);
-        while (released_first == released_count)
+        while (released_first == released_count && !atomic_load(&has_callbacks))
             pthread_cond_wait(&released_more, &released_lock);
         pthread_mutex_unlock(&released_lock);
         struct fpgart_visit visit;
@@ -332,8 +284,7 @@ static int nobody_watches(int kind)
     return kind != FPGART_MEM && kind != FPGART_CONTEXT;
 }
 
-/* `wakes`: nobody else is about to call into Python. */
-static int release_later(uintptr_t handle, int wakes)
+static int release_later(uintptr_t handle)
 {
     int taken = 0;
     pthread_mutex_lock(&released_lock);
@@ -350,25 +301,16 @@ static int release_later(uintptr_t handle, int wakes)
     if (reaper_runs && released_count < released_room) {
         released[released_count++] = (struct release){handle, find(handle)->serial};
         atomic_fetch_add(&unfinished, 1);
-        if (wakes || !fpgart_any_launches())
-            pthread_cond_signal(&released_more);
+        pthread_cond_signal(&released_more);
         taken = 1;
     }
     pthread_mutex_unlock(&released_lock);
     return taken;
 }
 
-void fpgart_wake_reaper(void)
-{
-    pthread_mutex_lock(&released_lock);
-    if (released_first < released_count)
-        pthread_cond_signal(&released_more);
-    pthread_mutex_unlock(&released_lock);
-}
-
 int fpgart_any_released(void)
 {
-    return atomic_load(&unfinished) != 0;
+    return atomic_load(&unfinished) != 0 || atomic_load(&has_callbacks);
 }
 
 uintptr_t fpgart_next_released(void)
@@ -386,6 +328,18 @@ uintptr_t fpgart_next_released(void)
         released_first = released_count = 0;
     pthread_mutex_unlock(&released_lock);
     return handle;
+}
+
+void fpgart_callbacks_are_left(int flag)
+{
+    atomic_store(&has_callbacks, flag);
+    if (!flag)
+        return;
+    pthread_mutex_lock(&released_lock);
+    if (!reaper_runs)
+        reaper_runs = start_reaper();
+    pthread_cond_signal(&released_more);
+    pthread_mutex_unlock(&released_lock);
 }
 
 void fpgart_released_done(void)
@@ -414,16 +368,10 @@ static void let_go(uintptr_t handle, int kind)
     struct fpgart_visit visit;
     if (!fpgart_running())
         return;
-    if (nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter() &&
-        release_later(handle, 1))
-        return;
-    /* Launches that recur stay a row; whoever takes them in sees to the event. */
-    if (kind == FPGART_EVENT && fpgart_any_launches() && !fpgart_watched() &&
-        release_later(handle, 0))
+    int must_not_enter = nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter();
+    if ((must_not_enter || core_in_ended()) && release_later(handle))
         return;
     if (fpgart_enter(&visit)) {
-        if (kind == FPGART_EVENT)
-            fpgart_uncount_call();
         fpgart_host_released(handle);
         fpgart_leave(&visit);
     }
@@ -446,30 +394,17 @@ int fpgart_hold(uintptr_t handle, int kind, uint64_t serial)
     return 0;
 }
 
-void fpgart_unhold(uintptr_t handle, int kind)
+static void unhold(uintptr_t handle, int kind, int later)
 {
-    if (atomic_fetch_sub(&find(handle)->references, CHILD) == CHILD)
+    struct handle *slot = find(handle);
+    if (atomic_fetch_sub(&slot->references, CHILD) == CHILD && !goes_unseen(slot) &&
+        !(later && release_later(handle)))
         let_go(handle, kind);
 }
 
-/* The caller may have locks, so Python hears of it later. */
-void fpgart_unhold_parent(uintptr_t parent)
+void fpgart_unhold(uintptr_t handle, int kind)
 {
-    if (atomic_fetch_sub(&find(parent)->references, CHILD) == CHILD)
-        release_later(parent, 1); /* without memory or a thread for that, one event stays */
-}
-
-/* Python has never heard of it, only of its parent. */
-static int dies_late(struct handle *slot)
-{
-    int expected = LATE;
-    uintptr_t parent = slot->parent;
-    if (!atomic_compare_exchange_strong(&slot->birth, &expected, NEVER_BORN))
-        return 0;
-    fpgart_handle_free((uintptr_t)slot);
-    if (fpgart_event_loses_child(parent))
-        let_go(parent, FPGART_EVENT);
-    return 1;
+    unhold(handle, kind, 0);
 }
 
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
@@ -484,8 +419,10 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
         if (references % CHILD == 0)
             return invalid;
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
-    if (references == 1 && !dies_unborn(slot) && !dies_late(slot))
+    if (references == 1 && !goes_unseen(slot))
         let_go((uintptr_t)handle, kind);
+    if (references != 1 && references % CHILD == 1 && kind != FPGART_EVENT)
+        fpgart_observe_commands();
     return CL_SUCCESS;
 }
 
@@ -493,10 +430,7 @@ const char fpgart_loss[] = "no platform";
 
 void fpgart_entered(void)
 {
-    fpgart_count_call();
-    if (fpgart_any_launches())
-        fpgart_take_in();
-    if (fpgart_any_released())
+    if (fpgart_any_released() && !core_in_ended())
         fpgart_reap();
 }
 

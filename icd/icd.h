@@ -26,6 +26,10 @@ enum fpgart_kind {
     FPGART_SAMPLER
 };
 
+struct core_board;
+struct core_queue;
+struct core_command;
+
 extern const struct _cl_icd_dispatch fpgart_dispatch;
 
 /* Whether it has closed with nothing under way, and all of these are events. */
@@ -68,23 +72,14 @@ int fpgart_handle_is_held(uintptr_t handle);
 int fpgart_hold(uintptr_t handle, int kind, uint64_t serial);
 void fpgart_unhold(uintptr_t handle, int kind);
 
-/* The handle of an event that Python knows nothing of yet. It is born if the host still holds it
- * then, at once or late: Python makes its parent, and this one if somebody asks for it. What the
- * host has released by then is free. fpgart_event_parent() gives 0 for all but late ones,
- * fpgart_event_bear() whether it was late and is born now. */
-uintptr_t fpgart_event_unborn(uint64_t record, uint32_t number);
-int fpgart_event_is_of(uintptr_t event, uint64_t record, uint32_t *number);
-uint64_t fpgart_event_record(uintptr_t event); /* of what was unborn once */
-int fpgart_event_is_unborn(uintptr_t event);
-int fpgart_event_born(uintptr_t event);
-int fpgart_event_late(uintptr_t event, uintptr_t parent);
-void fpgart_keep_parent(uintptr_t parent);
-uintptr_t fpgart_event_parent(uintptr_t event);
-uintptr_t fpgart_hold_parent(uintptr_t event);
-void fpgart_unhold_parent(uintptr_t parent);
-uintptr_t fpgart_next_late(uintptr_t event);
-int fpgart_event_bear(uintptr_t event);
-int fpgart_event_loses_child(uintptr_t parent);
+/* Events of carried commands. fpgart_event_carry() makes the handle of a new event that of a
+ * command, whose reference it takes over; the event holds its queue. fpgart_command_of() gives NULL
+ * for events of Python's; the command is there as long as the event is held. Python may have a view
+ * of the event, from fpgart_event_view() on, which gives the command, 0 if there is none. */
+void fpgart_event_carry(uintptr_t event, struct core_command *command, uintptr_t queue,
+                        cl_command_type type);
+struct core_command *fpgart_command_of(uintptr_t event, uintptr_t *queue, cl_command_type *type);
+uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type);
 
 int fpgart_is_handle(uintptr_t address); /* or was one */
 
@@ -119,156 +114,12 @@ void fpgart_arguments_free(fpgart_arguments_slot *slot);
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
 void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
-void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index);
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context);
 void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
 int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
 int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
-
-/* Launches that Python need not see one by one (launches.c). A request is what a host passes to
- * clEnqueueNDRangeKernel, an ND-range what Python makes of it. */
-struct fpgart_request {
-    uintptr_t queue;
-    uint64_t serial; /* of the queue */
-    uint64_t epoch;
-    uint32_t dimensions;
-    uint32_t has_local;
-    size_t offset[3], global[3], local[3];
-};
-struct fpgart_nd_range {
-    uint64_t sizes[9];        /* offset, global and local size */
-    uint64_t engine_local[3]; /* the local size that the engine takes */
-    uint32_t dimensions;
-    uint32_t has_local;
-};
-struct fpgart_launch {
-    struct fpgart_nd_range nd_range;
-    uint32_t kernel; /* its number among theirs */
-    uint32_t image;  /* where its arguments begin among all images */
-    uint32_t size;   /* their bytes */
-    uint32_t after;  /* the number, from 1, of one whose event it waits for; 0: none */
-    uintptr_t event; /* unborn; 0: the host wanted none */
-    int is_late;     /* or that was seen to while C had it run (runs.c) */
-};
-struct fpgart_launched { /* a kernel of some launches */
-    uintptr_t handle;
-    uint64_t serial;
-    uint64_t version; /* of its arguments in `image` */
-    size_t laid_out;
-    uint32_t image;
-    uint32_t size;      /* bytes of that image */
-    uint32_t arguments; /* how many it has */
-};
-struct fpgart_use {         /* a buffer that some of the arguments are, or an allocation */
-    uintptr_t buffer;       /* its handle, or where the allocation begins */
-    uint64_t serial;        /* 0: of an allocation */
-    uint64_t address;       /* for the engine, once that is known */
-    uint32_t location;      /* where they need it, by Python's number */
-    uint32_t kernel, index; /* the first of these arguments */
-};
-enum {
-    FPGART_LAUNCHES = 512,
-    FPGART_KERNELS = 64,
-    FPGART_USES = 256,
-    FPGART_HASHED = 512,
-    FPGART_IN_ALLOCATION = 16, /* in images: kind of an argument that points into an allocation */
-    FPGART_IMAGES = 1 << 17
-};
-struct fpgart_launches {
-    uint32_t count;
-    uint32_t kernel_count;
-    uint32_t use_count;
-    uint32_t end;   /* of all images */
-    uint32_t waits; /* how many wait for another one */
-    uint64_t number;
-    struct fpgart_launch launches[FPGART_LAUNCHES];
-    struct fpgart_launched kernels[FPGART_KERNELS];
-    struct fpgart_use uses[FPGART_USES];
-    uint16_t hashed[FPGART_HASHED]; /* numbers of uses from 1, by their buffers */
-    _Alignas(16) char images[FPGART_IMAGES];
-};
-typedef _Atomic(struct fpgart_recorder *) fpgart_recorder_slot;
-fpgart_recorder_slot *fpgart_recorder_of(uintptr_t queue); /* NULL if it is no queue */
-void fpgart_recorder_free(fpgart_recorder_slot *slot);
-void fpgart_keep_request(uintptr_t kernel, const struct fpgart_request *request,
-                         const struct fpgart_nd_range *nd_range, const char *image, uint32_t size,
-                         const uint32_t *locations);
-int fpgart_record_arguments(uintptr_t kernel, const struct fpgart_request *request,
-                            struct fpgart_launches *launches);
-void fpgart_let_launch_pass(uintptr_t kernel, uintptr_t queue, cl_uint dimensions,
-                            const size_t *offset, const size_t *global, const size_t *local,
-                            const struct fpgart_nd_range *nd_range, const char *image,
-                            uint32_t size, const uint32_t *locations, int with_events);
-void fpgart_withdraw_launches(void);
-void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
-int fpgart_records_launch(const void *queue, const void *kernel, cl_uint dimensions,
-                          const size_t *offset, const size_t *global, const size_t *local,
-                          cl_uint waits, const cl_event *wait_list, cl_event *event);
-int fpgart_records_task(const void *queue, const void *kernel, cl_uint waits,
-                        const cl_event *wait_list, cl_event *event);
-void fpgart_record_launches(int flag);
-int fpgart_knows_request(uintptr_t kernel, const struct fpgart_request *request);
-int fpgart_launch_is_known(void);
-void fpgart_count_call(void);
-void fpgart_uncount_call(void);
-int fpgart_any_launches(void);
-int fpgart_launches_wait_for(uint64_t nanoseconds);
-void fpgart_take_in(void);                 /* a call into Python */
-int fpgart_hurry_keeper(void);             /* another; 0 if there is no keeper */
-int fpgart_take_in_queue(uintptr_t queue); /* the same; 0 if it could not */
-void fpgart_launches_tended(int flag);
-void fpgart_wake_reaper(void);
-struct fpgart_launches *fpgart_take_launches(uintptr_t only, uintptr_t *queue, uint64_t *serial,
-                                             int by_keeper);
-void fpgart_launches_taken(struct fpgart_launches *launches);
-void fpgart_record_single(uintptr_t queue);
-uintptr_t fpgart_only_recorded(void);
-int fpgart_take_run(uintptr_t queue, int (*accepts)(struct fpgart_launches *, void *), void *data);
-void fpgart_run_over(struct fpgart_launches *launches);
-
-/* Recorded launches that C has the engine run, because the host waits for them (runs.c). The first
- * two are functions of fpgart/engine/calls.h, the last two calls into Python: a new event that has
- * ended, which the caller holds, and the end of launches that did not go well. */
-typedef uint32_t (*fpgart_submit)(uintptr_t queue, const uintptr_t *kernels, const char *launches,
-                                  uint32_t from, uint32_t to, uintptr_t *events, int64_t *result);
-typedef void (*fpgart_await)(const uintptr_t *events, uint32_t count, int32_t *statuses);
-void fpgart_let_runs_pass(uintptr_t queue, uintptr_t submits, uintptr_t awaits);
-int fpgart_run_was_missed(void); /* the last wait of this thread could have been C's */
-int fpgart_finishes(const void *queue);
-int fpgart_finishes_events(cl_uint count_of_events, const cl_event *events);
-uintptr_t fpgart_await_birth(uintptr_t event);
-void fpgart_run_becomes(uintptr_t event, uintptr_t command);
-uintptr_t fpgart_ended_parent(uintptr_t queue);
-void fpgart_run_failed(uintptr_t queue, uintptr_t launches, uintptr_t outcomes);
-
-/* Blocking transfers that C carries out (copies.c): between the host's memory and a buffer whose
- * place Python has told, while the board's transfers are lent to the queue (fpgart/board/loan.h).
- */
-typedef _Atomic(struct loan *) fpgart_loan_slot;
-fpgart_loan_slot *fpgart_loan_of(uintptr_t queue); /* NULL if it is no queue */
-void fpgart_let_copies_pass(uintptr_t queue, uintptr_t loan);
-int fpgart_copy_was_missed(void); /* the last transfer of this thread could have been C's */
-int fpgart_reads(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
-                 size_t size, void *host, cl_uint waits, const cl_event *wait_list,
-                 const cl_event *event);
-int fpgart_writes(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
-                  size_t size, const void *host, cl_uint waits, const cl_event *wait_list,
-                  const cl_event *event);
-void fpgart_copy_ended(uintptr_t loan); /* a call into Python, which waits for that */
-
-/* What is recorded (recorded.c). fpgart_launched_kernel() gives NULL, fpgart_record_image() 0,
- * where there is no room. */
-void fpgart_begin_record(struct fpgart_launches *launches);
-struct fpgart_launched *fpgart_launched_kernel(struct fpgart_launches *launches, uintptr_t handle,
-                                               uint64_t serial);
-int fpgart_record_image(struct fpgart_launches *launches, struct fpgart_launched *kernel,
-                        const char *image, const uint64_t *serials, const uint32_t *locations);
-uint32_t fpgart_launch_events(struct fpgart_launches *launches, uint32_t *numbers);
-uint32_t fpgart_launches_late(struct fpgart_launches *launches, uint32_t from, uint32_t to,
-                              uintptr_t parent, uintptr_t *events);
-void fpgart_address_images(struct fpgart_launches *launches);
-uint32_t fpgart_lay_out(struct fpgart_launches *launches, uint32_t from, uint32_t count, char *out);
 
 /* Allocations of unified shared memory that are alive (allocations.c); contexts are also meant by
  * their serials. */
@@ -296,6 +147,7 @@ char *fpgart_control_request(const char *request, size_t length);
 int fpgart_any_released(void);
 uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
+void fpgart_callbacks_are_left(int flag);
 
 /* Writing answers and reading arguments for Python, which sees addresses as integers. */
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,

@@ -4,9 +4,8 @@
  * the interpreter. Whoever wraps the entry points wants to see each call: then nothing is
  * remembered.
  *
- * Readers take no lock, but hold whom they ask: the host holds the handle that it names, and the
- * parent of an event is held here. An answer is never changed, and is freed only when its handle's
- * slot gets another object. */
+ * Readers take no lock: the host holds the handle that it names. An answer is never changed, and is
+ * freed only when its handle's slot gets another object. */
 #include "icd.h"
 
 #include <stdatomic.h>
@@ -33,14 +32,6 @@ static const struct fpgart_answer *recall_own(uintptr_t handle, int kind, cl_uin
     while (found != NULL && found->query != query)
         found = found->next;
     return found;
-}
-
-static int ended_well(const struct fpgart_answer *status)
-{
-    cl_int value = CL_QUEUED;
-    if (status != NULL)
-        memcpy(&value, status->bytes, sizeof value);
-    return value == CL_COMPLETE;
 }
 
 void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length)
@@ -92,25 +83,11 @@ static int give(const struct fpgart_answer *answer, size_t size, void *value, si
     return 1;
 }
 
-/* An event that is made on demand is complete when its parent is: one that fails is made first. */
-static int parent_knows(uintptr_t event, cl_uint query, size_t size, void *value, size_t *size_ret)
-{
-    uintptr_t parent = fpgart_hold_parent(event);
-    if (parent == 0)
-        return 0;
-    int known = ended_well(recall_own(parent, FPGART_EVENT, CL_EVENT_COMMAND_EXECUTION_STATUS)) &&
-                give(recall_own(parent, FPGART_EVENT, query), size, value, size_ret);
-    fpgart_unhold_parent(parent);
-    return known;
-}
-
 int fpgart_knows(const void *object, int kind, cl_uint query, size_t size, void *value,
                  size_t *size_ret)
 {
     const struct fpgart_answer *answer = recall_own((uintptr_t)object, kind, query);
-    if (answer != NULL)
-        return give(answer, size, value, size_ret);
-    return kind == FPGART_EVENT && parent_knows((uintptr_t)object, query, size, value, size_ret);
+    return give(answer, size, value, size_ret);
 }
 
 /* Of one context, and all have ended well; other cases are for Python. */

@@ -18,8 +18,8 @@ from typing import Any
 
 ROWS: tuple[tuple[str, ...], ...] = (
     ("fpgart.api.chapters:_loading",),
-    ("fpgart.api.launches:_TAKING", "fpgart.api.handles:_REAPING"),
-    ("fpgart.api.handles:_BEARING",),
+    ("fpgart.api.handles:_REAPING",),
+    ("fpgart.api.handles:_VIEWING",),
     ("fpgart.runtime.objects.platform:_choosing",),
     ("fpgart.runtime.programs.program:_building",),
     ("fpgart.runtime.programs.pipe:_using",),

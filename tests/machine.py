@@ -17,7 +17,6 @@ from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine.interface import (
-    SUBMISSION,
     ArgumentInterface,
     Batch,
     EngineKernel,
@@ -120,14 +119,6 @@ class PythonBatch:
             self.submitted.append(launch)
         return len(added), None
 
-    def submit_laid_out(
-        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
-    ) -> tuple[int, CLError | None]:
-        for number in range(begin, end):
-            kernel, image, sizes, _, dimensions, has_local = SUBMISSION.unpack_from(launches, SUBMISSION.size * number)
-            self.add(kernels[kernel], launches[image:], dimensions, sizes, bool(has_local))
-        return self.submit()
-
     def wait(self, most: int) -> list[int]:
         ended = min(self.at_once, most, len(self.submitted))
         statuses = []
@@ -139,12 +130,6 @@ class PythonBatch:
             else:
                 kernel.launch(*launch)
                 statuses.append(cl.CL_COMPLETE)
-        return statuses
-
-    def wait_for(self, count: int) -> list[int]:
-        statuses: list[int] = []
-        while len(statuses) < count:
-            statuses += self.wait(count - len(statuses))
         return statuses
 
 

@@ -118,12 +118,6 @@ def test_a_kernel_that_has_never_run_is_waited_for(host: Host) -> None:
     assert kernel.engine_kernel.launched
 
 
-@pytest.mark.parametrize("short", [True, False])
-def test_short_launches_of_buffers_and_values_recur(host: Host, short: bool) -> None:
-    launch = new_launch(host.kernel(short=short), host.machine.device, 1, SIZES, True)
-    assert launch.recurs is short
-
-
 def test_the_time_of_a_launch_is_from_its_begin_to_its_end(host: Host) -> None:
     kernel = host.kernel(short=False)
     before = host.machine.device.kernel_ns
@@ -150,8 +144,6 @@ class Timed:
     def __init__(self, batch: PythonBatch) -> None:
         self.made = batch
         self.elapsed_ns: list[int] = []
-
-    is_run = False
 
     def batch(self, most: int) -> PythonBatch:
         return self.made

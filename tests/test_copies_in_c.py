@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocking reads and writes that C carries out by itself: nobody can tell it from Python's way (icd/copies.c)."""
+"""Blocking reads and writes that C carries out by itself: nobody can tell it from Python's way (icd/calls.c)."""
 
 from __future__ import annotations
 

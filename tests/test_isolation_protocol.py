@@ -404,6 +404,14 @@ def arguments_of(number: int) -> bytes:
     return pack_arguments([(BYTES, 4, struct.pack("i", number))])
 
 
+def ended(batch: IsolatedBatch, count: int) -> list[int]:
+    """The statuses of the next launches, up to one that fails."""
+    statuses: list[int] = []
+    while len(statuses) < count and not (statuses and batch.failure):
+        statuses += batch.wait(count - len(statuses))
+    return statuses
+
+
 def test_launches_that_are_handed_over_to_a_board_process_that_has_died_run_in_another_one(
     engine: IsolatedEngine,
 ) -> None:
@@ -413,7 +421,7 @@ def test_launches_that_are_handed_over_to_a_board_process_that_has_died_run_in_a
     process.stop("was stopped by the test")
     process.ended()
     assert submitted(batch, kernel, [0, 0, 0]) == (3, None)
-    assert (batch.wait_for(3), batch.failure) == ([0, 0, 0], None)
+    assert (ended(batch, 3), batch.failure) == ([0, 0, 0], None)
 
 
 def test_launches_behind_the_one_that_ends_a_board_process_run_in_another_one(engine: IsolatedEngine) -> None:
@@ -422,9 +430,9 @@ def test_launches_behind_the_one_that_ends_a_board_process_run_in_another_one(en
     assert submitted(batch, kernel, [0, 0, 1, 0, 0]) == (5, None)
     await_completed(batch, 2)
     process.stop("was stopped by the test")
-    assert batch.wait_for(5) == [0, 0, -5]
+    assert ended(batch, 5) == [0, 0, -5]
     assert "kernel 'spin' was stopped by the test" in str(batch.failure)
-    assert (batch.wait_for(2), batch.failure) == ([0, 0], None)
+    assert (ended(batch, 2), batch.failure) == ([0, 0], None)
     assert engine.process is not process
 
 
@@ -435,9 +443,9 @@ def test_each_launch_that_ends_its_board_process_has_words_of_its_own(engine: Is
     for why, statuses in ("was stopped first", [-5]), ("was stopped then", [0, -5]):
         await_completed(batch, len(statuses) - 1)
         engine.process.stop(why)
-        assert batch.wait_for(4) == statuses
+        assert ended(batch, 4) == statuses
         assert why in str(batch.failure)
-    assert batch.wait_for(1) == [0]
+    assert ended(batch, 1) == [0]
 
 
 def test_a_batch_gives_up_when_launch_after_launch_ends_the_board_process(engine: IsolatedEngine) -> None:
@@ -451,13 +459,13 @@ def test_a_batch_gives_up_when_launch_after_launch_ends_the_board_process(engine
     assert submitted(batch, kernel, [1] * 6) == (6, None)
     said = []
     for _ in range(6):
-        assert batch.wait_for(6) == [-5]
+        assert ended(batch, 6) == [-5]
         said.append(str(batch.failure))
     assert all("crashed the board process with SIGILL" in words for words in said[:3])
     last = "a launch of kernel 'bad' was not run: the board process died of SIGILL, 3 times in a row"
     assert said[3:] == [last] * 3
     assert submitted(batch, kernel, [0]) == (1, None)
-    assert batch.wait_for(1) == [0]
+    assert ended(batch, 1) == [0]
 
 
 def test_launches_that_ctrl_c_stops_take_those_behind_them_along(engine: IsolatedEngine) -> None:
@@ -468,9 +476,9 @@ def test_launches_that_ctrl_c_stops_take_those_behind_them_along(engine: Isolate
     try:
         assert submitted(batch, kernel, [1, 0]) == (2, None)
         threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
-        assert batch.wait_for(2) == [-5]
+        assert ended(batch, 2) == [-5]
         assert "'spin' was stopped by Ctrl-C" in str(batch.failure)
-        assert batch.wait_for(1) == [-5]
+        assert ended(batch, 1) == [-5]
         assert "'spin' was not run: Ctrl-C stopped those before it" in str(batch.failure)
     finally:
         signal.signal(signal.SIGINT, before)
@@ -497,11 +505,11 @@ def test_what_a_batch_is_given_once_its_board_process_has_died_runs_in_another_o
         batch.add(kernel, arguments_of(1), 1, SIZES, True)
         assert batch.submit() == (1, None)
         engine.process.stop("was stopped by the test")
-        assert batch.wait_for(1) == [-5]
+        assert ended(batch, 1) == [-5]
         assert "kernel 'spin' was stopped by the test" in str(batch.failure)
         batch.add(kernel, arguments_of(0), 1, SIZES, True)
         assert batch.submit() == (1, None)
-        assert (batch.wait_for(1), batch.failure) == ([0], None)
+        assert (ended(batch, 1), batch.failure) == ([0], None)
     assert engine.process is not process
 
 
@@ -515,10 +523,10 @@ def test_a_launch_that_gets_no_lane_fails_and_those_behind_it_run(
         patch.setattr(BoardProcess, "take", no_lane)
         done, error = batch.submit()
     assert (done, str(error)) == (0, "there is no memory for a lane")
-    assert batch.wait_for(0) == []
+    assert ended(batch, 0) == []
     batch.add(kernel, arguments_of(0), 1, SIZES, True)
     assert batch.submit() == (1, None)
-    assert batch.wait_for(1) == [0]
+    assert ended(batch, 1) == [0]
     assert engine.process is process
 
 
@@ -535,7 +543,7 @@ def test_a_batch_keeps_the_arguments_of_its_launches_once(engine: IsolatedEngine
     assert batch.submit() == (launches, None)
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert batch.wait_for(launches) == [0] * launches
+    assert ended(batch, launches) == [0] * launches
     assert kept < 1 << 20, "bytes"
 
 
@@ -546,9 +554,9 @@ def test_a_count_of_ended_launches_that_cannot_be_is_no_count(engine: IsolatedEn
     assert submitted(batch, kernel, [1, 0]) == (2, None)
     assert batch._lane is not None
     ffi.cast("uint32_t *", batch._lane.address)[2] = 0x7FFFFFFF
-    assert batch.wait_for(2) == [-5]
+    assert ended(batch, 2) == [-5]
     assert "overwrote memory that the driver and the board process share" in str(batch.failure)
-    assert batch.wait_for(1) == [-5]
+    assert ended(batch, 1) == [-5]
     assert "overwrote what says which of the launches before it have ended" in str(batch.failure)
     assert not process.alive
 
@@ -600,7 +608,7 @@ def test_a_board_process_that_has_died_leaves_no_memory_behind(
         batch.add(kernel, arguments_of(1), 1, SIZES, True)
         assert batch.submit() == (1, None)
         process.stop("was stopped by the test")
-        assert batch.wait_for(1) == [-5]
+        assert ended(batch, 1) == [-5]
     assert memory.allocated == before
 
 
@@ -623,7 +631,7 @@ def test_signals_of_the_host_do_not_let_a_kernel_run_longer(
             batch = IsolatedBatch(engine, 1)
             batch.add(kernel, arguments_of(1), 1, SIZES, True)
             assert batch.submit() == (1, None)
-            assert batch.wait_for(1) == [-5]
+            assert ended(batch, 1) == [-5]
             assert "ran longer than" in str(batch.failure)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -642,9 +650,9 @@ def test_what_the_engine_has_refused_is_not_tried_again_in_another_process(engin
     assert (done, error is None) == (1, False)
     engine.process.stop("was stopped by the test")
     assert submitted(batch, kernel, [0]) == (1, None)  # as LaunchBatch does with what is behind
-    assert batch.wait_for(2) == [-5]
+    assert ended(batch, 2) == [-5]
     assert "was stopped by the test" in str(batch.failure)
-    assert (batch.wait_for(1), batch.failure) == ([0], None)
+    assert (ended(batch, 1), batch.failure) == ([0], None)
     assert not batch._known
     assert not batch._is_under_way
 

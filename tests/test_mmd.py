@@ -43,7 +43,7 @@ def test_an_mmd_around_another_tells_of_the_board_what_that_does(monkeypatch: py
     around = Around(board)
     assert around.is_shared is shared
     assert around.description is board.description
-    assert around.traffic["program"] is board.traffic["program"]
+    assert around.traffic["free"] is board.traffic["free"]
     assert around.is_available() == board.is_available()
     assert around.loaded() == board.loaded()
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, repeat
+from itertools import repeat
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +28,6 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction, Occupancy
 from fpgart.runtime.scheduling.scheduler import Scheduler
-from fpgart.runtime.scheduling.workers import QUIET_NS
 
 MOST_SCHEDULES = int(os.environ.get("FPGART_TEST_SCHEDULES", "1500"))
 RANDOM_SCHEDULES = MOST_SCHEDULES // 10
@@ -93,9 +92,7 @@ class Batch:
 class Work:
     """A transfer, or a kernel of program "a" or "b"; `until` it waits for while it runs.
 
-    A `short` kernel may be handed over with others; then the engine takes it, unless it is `refused`. One that `is_run`
-    hands itself over, and waits for itself. One with a `rest` goes on with kernels of that program, for which it has
-    the board for itself, but for its own kernel beside others.
+    A `short` kernel may be handed over with others; then the engine takes it, unless it is `refused`.
     """
 
     world: World
@@ -105,14 +102,8 @@ class Work:
     until: Callable[[], bool] | None = None
     needs_thread: bool = False
     short: bool = False
-    is_run: bool = False
     expected_ns: int = 1
-    handed_to: Batch | None = None
     refused: bool = False
-    rest: str = ""
-    between: Callable[[], None] = lambda: None
-    alone: bool = False
-    began: bool = False
     ran: bool = False
     abandoned: int = 0
     programming: bool = False
@@ -144,9 +135,6 @@ class Work:
                 return Claim.WAITS
             board.occupancy.begin_transfer(self.way)
             return Claim.TAKEN
-        if self.rest:
-            self.alone = board.loaded != self.kind or not (board.occupancy.launches or board.occupancy.moving)
-            return board.occupancy.claim_programming() if self.alone else board.occupancy.claim_launch(0)
         if not self.counted:
             if board.loaded != self.kind:
                 claim = board.occupancy.claim_programming()
@@ -173,19 +161,6 @@ class Work:
 
     def hand_over(self, batch: Batch) -> None:
         batch.add(self)
-        if self.is_run:
-            _, error = batch.submit()
-            if error is not None:
-                self.abandon()
-                raise error
-            self.handed_to = batch
-
-    def settle(self) -> None:
-        if self.handed_to is not None:
-            status = self.handed_to.next()
-            assert self.ran, "those before it have ended"
-            if status != COMPLETE:
-                raise OutOfResources("this one fails")
 
     def took(self, elapsed_ns: int) -> None:
         """Nobody asks."""
@@ -194,9 +169,6 @@ class Work:
         occupancy = self.world.board.occupancy
         if self.kind == "transfer":
             occupancy.end_transfer(self.way)
-        elif self.alone:
-            self.alone = False
-            occupancy.end_programming()
         elif self.programming:
             self.programming = False
             occupancy.end_programming()
@@ -213,16 +185,6 @@ class Work:
             return self
         if self.until is not None:
             threads.block(self.until)
-        if self.rest and not self.alone:
-            assert self.world.board.loaded == self.kind
-            self.began = True
-            self.between()
-            self.kind, self.rest = self.rest, ""
-            return self
-        if self.alone:
-            threads.pause()
-            self.world.board.loaded = self.rest
-            self.began = True
         self.world.log.append(self)
         self.ran = True
         if self.fails or self.refused:
@@ -243,8 +205,6 @@ class World:
         self.board = Board(self.scheduler, full_duplex=full_duplex)
         self.takes_more = True
         """Whether the engine takes launches while others run."""
-        self.runs: Iterator[bool] = repeat(False)
-        """Whether the next short kernel is a run."""
         self.log: list[Work] = []
         self.events: list[Event] = []
         self.works: list[Work] = []
@@ -258,7 +218,7 @@ class World:
         return CommandQueue(self.context, board, 0 if in_order else OUT_OF_ORDER)
 
     def work(self, kind: str = "transfer", **more: Any) -> Work:
-        made = Work(self, kind, is_run=bool(more.get("short")) and next(self.runs), **more)
+        made = Work(self, kind, **more)
         self.works.append(made)
         return made
 
@@ -349,74 +309,6 @@ def persistent_kernel_whose_flag_waits_for_its_programming(world: World) -> None
         world.threads.block(lambda: event.status <= COMPLETE)
 
     world.threads.host(other)
-
-
-def run_of_two_programs_whose_first_kernel_ends_another(world: World) -> None:
-    """The kernel waits for the first launches of the run, which must not wait for it."""
-    run = world.work("a", rest="b")
-    first, second = world.queue(), world.queue()
-
-    def host() -> None:
-        world.enqueue(first, world.work("a", until=lambda: run.began))
-        first.flush()
-        world.enqueue(second, run)
-        second.flush()
-        first.finish()
-
-    world.threads.host(host)
-
-
-def event_of_a_run_for_which_the_host_waits_before_it_ends_another_kernel(world: World) -> None:
-    flag = world.work()
-    run = world.work("a", rest="b")
-    first, second, third = world.queue(), world.queue(), world.queue()
-
-    def host() -> None:
-        world.enqueue(first, world.work("a", until=lambda: flag.ran))
-        first.flush()
-        parent = second.new_event(cl.CL_COMMAND_MARKER, run)
-        early = world.scheduler.end_with(parent)
-        world.events += [early, parent]
-        run.between = lambda: world.scheduler.end_before(early, parent)
-        second.enqueue_made(parent)
-        world.enqueue(third, flag, [early])
-        third.finish()
-        second.flush()
-
-    world.threads.host(host)
-
-
-def events_that_end_with_a_command_that_another_thread_enqueues(world: World) -> None:
-    first, second = world.queue(), world.queue()
-    parents: list[Event] = []
-
-    def enqueues() -> None:
-        parents.append(world.enqueue(first, world.work("a")))
-        first.flush()
-
-    def asks() -> None:
-        world.threads.block(lambda: bool(parents))
-        late = world.scheduler.end_with(parents[0])
-        world.events.append(late)
-        world.enqueue(second, world.work(), [late])
-        world.scheduler.wait(world.scheduler.end_with(parents[0]))
-        second.finish()
-
-    world.threads.host(enqueues)
-    world.threads.host(asks)
-
-
-def runs_of_two_programs_beside_transfers_and_kernels(world: World) -> None:
-    for run in (world.work("a", rest="b"), world.work("b", rest="a")):
-        queue = world.queue()
-
-        def host(queue: CommandQueue = queue, run: Work = run) -> None:
-            world.enqueue(queue, world.work())
-            world.enqueue(queue, run)
-            world.enqueue(queue, world.work("a"))
-            queue.finish()
-
-        world.threads.host(host)
 
 
 def what_follows_a_command_with_a_thread_of_its_own(world: World) -> None:
@@ -624,21 +516,19 @@ def short_launches_that_fail(world: World) -> None:
 
 
 def short_launches_that_come_while_others_run(world: World) -> None:
-    """They may join the batch that another thread waits for; events that end with the first stand in no line."""
+    """They may join the batch that another thread waits for."""
     queue = world.queue()
 
     def host() -> None:
         gate = world.user_event()
         first = world.enqueue(queue, world.work("a", short=True), [gate])
-        early = world.scheduler.end_with(first)
         world.enqueue(queue, world.work("a", short=True))
         gate.set_status(COMPLETE)
         queue.flush()
         for _ in range(2):
             last = world.enqueue(queue, world.work("a", short=True))
             queue.flush()
-        world.scheduler.wait(early)
-        assert first.status == COMPLETE
+        world.scheduler.wait(first)
         world.threads.block(lambda: last.status <= COMPLETE)
 
     world.threads.host(host)
@@ -672,10 +562,6 @@ HOSTS = [
     blocking_write_beside_a_launch_and_finish,
     persistent_kernel_and_its_flag,
     persistent_kernel_whose_flag_waits_for_its_programming,
-    run_of_two_programs_whose_first_kernel_ends_another,
-    runs_of_two_programs_beside_transfers_and_kernels,
-    event_of_a_run_for_which_the_host_waits_before_it_ends_another_kernel,
-    events_that_end_with_a_command_that_another_thread_enqueues,
     what_follows_a_command_with_a_thread_of_its_own,
     finish_behind_another_queues_persistent_kernel,
     two_programs_in_turn_beside_transfers,
@@ -701,79 +587,6 @@ def test_random_schedules_of_a_small_host_end(host: Callable[[World], None]) -> 
     for seed in range(RANDOM_SCHEDULES):
         world = World(Randomly(Random(seed)), full_duplex=bool(seed % 2))
         host(world)
-        world.explore()
-
-
-RUNS = {"runs": (True,), "mixed": (True, False), "mixed the other way": (False, True)}
-
-
-@pytest.mark.parametrize("host", WITH_SHORT_LAUNCHES, ids=lambda host: str(host.__name__))
-def test_every_schedule_of_a_small_host_ends_where_its_short_launches_are_runs(host: Callable[[World], None]) -> None:
-    for chooser in schedules(preemptions=1, most=MOST_SCHEDULES):
-        world = World(chooser)
-        world.runs = repeat(True)
-        host(world)
-        world.explore()
-
-
-@pytest.mark.parametrize("runs", RUNS.values(), ids=RUNS)
-@pytest.mark.parametrize("host", WITH_SHORT_LAUNCHES, ids=lambda host: str(host.__name__))
-def test_random_schedules_of_a_small_host_end_where_short_launches_are_runs(
-    host: Callable[[World], None], runs: tuple[bool, ...]
-) -> None:
-    for seed in range(RANDOM_SCHEDULES):
-        world = World(Randomly(Random(seed)))
-        world.runs = cycle(runs)
-        world.takes_more = bool(seed % 2)
-        host(world)
-        world.explore()
-
-
-# What hosts leave where the scheduler does not see it
-
-
-class Notes:
-    """As icd/launches.c: who writes one down wakes the keeper if that does not look."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._queue = world.queue()
-        self._notes: deque[Work] = deque()
-        self._looked_for = False
-        world.scheduler.record_with(self)
-
-    def record(self, work: Work) -> None:
-        self._world.threads.pause()
-        self._notes.append(work)
-        self._world.threads.pause()
-        if not self._looked_for and not self._world.scheduler.look_for_recorded():
-            self.take_in()
-
-    def take_in(self) -> None:
-        while self._notes:
-            self._world.enqueue(self._queue, self._notes.popleft())
-
-    def tended(self, flag: bool) -> bool:
-        self._looked_for = flag
-        self._world.threads.pause()
-        return bool(self._notes)
-
-
-@pytest.mark.parametrize("rests", [False, True], ids=["at once", "when the keeper may rest"])
-def test_what_is_recorded_runs_without_further_calls(rests: bool) -> None:
-    for seed in range(2 * RANDOM_SCHEDULES):
-        world = World(Randomly(Random(seed)), timers=True)
-        notes = Notes(world)
-
-        def host(world: World = world, notes: Notes = notes) -> None:
-            for _ in range(3):
-                work = world.work("a")
-                notes.record(work)
-                world.threads.block(lambda work=work: work.ran)  # type: ignore[misc]
-                if rests:
-                    world.threads.block(lambda: False, QUIET_NS / 1e9)
-
-        world.threads.host(host)
         world.explore()
 
 
@@ -899,7 +712,7 @@ class Step:
 
 
 ACTIONS = ("enqueue", "after", "blocking", "marker", "barrier", "flush", "finish", "wait", "fail", "gated")
-KINDS = ("transfer", "a", "b", "out", "short", "run", "mixed")
+KINDS = ("transfer", "a", "b", "out", "short")
 steps = st.builds(Step, st.sampled_from(ACTIONS), st.integers(0, 5), st.sampled_from(KINDS))
 
 
@@ -916,12 +729,10 @@ class Host:
         world, queue = self.world, self.queues[step.number % len(self.queues)]
         earlier = [self.known[step.number % len(self.known)]] if self.known else []
         kind, way = ("transfer", Direction.OUT) if step.kind == "out" else (step.kind, Direction.IN)
-        short, rest = kind in ("short", "run"), "b" if kind == "mixed" else ""
-        if short:
-            world.runs = repeat(kind == "run")
-        kind = "a" if short or rest else kind
+        short = kind == "short"
+        kind = "a" if short else kind
         if step.action == "blocking":
-            world.blocking(queue, world.work(kind, way=way, rest=rest), earlier)
+            world.blocking(queue, world.work(kind, way=way), earlier)
         elif step.action == "flush":
             queue.flush()
         elif step.action == "finish":
@@ -937,7 +748,7 @@ class Host:
             waits = earlier if step.action == "after" else []
             if step.action == "gated":
                 waits = [self.gates[step.number % len(self.gates)]]
-            work = world.work(kind, way=way, fails=step.action == "fail", short=short, rest=rest)
+            work = world.work(kind, way=way, fails=step.action == "fail", short=short)
             self.known.append(world.enqueue(queue, work, waits))
 
     def script(self, steps: list[Step]) -> None:

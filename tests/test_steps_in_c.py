@@ -6,14 +6,13 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
 from c_hosts import ROOT
 
 PROGRAMS = ROOT / "tests" / "programs"
 
 
-@pytest.mark.parametrize("rule", ["calls_and_ushers", "answers_of_parents"])
-def test_threads_that_interrupt_each_other_keep_the_rule(rule: str, tmp_path: Path) -> None:
+def test_threads_that_interrupt_each_other_keep_the_rule(tmp_path: Path) -> None:
+    rule = "calls_and_ushers"
     (tmp_path / "Python.h").touch()  # the program has what it needs of it
     built = tmp_path / rule
     folders = [f"-I{folder}" for folder in (tmp_path, ROOT / "include", ROOT / "icd")]

@@ -237,46 +237,6 @@ def test_a_keeper_that_sleeps_is_rung_by_the_next_command(driver: Driver) -> Non
     assert (driver.made, driver.keeper_bell.rings) == ((0, 1), 1)
 
 
-class Recorder:
-    """What hosts see: whether the keeper looks for what they record."""
-
-    def __init__(self) -> None:
-        self.looked_for = False
-
-    def take_in(self) -> None:
-        """Nothing was recorded."""
-
-    def tended(self, flag: bool) -> bool:
-        self.looked_for = flag
-        return False
-
-
-def test_hosts_may_record_from_when_the_keeper_is_rung_however_late_it_wakes(driver: Driver) -> None:
-    driver.workers.recorder = recorder = Recorder()
-    driver.workers.command_enqueued(0, ready=True)
-    assert recorder.looked_for, "its thread has been made"
-    driver.commands.now = QUIET_NS
-    assert driver.keep() is None
-    assert not recorder.looked_for, "it rests"
-    driver.workers.command_enqueued(driver.commands.now, ready=True)
-    assert recorder.looked_for, "it was rung"
-
-
-def test_hosts_may_not_record_where_no_keeper_could_be_made(driver: Driver) -> None:
-    driver.workers.recorder = recorder = Recorder()
-    driver.has_threads = False
-    driver.workers.command_enqueued(0, ready=True)
-    assert not recorder.looked_for
-
-
-def test_the_keeper_looks_on_for_a_while_after_a_command(driver: Driver) -> None:
-    driver.workers.command_enqueued(5 * QUIET_NS, ready=True)
-    driver.commands.now = 6 * QUIET_NS - 1
-    assert driver.keep() == TICK_S
-    driver.commands.now += 1
-    assert driver.keep() is None
-
-
 def test_the_keeper_has_a_command_run_that_nobody_flushes_when_its_time_has_come(driver: Driver) -> None:
     event = driver.commands.transfer()
     driver.workers.command_enqueued(event.queued_ns, ready=True)
@@ -398,29 +358,6 @@ def test_a_keeper_that_could_not_be_made_is_made_later(driver: Driver) -> None:
     driver.has_threads = True
     driver.workers.command_enqueued(0, ready=True)
     assert driver.made == (0, 1)
-
-
-def test_a_keeper_that_is_hurried_looks_again_whether_it_sleeps_or_not(driver: Driver) -> None:
-    driver.workers.command_enqueued(0, ready=True)
-    assert driver.workers.hurry_keeper()
-    driver.commands.now = QUIET_NS
-    assert driver.keep() is None
-    assert driver.workers.hurry_keeper()
-    driver.workers.command_enqueued(driver.commands.now, ready=True)
-    assert driver.keeper_bell.rings == 2, "the command found it awake"
-
-
-def test_a_keeper_that_is_hurried_before_there_is_one_is_made(driver: Driver) -> None:
-    assert driver.workers.hurry_keeper()
-    assert (driver.made, driver.keeper_bell.rings) == ((0, 1), 0)
-
-
-def test_no_keeper_is_hurried_where_none_can_be_made(driver: Driver) -> None:
-    driver.has_threads = False
-    assert not driver.workers.hurry_keeper()
-    driver.has_threads = True
-    driver.workers.close()
-    assert not driver.workers.hurry_keeper()
 
 
 # The end

@@ -88,7 +88,7 @@ def let_buffer_pass(kernel: Kernel, index: int, buffer: Buffer) -> None:
 def let_svm_pass(kernel: Kernel, index: int) -> None:
     """Another address for this argument by clSetKernelArgSVMPointer needs no decision."""
     if is_kept(kernel):
-        lib.fpgart_let_svm_pass(kernel.handle, index)
+        lib.fpgart_let_svm_pass(kernel.handle, index, kernel.context.handle)
 
 
 def let_usm_pass(kernel: Kernel, index: int, alignment: int) -> None:
@@ -98,3 +98,9 @@ def let_usm_pass(kernel: Kernel, index: int, alignment: int) -> None:
     """
     if not kernel.interface.arguments[index].buffer_location and is_kept(kernel):
         lib.fpgart_let_usm_pass(kernel.handle, index, kernel.context.handle, alignment or 1)
+
+
+def forget_in_c(kernel: Kernel) -> None:
+    """What its launches need has changed, besides the arguments."""
+    if kernel.elsewhere is not None:
+        lib.fpgart_kernel_changed(kernel.handle)

@@ -92,17 +92,17 @@ REQUESTS |= {
 def serve(request: str) -> dict[str, Any]:
     """The answer to a request; what it raises is told by its kind.
 
-    Whatever is asked for may concern transfers that C carries out: those that begin later, and those that another
-    thread had pass meanwhile.
+    Whatever is asked for may concern commands that C carries: those that come later, and those of other threads.
     """
+    from fpgart.api.carrying import end_epochs
     from fpgart.api.platform import the_platform  # a chapter of the API, whose import binds its functions
 
     scheduler = the_platform().scheduler
-    scheduler.call_in()
+    end_epochs(scheduler)
     try:
         return _serve(request)
     finally:
-        scheduler.call_in()
+        end_epochs(scheduler)
 
 
 def _serve(request: str) -> dict[str, Any]:

@@ -12,10 +12,10 @@ The annotations determine how C arguments are converted:
 - anything else is passed on: integers, addresses as integers, typed pointers as cffi has them
 
 The return annotation determines the result: `None` is CL_SUCCESS; `Command` is an event, handed out
-through one more C argument, the event pointer, if that is not NULL; a class of fpgart.runtime is returned
-as a handle, with the status in errcode_ret; `Attempt` is an object of such a class, returned whether or not
-the error beside it is the status; `Address` is an address with the status there, too; `Mapped` is an address
-and an event; `Pointer` is an address in a call that has no status, NULL for failure.
+through one more C argument, the event pointer, if that is not NULL, or None where C has done that; a class of
+fpgart.runtime is returned as a handle, with the status in errcode_ret; `Attempt` is an object of such a class, returned
+whether or not the error beside it is the status; `Address` is an address with the status there, too; `Mapped` is an
+address and an event; `Pointer` is an address in a call that has no status, NULL for failure.
 A CLError becomes its status, any other exception CL_OUT_OF_HOST_MEMORY with a traceback
 in the log.
 """
@@ -34,7 +34,7 @@ from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import Event
 
 WaitList = tuple[Event, ...]
-Command = Event
+Command = Event | None
 Pointer = int
 Address = int
 Mapped = tuple[int, Event]
@@ -143,7 +143,7 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
         failure = "failed(error, name, o)"
     elif returned == "Command":
         takes.append("event_ret")
-        body = [f"made = {call}", "if event_ret:", "    event_ret[0] = publish(made)", "return 0"]
+        body = [f"made = {call}", "if event_ret and made is not None:", "    event_ret[0] = publish(made)", "return 0"]
     else:
         status_words = "0"
         if returned == "Mapped":

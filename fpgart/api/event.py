@@ -9,7 +9,6 @@ from _fpgart_icd import lib
 
 from fpgart import opencl as cl
 from fpgart.api import info
-from fpgart.api.candidates import TAKEN_IN
 from fpgart.api.entry import entry, wait_list
 from fpgart.api.handles import references
 from fpgart.errors import (
@@ -21,7 +20,6 @@ from fpgart.errors import (
 )
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 
 
@@ -90,11 +88,6 @@ def wait_for_events(num_events: int, event_list: Any) -> None:
         observed(event)
         if event.status < COMPLETE and failed is None:
             failed = event
-    queue = events[-1].queue
-    if TAKEN_IN and isinstance(queue, CommandQueue):
-        from fpgart.api.runs import let_runs_pass  # for hosts whose launches recur
-
-        let_runs_pass(queue)
     if failed is not None:
         raise ExecStatusErrorForEventsInWaitList(f"an event ended with status {failed.status}")
 

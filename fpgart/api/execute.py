@@ -8,13 +8,13 @@ from math import prod
 from struct import unpack
 from typing import Any
 
-from _fpgart_icd import ffi, lib
+from _fpgart_icd import ffi
 
 from fpgart import opencl as cl
+from fpgart.api.carrying import carries_launch
 from fpgart.api.device_info import DEVICE_INFO
 from fpgart.api.device_languages import extensions
 from fpgart.api.entry import Command, WaitList, entry
-from fpgart.api.launches import let_launch_pass
 from fpgart.errors import (
     InvalidContext,
     InvalidGlobalOffset,
@@ -37,7 +37,6 @@ from fpgart.runtime.programs.work_groups import fits_engine, largest_group, take
 SUGGESTED_LOCAL_SIZE = "cl_khr_suggested_local_work_size"
 SIZE_MAX = (1 << 64) - 1
 ONES, ZEROS = (1, 1, 1), (0, 0, 0)
-ONE = ffi.new("size_t *", 1)
 
 
 @lru_cache(maxsize=128)
@@ -130,6 +129,8 @@ def enqueue_nd_range_kernel(
         )
     if max(sizes) > SIZE_MAX >> 1:
         raise InvalidGlobalWorkSize(f"global size {sizes} is beyond any device")
+    if carries_launch(command_queue, kernel, wait_list):
+        return None
     launch = new_launch(
         kernel,
         command_queue.device,
@@ -137,8 +138,6 @@ def enqueue_nd_range_kernel(
         (*offset, *ZEROS[work_dim:], *sizes, *pad, *(local or ONES[:work_dim]), *pad),
         bool(local),
     )
-    if command_queue.in_order and not lib.fpgart_launch_is_known() and launch.recurs:
-        let_launch_pass(command_queue, launch, (global_work_offset, global_work_size, local_work_size))
     return command_queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch, wait_list)
 
 
@@ -146,9 +145,9 @@ def enqueue_nd_range_kernel(
 def enqueue_task(command_queue: CommandQueue, kernel: Kernel, wait_list: WaitList) -> Command:
     check_kernel(command_queue, kernel)
     check_local(command_queue.device, kernel, ONES[:1], ONES[:1])
+    if carries_launch(command_queue, kernel, wait_list):
+        return None
     launch = new_launch(kernel, command_queue.device, 1, (*ZEROS, *ONES, *ONES), True)
-    if command_queue.in_order and not lib.fpgart_launch_is_known() and launch.recurs:
-        let_launch_pass(command_queue, launch, (ffi.NULL, ONE, ONE))
     return command_queue.enqueue(cl.CL_COMMAND_TASK, launch, wait_list)
 
 

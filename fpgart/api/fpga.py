@@ -9,7 +9,7 @@ from _fpgart_icd import lib
 
 from fpgart.api.device import device_list
 from fpgart.api.entry import Pointer, entry, string_at
-from fpgart.api.handles import HELD, bear_all, find
+from fpgart.api.handles import HELD, find, view_all
 from fpgart.api.platform import the_platform
 from fpgart.errors import InvalidDevice, InvalidEvent, InvalidOperation, InvalidValue, OutOfResources
 from fpgart.runtime.commands.operation import operation_of, running_kernel
@@ -43,7 +43,7 @@ ECC_BITS = 3
 
 def live_objects() -> list[tuple[int, str, int]]:
     """Handle, type and references of every object that the host holds."""
-    bear_all()
+    view_all()
     found = [
         (handle, TYPE_NAMES.get(item.__class__), int(lib.fpgart_handle_references(handle)))
         for handle, item in list(HELD.items())

@@ -11,16 +11,16 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Iterable
+from collections import deque
 from typing import Any, TypeVar
 
-from _fpgart_icd import lib
+from _fpgart_icd import ffi, lib
 
 from fpgart import errors
 from fpgart import opencl as cl
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.scheduling.event import COMPLETE, Event
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event
 from fpgart.runtime.scheduling.reaper import Reaper
 
 T = TypeVar("T")
@@ -44,14 +44,14 @@ ADDRESSES = 1 << 29
 """Bytes of address space that handles take at least (icd/handles.c); few of them are touched."""
 
 HELD: dict[int, Any] = {}
-"""Also events that the host does not hold while others, which it holds, end with them."""
 KEPT: dict[int, weakref.ref[Any]] = {}
 _DEAD: dict[int, type] = {}
+_LEFT: deque[Reaper] = deque()
 _REAPING = threading.Lock()
 """Held while last references that were put off are released: no thread goes on before they are. Callbacks of the
 host come after it."""
-_BEARING = threading.Lock()
-"""Held while a late event is made."""
+_VIEWING = threading.Lock()
+"""Held while a view of an event is made."""
 
 
 def publish(item: Any) -> int:
@@ -78,107 +78,67 @@ def _hold(item: Any, handle: int) -> None:
         listener(item)
 
 
-def publish_as(item: Any, handle: int) -> None:
-    """The host knows `item` by `handle` already; release_unheld() has to follow, without a lock.
+class CommandInC:
+    """A command that C carries, by its address; the event's handle keeps it."""
 
-    For the host may just have released its last reference, and callbacks of the host may come of that.
-    """
-    _hold(item, handle)
+    __slots__ = ("_address",)
 
+    def __init__(self, address: int) -> None:
+        self._address = address
 
-def release_unheld(handles: Iterable[int]) -> None:
-    """Release objects of which the host gave its last reference back while they were published. Without a lock."""
-    for handle in handles:
-        if not lib.fpgart_handle_is_held(handle):
-            host_released(handle)
+    def status(self) -> int:
+        return int(lib.fpgart_command_status(self._address))
 
+    def wait(self) -> int:
+        return int(lib.fpgart_command_wait(self._address))
 
-def publish_born(event: Event, handle: int) -> None:
-    """As publish_as(), of one that was unborn: who asks for it meanwhile finds it. Not if the host has released it."""
-    with _BEARING:
-        if not lib.fpgart_event_born(handle):
-            return
-        _hold(event, handle)
-    release_unheld([handle])
+    def watch(self) -> int:
+        """Have Python hear of the end (view_ended); the status."""
+        return int(lib.fpgart_command_watch(self._address))
 
-
-def publish_parent(event: Event) -> int:
-    """The handle of an event that the host does not hold; late events that it holds are to end with it."""
-    handle = int(lib.fpgart_handle_new(KINDS["Event"][0], 0))
-    if not handle:
-        raise errors.OutOfHostMemory("no room for another handle: eight million objects are alive")
-    _hold(event, handle)
-    return handle
+    def times(self) -> tuple[int, int, int, int]:
+        found = ffi.new("uint64_t[4]")
+        lib.fpgart_command_times(self._address, found)
+        return found[cl.CL_QUEUED], found[cl.CL_SUBMITTED], found[cl.CL_RUNNING], found[cl.CL_COMPLETE]
 
 
-def bear(handle: int) -> Event | None:
-    """Make the late event behind a handle (icd/handles.c), or give the one that another thread makes; None without."""
-    parent_handle = int(lib.fpgart_event_parent(handle))
-    with _BEARING:
-        if not parent_handle:
-            return HELD.get(handle)  # another thread was first, and may have been about to enter it
-        parent: Event | None = HELD.get(parent_handle)
-        if parent is None or not lib.fpgart_event_parent(handle):
+def view(handle: int) -> Event | None:
+    """The view of an event that C has made; None if there is no such event."""
+    queue_handle, kind = ffi.new("uintptr_t *"), ffi.new("cl_uint *")
+    with _VIEWING:
+        address = int(lib.fpgart_event_view(handle, queue_handle, kind))
+        if not address:
             return HELD.get(handle)  # another thread was first
-        event = parent.context.scheduler.end_with(parent)
-        if not lib.fpgart_event_bear(handle):
-            return None  # the host has just released it
+        queue: Any = HELD.get(int(queue_handle[0])) or KEPT[int(queue_handle[0])]()
+        event = Event(queue.context, queue, int(kind[0]), None, RUNNING)
+        event.unmet = 1
+        event.carried = command = CommandInC(address)
         _hold(event, handle)
-    if parent.status == COMPLETE and not (NOTICES.end_observed or parent.context.scheduler.ends_are_news):
-        lib.fpgart_remember(parent_handle, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, bytes(4), 4)  # of all others, too
-        lib.fpgart_remember(parent_handle, cl.CL_EVENT_CONTEXT, parent.context.handle.to_bytes(8, "little"), 8)
-    was_last = lib.fpgart_event_loses_child(parent_handle)
-    parent = None
-    if was_last:
-        host_released(parent_handle)
-    release_unheld([handle])
+    status = command.watch()
+    if status <= COMPLETE:
+        event.context.scheduler.end_view(event, status)
+    if not lib.fpgart_handle_is_held(handle):  # the host has just released it
+        host_released(handle)
     return event
 
 
-def late_event(handle: int, parent: Event | None) -> Event | None:
-    """The event that ends with `parent`, if a handle stands for one of these; it may stand for another by now."""
-    event = (HELD.get(handle) or bear(handle)) if handle else None
-    return event if event.__class__ is Event and parent in event.predecessors else None
+def view_ended(handle: int, serial: int, status: int) -> None:
+    """The command of an event has ended, of which there was a view. Calls nobody back."""
+    if lib.fpgart_handle_serial(handle) != serial:
+        return
+    item = HELD.get(handle)
+    if item is None and (kept := KEPT.get(handle)) is not None:
+        item = kept()
+    if item.__class__ is Event:
+        item.context.scheduler.end_view(item, status)
+        reap_soon(item.context.reaper)
 
 
-def _have_end_late(handle: int, queue_handle: int) -> None:
-    """Have an unborn event end with the launches that C has run in a queue (icd/runs.c), which are a command then."""
-    queue: Any = HELD.get(queue_handle)
-    if queue is None and (kept := KEPT.get(queue_handle)) is not None:
-        queue = kept()
-    if queue.__class__.__name__ != "CommandQueue":
-        return  # they have ended, and it has gone
-    command = queue.context.scheduler.command_of(queue.device.loan)
-    if command is None:
-        return  # they have ended
-    with _BEARING:
-        _have_as_parent(command)
-        lib.fpgart_run_becomes(handle, command.handle)
-        if not lib.fpgart_handle_is_held(command.handle):  # another run: that of the event has ended
-            _drop(command)
-
-
-def _have_as_parent(command: Event) -> None:
-    """Late events may end with `command`. Within _BEARING, as _drop(): others may want it for events of theirs."""
-    if not command.handle:
-        publish_parent(command)
-    elif command.handle not in HELD:
-        KEPT.pop(command.handle, None)
-        HELD[command.handle] = command
-
-
-def _drop(command: Event) -> None:
-    """None does, so it is not held any more."""
-    handle = command.handle
-    del HELD[handle]
-    KEPT[handle] = weakref.ref(command, lambda _: _forget(handle, Event))
-
-
-def bear_all() -> None:
-    """Make all late events."""
+def view_all() -> None:
+    """Have views of all events."""
     handle = 0
-    while handle := int(lib.fpgart_next_late(handle)):
-        bear(handle)
+    while handle := int(lib.fpgart_next_unseen(handle)):
+        view(handle)
 
 
 def find(handle: int, kind: type[T]) -> T:
@@ -187,9 +147,7 @@ def find(handle: int, kind: type[T]) -> T:
     if item is None and (kept := KEPT.get(handle)) is not None:
         item = kept()
     if item is None:
-        while queue := lib.fpgart_await_birth(handle):  # C runs its launch, and that takes long
-            _have_end_late(handle, queue)
-        item = HELD.get(handle) or bear(handle)
+        item = view(handle)
     if item.__class__ is kind:
         return item
     _, error = KINDS[kind.__name__]
@@ -242,8 +200,18 @@ def _release(handle: int) -> Reaper | None:
     return reaper
 
 
-def reap() -> None:
-    """See to the last references that were put off (icd/handles.c); returns when none is left."""
+def reap_soon(*reapers: Reaper) -> None:
+    """Have the thread that reaps, or the next call of reap(), dispose of what these hold."""
+    _LEFT.extend(filter(None, reapers))
+    if _LEFT:
+        lib.fpgart_callbacks_are_left(True)
+
+
+def release_put_off() -> list[Reaper]:
+    """Release the last references that were put off (icd/handles.c), and return when none is left.
+
+    Returns the reapers of what died.
+    """
     left: dict[int, Reaper] = {}
     with _REAPING:
         while handle := int(lib.fpgart_next_released()):
@@ -252,7 +220,19 @@ def reap() -> None:
                 if reaper:
                     left[id(reaper)] = reaper
             lib.fpgart_released_done()
-    for reaper in left.values():
+    return list(left.values())
+
+
+def reap() -> None:
+    """Release the last references that were put off, and dispose of what died; returns when none is left."""
+    lib.fpgart_callbacks_are_left(False)
+    left = release_put_off()
+    while _LEFT:
+        try:
+            left.append(_LEFT.popleft())
+        except IndexError:  # another thread was faster
+            break
+    for reaper in left:
         reaper.reap()
 
 

@@ -13,10 +13,9 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api import info
-from fpgart.api.arguments import let_buffer_pass, let_svm_pass, let_usm_pass, let_value_pass
+from fpgart.api.arguments import forget_in_c, let_buffer_pass, let_svm_pass, let_usm_pass, let_value_pass
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
-from fpgart.api.platform import the_platform
 from fpgart.board.global_memory import AllocationType
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import (
@@ -246,14 +245,14 @@ def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int,
         if lib.fpgart_load(param_value, 4):
             raise InvalidOperation("the device has no fine-grain system memory")
     elif param_name == cl.CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL:
-        the_platform().scheduler.call_in()  # C knows nothing of what the kernel reaches so
         kernel.usm_pointers = usm_pointers(kernel, param_value_size, param_value)
+        forget_in_c(kernel)
     elif param_name in INDIRECT:
         if param_value_size != 4:
             raise InvalidValue(f"a cl_bool has 4 bytes, not {param_value_size}")
         kind = INDIRECT[param_name]
-        the_platform().scheduler.call_in()  # as above
         kernel.indirect = kernel.indirect | kind if lib.fpgart_load(param_value, 4) else kernel.indirect & ~kind
+        forget_in_c(kernel)
     else:
         raise InvalidValue(f"{param_name:#x} is not a kernel execution property")
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from fpgart import opencl as cl
 from fpgart.api import info
-from fpgart.api.candidates import TAKEN_IN
 from fpgart.api.context import property_pairs
 from fpgart.api.entry import Command, WaitList, entry, wait_list
 from fpgart.api.handles import references
@@ -104,10 +103,6 @@ def flush(command_queue: CommandQueue) -> None:
 @entry("clFinish")
 def finish(command_queue: CommandQueue) -> None:
     command_queue.finish()
-    if TAKEN_IN:
-        from fpgart.api.runs import let_runs_pass  # for hosts whose launches recur
-
-        let_runs_pass(command_queue)
 
 
 @entry("clEnqueueMarkerWithWaitList")

@@ -15,7 +15,7 @@ from _fpgart_icd import ffi, lib
 
 from fpgart import config, log
 from fpgart._native import lib as native
-from fpgart.api import chapters, handles, recorder
+from fpgart.api import carried, chapters, handles
 from fpgart.api.checking import guarded, start_checks
 from fpgart.api.entry import observe
 from fpgart.api.watching import callers, start_watchers
@@ -193,14 +193,10 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
     chapters.open_at(functions)
     from fpgart.api.platform import adopt
 
-    ffi.def_extern(name="fpgart_take_in")(recorder.take_in)
-    ffi.def_extern(name="fpgart_copy_ended")(scheduler.copy_ended)
-    ffi.def_extern(name="fpgart_ended_parent", error=0)(recorder.ended_parent)
-    ffi.def_extern(name="fpgart_run_failed")(recorder.run_failed)
-    recorded = recorder.Recorder(scheduler)
-    ffi.def_extern(name="fpgart_hurry_keeper", error=0)(recorded.hurry_keeper)
-    ffi.def_extern(name="fpgart_take_in_queue", error=0)(recorder.take_in_queue)
-    scheduler.record_with(recorded)
+    ffi.def_extern(name="fpgart_board_idle")(carried.board_idle)
+    ffi.def_extern(name="fpgart_queue_idle")(carried.queue_idle)
+    ffi.def_extern(name="fpgart_view_ended")(handles.view_ended)
+    ffi.def_extern(name="fpgart_carried_failed")(carried.failed)
     adopt(platform, lib.fpgart_platform())
     start_profile()
     if not owns:
@@ -376,7 +372,7 @@ def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults 
     """
     ended = shut_down(platform, at_end, faults)
     platform.scheduler.reopen()
-    lib.fpgart_record_launches(True)
+    lib.fpgart_carry(True)
     return ended
 
 
@@ -385,7 +381,7 @@ def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faul
 
     False when something still runs.
     """
-    lib.fpgart_record_launches(False)
+    lib.fpgart_carry(False)
     if faults is not None:
         faults.end()
     for device in platform.devices:

@@ -4,6 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
+/* Calls that move bytes, and these, as C counts them. */
+struct board_traffic {
+    uint64_t calls;
+    uint64_t bytes;
+};
 /* Addresses are integers on the Python side; sizes are in bytes. */
 void copy_bytes(uintptr_t destination, uintptr_t source, size_t size);
 /* As copy_bytes(), from memory that may end before; 0 where it does, and nothing is said of the

@@ -116,7 +116,7 @@ class Mmd(Protocol):
 
     @property
     def own_traffic(self) -> int:
-        """Where to count bytes that C moves at the aperture: two `struct board_traffic`, written and read.
+        """Where to count what C does at the aperture: `struct board_traffic` of writes, reads, copies, programmings.
 
         0 where each call has to be seen.
         """

@@ -122,7 +122,7 @@ class SimulatedBoard:
         self._written = self._traffic["write"]
         self._read = self._traffic["read"]
         self._copied = self._traffic["copy"]
-        self._of_c = ffi.new("struct board_traffic[2]")
+        self._of_c = ffi.new("struct board_traffic[4]")
         self.own_traffic = int(ffi.cast("uintptr_t", self._of_c))
         self._opening = threading.Lock()
         self._base = 0
@@ -139,10 +139,14 @@ class SimulatedBoard:
 
     @property
     def traffic(self) -> dict[str, Traffic]:
-        written, read = self._of_c
+        written, read, copied, programmed = self._of_c
         return self._traffic | {
             "write": Traffic(self._written.calls + written.calls, self._written.bytes + written.bytes),
             "read": Traffic(self._read.calls + read.calls, self._read.bytes + read.bytes),
+            "program": Traffic(
+                self._traffic["program"].calls + programmed.calls, self._traffic["program"].bytes + programmed.bytes
+            ),
+            "copy": Traffic(self._copied.calls + copied.calls, self._copied.bytes + copied.bytes),
         }
 
     def open(self) -> None:

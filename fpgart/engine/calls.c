@@ -292,15 +292,6 @@ uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses
     return ended;
 }
 
-void driver_await_all(const uintptr_t *events, uint32_t count, int32_t *statuses)
-{
-    const struct _cl_icd_dispatch *driver = ((struct object *)events[0])->dispatch;
-    cl_event last = (cl_event)events[count - 1];
-    driver->clWaitForEvents(1, &last); /* the others end before */
-    for (uint32_t ended = 0; ended < count;)
-        ended += driver_await(events + ended, count - ended, statuses + ended);
-}
-
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                       uint32_t dimensions, const char *sizes, int has_local)
 {

@@ -72,18 +72,14 @@ static void fill(const struct carried *this)
     }
 }
 
-void carrier_do(const struct carried *carried)
+/* The driver passes a copy of what it was given, which is the address of the operation. */
+static void CL_CALLBACK do_in_turn(void *given)
 {
+    const struct carried *carried = *(struct carried **)given;
     if (carried->kind == CARRIED_MOVE)
         move(carried);
     else if (carried->kind == CARRIED_FILL)
         fill(carried);
-}
-
-/* The driver passes a copy of what it was given, which is the address of the operation. */
-static void CL_CALLBACK do_in_turn(void *given)
-{
-    carrier_do(*(struct carried **)given);
 }
 
 static int32_t submit_function(cl_command_queue lane, struct carried *this, cl_uint count,
@@ -180,12 +176,13 @@ static int32_t notify(void *event, void (*call)(void *data), void *data)
     if (notification == NULL)
         return CL_OUT_OF_HOST_MEMORY;
     *notification = (struct notification){call, data};
+    /* Nobody waits for it in the driver. The event may be gone as soon as the end is told. */
+    if (driver->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof lane, &lane, NULL) ==
+        CL_SUCCESS)
+        driver->clFlush(lane);
     int32_t failed = driver->clSetEventCallback(event, CL_COMPLETE, notified, notification);
     if (failed != CL_SUCCESS)
         free(notification);
-    else if (driver->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof lane, &lane, NULL) ==
-             CL_SUCCESS)
-        driver->clFlush(lane); /* nobody waits for it in the driver */
     return failed;
 }
 
@@ -207,4 +204,11 @@ const struct core_engine *carrier_engine(void)
         .now = now_ns,
     };
     return &engine;
+}
+
+const struct carrier *carrier_functions(void)
+{
+    static struct carrier functions = {NULL, carrier_lane_new, carrier_lane_free, carrier_flush};
+    functions.engine = carrier_engine();
+    return &functions;
 }

@@ -39,7 +39,13 @@ void *carrier_lane_new(uintptr_t context, uintptr_t device, bool in_order, bool 
 void carrier_lane_free(void *lane);
 /* The driver begins all that the lane has. */
 void carrier_flush(void *lane);
-/* Carries out a move or a fill at once. */
-void carrier_do(const struct carried *carried);
+/* All of that in one place, for a library that this one is not linked with. */
+struct carrier {
+    const struct core_engine *engine;
+    void *(*lane_new)(uintptr_t context, uintptr_t device, bool in_order, bool has_profiling);
+    void (*lane_free)(void *lane);
+    void (*flush)(void *lane);
+};
+const struct carrier *carrier_functions(void);
 /* cffi */
 #endif

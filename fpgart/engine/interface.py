@@ -85,7 +85,7 @@ BYTES, POINTER, LOCAL, NULL = (int(kind) for kind in ArgumentKind)
 ARGUMENT = Struct("IIQ")
 """`struct argument` (engine/calls.h): kind, size and value."""
 SUBMISSION = Struct("QQ72sIIQ")
-"""`struct submission` (engine/calls.h): a launch in an array for Batch.submit_laid_out()."""
+"""`struct submission` (engine/calls.h): a launch in an array of several."""
 _LAYOUTS = [Struct("IIQ" * count) for count in range(64)]
 
 
@@ -274,22 +274,8 @@ class Batch(Protocol):
         What failed is not in the batch any more, and neither is what was added behind it.
         """
 
-    def submit_laid_out(
-        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
-    ) -> tuple[int, CLError | None]:
-        """As submit(), of the launches `begin` to before `end` in an array that C has laid out (engine/calls.h).
-
-        Where it raises, the engine has been given none of them.
-        """
-
     def wait(self, most: int) -> list[int]:
         """Wait for the oldest launch that is left; its status, and those behind it that have ended, `most` at most."""
-
-    def wait_for(self, count: int) -> list[int]:
-        """Wait for the oldest `count` launches that are left; the status of each, up to one that `failure` is about.
-
-        Where it raises, none of them is left.
-        """
 
 
 class EngineKernel(Protocol):

@@ -124,7 +124,7 @@ class Watchdog:
         for event in shown:
             yield f"  {self._event_words(event)} {self._why(event, alive)}"
             for other in event.predecessors:
-                if other.status > COMPLETE:
+                if isinstance(other, Event) and other.status > COMPLETE:
                     of = f" of {self._queue_words(other.queue)}" if other.queue not in (None, queue) else ""
                     yield f"    {self._event_words(other)}{of}"
         if len(commands) > len(shown):

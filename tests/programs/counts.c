@@ -3,7 +3,7 @@
  * thread does counts; what the driver's threads do depends on when they run.
  *
  * With an argument, system calls: two of them, which name the call, stand around each series. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1 /* the value that pyconfig.h of Python 3.10 defines, too */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <Python.h>

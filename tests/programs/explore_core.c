@@ -23,7 +23,7 @@ struct thread {
     ucontext_t context;
     void (*work)(void *);
     void *data;
-    bool used, is_host;
+    bool used, is_host, is_ending;
     bool (*may_go_on)(void *);
     void *waits_for;
     char stack[STACK];
@@ -129,6 +129,7 @@ static void start(void (*work)(void *), void *data, bool is_host)
     thread->used = true;
     thread->is_host = is_host;
     thread->may_go_on = NULL;
+    thread->is_ending = false;
     getcontext(&thread->context);
     thread->context.uc_stack.ss_sp = thread->stack;
     thread->context.uc_stack.ss_size = STACK;
@@ -162,6 +163,18 @@ static bool step(void)
 /* What the core asks for */
 
 static bool locked;
+static struct thread *holder;
+
+static bool holds_lock(void)
+{
+    return locked && holder == current;
+}
+
+bool *core_explored_ending(void)
+{
+    static bool without_thread;
+    return current != NULL ? &current->is_ending : &without_thread;
+}
 
 static bool is_free(void *nothing)
 {
@@ -174,11 +187,12 @@ void core_lock(void)
     yield(is_free, NULL);
     CHECK(!locked, "the lock is taken twice");
     locked = true;
+    holder = current;
 }
 
 void core_unlock(void)
 {
-    CHECK(locked, "a lock that is free is released");
+    CHECK(holds_lock(), "a lock that is free is released");
     locked = false;
 }
 
@@ -201,7 +215,7 @@ void core_pause(void)
 
 void core_sleep(_Atomic uint32_t *word, uint32_t seen)
 {
-    CHECK(!locked, "a thread sleeps with the lock");
+    CHECK(!holds_lock(), "a thread sleeps with the lock");
     core_pause();
     if (*word != seen)
         return;
@@ -315,7 +329,7 @@ static void operation_ended(int number, int32_t status);
 static int32_t engine_submit(void *lane, void *given, uint32_t count, void *const *after,
                              void **event)
 {
-    CHECK(!locked, "the engine is called with the lock");
+    CHECK(!holds_lock(), "the engine is called with the lock");
     core_pause();
     int number = *(const int *)given;
     if (outcome_of(number) == CL_INVALID_KERNEL)
@@ -335,7 +349,8 @@ static int32_t engine_submit(void *lane, void *given, uint32_t count, void *cons
 
 static void engine_ended(void *given, int32_t status)
 {
-    CHECK(!locked, "the engine is called with the lock");
+    CHECK(!holds_lock(), "the engine is called with the lock");
+    core_pause();
     operation_ended(*(const int *)given, status);
 }
 
@@ -346,7 +361,7 @@ static bool has_ended(void *event)
 
 static int32_t engine_status(void *event)
 {
-    CHECK(!locked, "the engine is called with the lock");
+    CHECK(!holds_lock(), "the engine is called with the lock");
     CHECK(((struct operation *)event)->references > 0, "an event is used that was released");
     core_pause();
     return ((struct operation *)event)->status;
@@ -354,7 +369,7 @@ static int32_t engine_status(void *event)
 
 static void engine_wait(void *event)
 {
-    CHECK(!locked, "the engine is called with the lock");
+    CHECK(!holds_lock(), "the engine is called with the lock");
     CHECK(((struct operation *)event)->references > 0, "an event is used that was released");
     yield(has_ended, event);
 }
@@ -368,7 +383,7 @@ static void engine_times(void *event, uint64_t *begin, uint64_t *end)
 static int32_t engine_notify(void *event, void (*ended)(void *), void *data)
 {
     struct operation *operation = event;
-    CHECK(!locked, "the engine is called with the lock");
+    CHECK(!holds_lock(), "the engine is called with the lock");
     core_pause();
     if (operation->status <= CL_COMPLETE) {
         ended(data);
@@ -470,6 +485,7 @@ struct host {
     int split; /* commands from this number on are another thread's; 0: one thread does all */
     bool finishes;
     enum { WAITS, OBSERVES, NOTES } looks; /* how the host has the last ends noted */
+    bool shares; /* its threads use one queue, so that nobody knows the order */
 };
 
 static const struct host *host;
@@ -529,7 +545,11 @@ static void command_begins(int number)
     for (int i = 0; i < LISTED; i++)
         if (plan->waits[i] != 0)
             must_have_ended(plan->waits[i] - 1);
-    for (int i = 0; i < ordered && order[i] != number; i++) {
+    for (int i = 0; i < COMMANDS; i++)
+        if (i != number && host->plans[i].kind == DIRECT && host->plans[i].queue == plan->queue &&
+            host->in_order[plan->queue])
+            CHECK(!began[i] || ended[i], "a command begins beside one that a thread runs");
+    for (int i = 0; i < ordered && order[i] != number && !host->shares; i++) {
         const struct plan *other = &host->plans[order[i]];
         if (other->kind != USER && other->kind != HELD && other->kind != BETWEEN &&
             other->queue == plan->queue && (host->in_order[plan->queue] || other->kind == BARRIER))
@@ -556,7 +576,7 @@ static unsigned ready_count, ready_taken;
 
 static void ready(struct core_command *command)
 {
-    CHECK(!locked, "a command is announced with the lock");
+    CHECK(!holds_lock(), "a command is announced with the lock");
     ready_commands[ready_count++] = command;
 }
 
@@ -645,7 +665,7 @@ static void lock_scheduler(void)
 static void idle(void *data)
 {
     unsigned which = (unsigned)((unsigned *)data - fences);
-    CHECK(!locked, "idle() is called with the lock");
+    CHECK(!holds_lock(), "idle() is called with the lock");
     CHECK(which <= QUEUES, "idle() is called with other data");
     lock_scheduler();
     CHECK(fences[which] == fences_ended[which] + 1, "idle() is called for nobody");
@@ -719,7 +739,7 @@ static bool admits(void *of_queue)
 {
     const struct core_queue *queue = of_queue;
     return board->held.holders == 0 && !board->held.awaited && queue->held.holders == 0 &&
-           !queue->held.awaited;
+           !queue->held.awaited && !(queue->is_direct && queue->in_order);
 }
 
 static uint64_t learn(int number)
@@ -742,7 +762,7 @@ static void carry(int number, enum core_role role, bool decided, uint32_t count,
                                         sizeof number, count, list);
         if (commands[number] != NULL)
             return;
-        CHECK(has_held_ones, "a command is refused that nothing keeps out");
+        CHECK(has_held_ones || host->shares, "a command is refused that nothing keeps out");
         yield(admits, queues[queue]);
     }
 }
@@ -752,8 +772,9 @@ static void do_directly(int number)
     struct core_queue *queue = queues[host->plans[number].queue];
     core_finish(queue);
     while (!core_begin_directly(queue, learn(number))) {
-        CHECK(has_held_ones, "a command is refused that nothing keeps out");
+        CHECK(has_held_ones || host->shares, "a command is refused that nothing keeps out");
         yield(admits, queue);
+        core_finish(queue);
     }
     command_begins(number);
     core_pause();
@@ -818,6 +839,28 @@ static bool has_left_engine(void *number)
     return operation != NULL ? operation->status <= CL_COMPLETE : has_been_noted(number);
 }
 
+static bool is_told(int number)
+{
+    enum kind kind = host->plans[number].kind;
+    return kind == CARRIED || kind == MARKER || kind == BARRIER;
+}
+
+static void wait_for(int number)
+{
+    CHECK(core_wait(commands[number]) <= CL_COMPLETE, "a wait returns too early");
+    CHECK(released[number] == is_told(number), "a wait returns before the engine was told");
+}
+
+static void finish(int queue)
+{
+    bool was_enqueued[COMMANDS];
+    memcpy(was_enqueued, enqueued, sizeof enqueued);
+    core_finish(queues[queue]);
+    for (int i = 0; i < COMMANDS; i++)
+        if (was_enqueued[i] && host->plans[i].queue == queue && is_told(i))
+            CHECK(released[i] == 1, "a finish returns before the engine was told");
+}
+
 static void host_thread(void *from)
 {
     int first = (int)(intptr_t)from;
@@ -832,10 +875,10 @@ static void host_thread(void *from)
             CHECK(core_end(commands[i], outcome_of(i)), "a user event had ended before");
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
         if (host->plans[i].waited && has_command(i))
-            CHECK(core_wait(commands[i]) <= CL_COMPLETE, "a wait returns too early");
+            wait_for(i);
     if (host->finishes)
         for (int i = 0; i < QUEUES; i++)
-            core_finish(queues[i]);
+            finish(i);
     if (host->looks == OBSERVES)
         for (int i = 0; i < QUEUES; i++)
             core_observe_queue(queues[i]);
@@ -843,7 +886,7 @@ static void host_thread(void *from)
         if (!has_command(i))
             continue;
         if (host->looks == WAITS)
-            core_wait(commands[i]);
+            wait_for(i);
         else
             yield(host->looks == OBSERVES ? has_been_noted : has_left_engine, (void *)(intptr_t)i);
     }
@@ -865,9 +908,7 @@ static void check_ends(void)
 {
     current = NULL;
     for (int i = 0; i < COMMANDS && host->plans[i].kind != NOTHING; i++) {
-        enum kind kind = host->plans[i].kind;
-        CHECK(released[i] == (kind == CARRIED || kind == MARKER || kind == BARRIER),
-              "the engine is not told of an end");
+        CHECK(released[i] == is_told(i), "the engine is not told of an end");
         if (!has_command(i)) {
             CHECK(ended[i], "a command has not ended");
             continue;
@@ -1075,6 +1116,16 @@ static const struct host hosts[] = {
      true},
 };
 
+/* Two threads that use one queue. */
+static void share(struct host *made, int count)
+{
+    made->shares = true;
+    made->in_order[0] = true;
+    made->split = 1 + (int)random_below((unsigned)count - 1);
+    for (int i = 0; i < count; i++)
+        made->plans[i] = (struct plan){.kind = random_below(2) == 0 ? CARRIED : DIRECT};
+}
+
 /* Whether it is no command of the core's, so that none can wait for it. */
 static bool is_beside(enum kind kind)
 {
@@ -1121,6 +1172,8 @@ static void make_random(struct host *made)
                 plan->waits[j] = before;
         }
     }
+    if (random_below(4) == 0)
+        share(made, count);
     made->plans[count < COMMANDS ? count : COMMANDS - 1].kind = NOTHING;
 }
 

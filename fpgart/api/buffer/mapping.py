@@ -7,13 +7,13 @@ from functools import partial
 
 from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
-from fpgart.api.buffer.flags import MAP_FLAGS, NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES
+from fpgart.api.buffer.flags import MAP_FLAGS
 from fpgart.api.entry import Command, Mapped, WaitList, entry
 from fpgart.errors import CLError, InvalidValue
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import map_in_place
-from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES, Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Operation
 

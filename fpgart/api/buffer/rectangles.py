@@ -9,13 +9,12 @@ from _fpgart_icd import ffi
 
 from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context, check_host_access
-from fpgart.api.buffer.flags import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES
 from fpgart.api.entry import Command, WaitList, entry
 from fpgart.errors import InvalidValue, MemCopyOverlap
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.commands.transfers import CopyBuffer, ReadRect, WriteRect
-from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES, Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
-from fpgart.api.buffer.flags import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES
-from fpgart.api.copies import let_copies_pass
+from fpgart.api.carrying import carries_transfer
 from fpgart.api.entry import Command, WaitList, bytes_at, entry
 from fpgart.errors import InvalidValue, MemCopyOverlap
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
-from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES, Buffer
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.scheduling.occupancy import Direction
 
 LARGEST_PATTERN = 128
 
@@ -40,11 +38,10 @@ def enqueue_read_buffer(
     check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
     device = command_queue.device
     buffer.bind(device)
+    if carries_transfer(command_queue, wait_list, buffer):
+        return None
     operation = ReadBuffer(device, buffer, offset, size, ptr)
-    event = command_queue.run(cl.CL_COMMAND_READ_BUFFER, operation, bool(blocking_read), wait_list)
-    if blocking_read:
-        let_copies_pass(command_queue, buffer, Direction.OUT)
-    return event
+    return command_queue.run(cl.CL_COMMAND_READ_BUFFER, operation, bool(blocking_read), wait_list)
 
 
 @entry("clEnqueueWriteBuffer")
@@ -61,11 +58,10 @@ def enqueue_write_buffer(
     check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
+    if carries_transfer(command_queue, wait_list, buffer):
+        return None
     operation = WriteBuffer(device, buffer, offset, size, ptr)
-    event = command_queue.run(cl.CL_COMMAND_WRITE_BUFFER, operation, bool(blocking_write), wait_list)
-    if blocking_write:
-        let_copies_pass(command_queue, buffer, Direction.IN)
-    return event
+    return command_queue.run(cl.CL_COMMAND_WRITE_BUFFER, operation, bool(blocking_write), wait_list)
 
 
 @entry("clEnqueueCopyBuffer")
@@ -91,6 +87,8 @@ def enqueue_copy_buffer(
     device = command_queue.device
     src_buffer.bind(device)
     dst_buffer.bind(device)
+    if carries_transfer(command_queue, wait_list, src_buffer, dst_buffer):
+        return None
     operation = CopyBuffer(device, src_buffer, dst_buffer, [(src_offset, dst_offset, size)])
     return command_queue.enqueue(cl.CL_COMMAND_COPY_BUFFER, operation, wait_list)
 
@@ -115,5 +113,7 @@ def enqueue_fill_buffer(
         raise InvalidValue("the size of the fill is 0 bytes")
     device = command_queue.device
     buffer.bind(device)
+    if carries_transfer(command_queue, wait_list, buffer):
+        return None
     operation = FillBuffer(device, buffer, offset, size, bytes_at(pattern, pattern_size))
     return command_queue.enqueue(cl.CL_COMMAND_FILL_BUFFER, operation, wait_list)

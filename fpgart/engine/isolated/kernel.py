@@ -362,12 +362,6 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
             statuses.append(status)
         return statuses
 
-    def wait_for(self, count: int) -> list[int]:
-        statuses: list[int] = []
-        while len(statuses) < count and not (statuses and self.failure):
-            statuses += self.wait(count - len(statuses))
-        return statuses
-
     def _await(self) -> None:
         """Learn what became of some launches."""
         if self._read == self._taken:

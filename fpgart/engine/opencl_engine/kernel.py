@@ -313,14 +313,6 @@ class KernelBatch(AddedLaunches[DriverKernel]):
         self._reported += count
         return list(ffi.unpack(self._statuses, count))
 
-    def wait_for(self, count: int) -> list[int]:
-        if not count:
-            return []
-        events = self._events + self._reported
-        self._reported += count
-        lib.driver_await_all(events, count, self._statuses)
-        return list(ffi.unpack(self._statuses, count))
-
     def __del__(self) -> None:
         if self._queue and self._reported == self._submitted:
             self._queues.release(self._queue)

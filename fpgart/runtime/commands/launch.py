@@ -118,10 +118,6 @@ class LaunchKernel(Invocation):
         return self
 
     @property
-    def is_run(self) -> bool:
-        return False
-
-    @property
     def expected_ns(self) -> int:
         return self._engine_kernel().last_ns
 
@@ -129,24 +125,6 @@ class LaunchKernel(Invocation):
     def _is_copied(self) -> bool:
         """Whether it works on the host's own memory, and its engine sees none of that."""
         return bool(self.on_host) and self.device.platform.engine.memory is not None
-
-    @property
-    def recurs(self) -> bool:
-        """Whether launches like it may be run one behind the other, as a `LaunchRun`."""
-        return (
-            self.showing is None
-            and not self.on_host
-            and not self.pipes
-            and self.device.knows_memories
-            and self.short_launch is not None
-            and self.kernel.context.compiler_mode != SPLIT_KERNELS
-            and all(self._is_plain(value) for kind, _, value in self.arguments if kind == POINTER)
-        )
-
-    def _is_plain(self, pointer: object) -> bool:
-        """Whether a pointer leads into an allocation of the context, which kernels find where it points."""
-        given = self._given_allocation(pointer) if isinstance(pointer, int) else None
-        return given is not None and given.pointer == given.address
 
     def _engine_kernel(self) -> EngineKernel:
         return self.kernel.engine_kernel_on(self.program)
@@ -330,9 +308,6 @@ class LaunchKernel(Invocation):
         except BaseException:
             self.abandon()
             raise
-
-    def settle(self) -> None:
-        """One launch is waited for by the batch."""
 
     def took(self, elapsed_ns: int) -> None:
         self._leave_watched()

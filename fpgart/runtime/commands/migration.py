@@ -17,10 +17,15 @@ Move = tuple[Buffer, Block]
 """A buffer, and the block that is to have its contents."""
 
 
-def call_in(devices: tuple[Device, ...]) -> None:
-    """Have launches that C has had begin keep their buffers where they are."""
+def stop_carrying(devices: tuple[Device, ...]) -> bool:
+    """Have no carried command begin on the devices; whether none is under way, so that buffers may move."""
+    stopped = [device.occupancy.stop_carrying() for device in devices]
+    return all(stopped)
+
+
+def carry_on(devices: tuple[Device, ...]) -> None:
     for device in devices:
-        device.occupancy.call_in()
+        device.occupancy.carry_on()
 
 
 def begin_to_move(buffers: Iterable[Buffer]) -> None:
@@ -59,7 +64,8 @@ class MoveToBlocks(Transfer):
         return tuple(found)
 
     def claim(self) -> Claim:
-        call_in(self.devices())
+        if not stop_carrying(self.devices()):
+            return Claim.YIELDS
         for buffer, target in self.moves:
             home = buffer.owner.home
             if home is not target and (target.running or (home is not None and home.running)):
@@ -73,6 +79,7 @@ class MoveToBlocks(Transfer):
     def release(self, following: Operation | None) -> None:
         super().release(following)
         end_move(self.leaving)
+        carry_on(self.busy)
 
     def accesses(self) -> Accesses:
         return tuple(whole(AccessMode.MOVE, buffer.owner) for buffer, _ in self.moves)
@@ -143,7 +150,8 @@ class MigrateToHost(Transfer):
         return tuple({buffer.device_of_contents(self.device): None for buffer in self.buffers})
 
     def claim(self) -> Claim:
-        call_in(self.devices())
+        if not stop_carrying(self.devices()):
+            return Claim.YIELDS
         homes = [buffer.owner.home for buffer in self.buffers]
         if any(home.running for home in homes if home is not None):
             return Claim.YIELDS
@@ -155,6 +163,7 @@ class MigrateToHost(Transfer):
     def release(self, following: Operation | None) -> None:
         super().release(following)
         end_move(buffer.owner for buffer in self.buffers)
+        carry_on(self.busy)
 
     def run(self) -> None:
         for buffer in self.buffers:

@@ -21,6 +21,7 @@ PROGRAM_COMMAND = 0x1210  # the runtime's own command type
 
 def load_onto(device: Device, program: Program) -> None:
     """Program the board, or load one more program into its memory. Raises BoardError, CLError."""
+    before = device.interleaving, device.knows_memories, device.network
     if device.network is not None:
         device.network.stop()
         device.network = None
@@ -30,6 +31,8 @@ def load_onto(device: Device, program: Program) -> None:
         program_anew(device, program)
     device.knows_memories = True
     device.network = program.made.network(device.plugs)
+    if before != (device.interleaving, True, None) or device.network is not None:
+        device.epoch_ended()
     if device.network is not None:
         for listener in NOTICES.network_made:
             listener(device, device.network)

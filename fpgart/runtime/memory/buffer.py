@@ -17,6 +17,8 @@ from fpgart.runtime.memory.residency import Residency
 if TYPE_CHECKING:
     from fpgart.runtime.memory.placement import Placement
 
+NOT_FOR_HOST_READS = cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_NO_ACCESS
+NOT_FOR_HOST_WRITES = cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_NO_ACCESS
 HOST_WRITES = cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
 
 

@@ -23,7 +23,6 @@ from fpgart.runtime.scheduling.scheduler import Scheduler
 if TYPE_CHECKING:
     from fpgart.engine.interface import Engine, KernelNetwork
     from fpgart.personality import Personality
-    from fpgart.runtime.scheduling.loan import Loan
 
 OPERATIONS = count(1)
 """Numbers of transfers that go on by themselves."""
@@ -44,6 +43,9 @@ class DevicePlatform(Protocol):
 
     @property
     def engine(self) -> Engine: ...
+
+    @property
+    def engine_in_use(self) -> Engine | None: ...
 
     @property
     def engine_grew(self) -> Callable[[], None]: ...
@@ -155,10 +157,7 @@ class Device:
         self.occupancy = Occupancy(
             full_duplex=mmd.get_info(Info.CONCURRENT_READS_OR_WRITES) == 2, cores=mmd.description.cores
         )
-        self.loan: Loan | None = None
-        """Its transfers, once C may carry out some by itself."""
-        self.loaded: dict[str, Block | None] = {}
-        """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
+        self._loaded: dict[str, Block | None] = {}
         self.has_svm = bool(int(mmd.get_offline_info(OfflineInfo.MEM_TYPES_SUPPORTED)) & SHARED_VIRTUAL_MEMORY)
         """Whether its kernels reach memory of the host by the host's own addresses."""
         self.programs: Living[DeviceProgram] = Living()
@@ -191,6 +190,25 @@ class Device:
         """Transfers that went on by themselves and have ended, well (None) or not."""
         self.kernels_run = 0
         self.kernel_ns = 0
+        self.epoch_ended: Callable[[], None] = lambda: None
+        """Has C find out anew what the commands need that it carries."""
+        self.note_ends: Callable[[], object] = lambda: None
+        """Has what those hold be let go of that have ended. No lock held."""
+
+    @property
+    def loaded(self) -> dict[str, Block | None]:
+        """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
+        carried = self.occupancy.carried
+        identity = carried.loaded() if carried is not None else ""
+        if identity and identity not in self._loaded:  # a carried launch has programmed it
+            self._loaded = {identity: None}
+        return self._loaded
+
+    @loaded.setter
+    def loaded(self, programs: dict[str, Block | None]) -> None:
+        self._loaded = programs
+        if self.occupancy.carried is not None:
+            self.occupancy.carried.has_loaded(next(iter(programs), ""))
 
     @property
     def board(self) -> BoardDescription:
@@ -255,15 +273,9 @@ class Device:
 
     def contents_moved(self) -> None:
         """A buffer's contents are in this board's memory no more."""
-        if self.loan is not None:
-            self.loan.forget()
+        self.epoch_ended()
 
     # What the board tells
-
-    def ran_in_c(self, launches: int, nanoseconds: int) -> None:
-        """C has had the engine run launches, which took so long together. The scheduler's lock is held."""
-        self.kernels_run += launches
-        self.kernel_ns += nanoseconds
 
     def _kernel_ended(self) -> None:
         self.kernels_run += 1
@@ -312,6 +324,7 @@ class Device:
         self.pll_settings = ()
         self._exceptions = None
         self.kernels_run = self.kernel_ns = 0
+        self.epoch_ended()
 
     def when_exception(self, mask: int, callback: Callable[[int], None]) -> None:
         """Call back for exceptions of the board (ECC) whose bit is in `mask`; replaces an earlier callback."""
@@ -338,6 +351,7 @@ class Device:
 
         Must be called before an allocation, without a lock. The caller may keep the board busy.
         """
+        self.note_ends()
         for context in self.contexts.all():
             context.reaper.free()
 
@@ -377,7 +391,10 @@ class Device:
 
     def unload(self, identity: str) -> None:
         """Forget a program; where programs lie in memory, that is free again."""
-        block = self.loaded.pop(identity, None)
+        programs = self.loaded
+        block = programs.pop(identity, None)
+        self.loaded = programs
+        self.epoch_ended()
         if block is not None:
             block.release()
 

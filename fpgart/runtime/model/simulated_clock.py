@@ -265,8 +265,7 @@ class ModelScheduler(Scheduler):
     """The scheduler with a simulated clock beside it: commands run as ever, their times are the clock's."""
 
     ends_are_news = True
-    takes_runs = False
-    lends = False
+    carries = False
 
     def __init__(self, threads: Threads | None = None) -> None:
         super().__init__(threads)

@@ -22,6 +22,9 @@ def blocking_free(context: Context, pointer: int) -> None:
     """free() after every command that may use the allocation, in any queue of the context, has ended."""
     allocation = context.usm.at(pointer)
     if allocation is not None:
+        for queue in context.all_queues():
+            if queue.carried is not None:
+                queue.carried.finish()
         for event in context.scheduler.unfinished(context.all_queues()):
             if uses(operation_of(event), allocation):
                 context.scheduler.wait(event)

@@ -79,6 +79,11 @@ class Platform:
                     self.engine_grew()
         return self._engine
 
+    @property
+    def engine_in_use(self) -> Engine | None:
+        """The engine, if it was needed before."""
+        return self._engine
+
     @cached_property
     def group_limits(self) -> tuple[int, tuple[int, ...]]:
         """Work-items of the largest group that the engine takes, and by dimension its largest local size."""

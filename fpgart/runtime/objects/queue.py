@@ -9,7 +9,7 @@ from fpgart import opencl as cl
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.scheduling.event import QUEUED, Event, Operation
+from fpgart.runtime.scheduling.event import QUEUED, CarriedCommands, Event, Operation
 from fpgart.runtime.scheduling.order import QueueOrder
 
 NUMBERS = count(1)
@@ -32,6 +32,8 @@ class CommandQueue:
         self.property_list = property_list
         self.in_order = not properties & cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
         self.order: QueueOrder[Event] = QueueOrder(self.in_order)
+        self.carried: CarriedCommands | None = None
+        """Those of its commands that C carries, once it may."""
         self._scheduler = context.scheduler
         context.queues.add(self)
         self._scheduler.queue_made(self)
@@ -86,6 +88,8 @@ class CommandQueue:
 
     def flush(self) -> None:
         """Hand all that is in the queue to the device (OpenCL 3.0, 5.15)."""
+        if self.carried is not None:
+            self.carried.flush()
         if self.order.open:
             self._scheduler.flush()
 

@@ -2,8 +2,7 @@
 """Batches of launches that are submitted to the engine together, because waiting for each end costs more than a kernel.
 
 Only short launches are batched, so that they do not delay other commands for long. Their ends are observed in order.
-Launches that are one command, a run, are handed over and observed as one. What is enqueued behind a batch may join it
-while its launches run.
+What is enqueued behind a batch may join it while its launches run.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice, takewhile
-from typing import TYPE_CHECKING, NoReturn
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from fpgart import log
 from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
@@ -42,13 +41,7 @@ class RefusedBatch:
     def submit(self) -> tuple[int, None]:
         return 0, None
 
-    def submit_laid_out(self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int) -> NoReturn:
-        raise self._error
-
     def wait(self, most: int) -> list[int]:
-        return []
-
-    def wait_for(self, count: int) -> list[int]:
         return []
 
 
@@ -82,28 +75,11 @@ class LaunchBatch:
 
     def ended(self) -> list[tuple[Event, int]]:
         """Wait until the oldest one has ended; that one and those behind it that have, too, each with its status."""
-        self._hand_over()
-        event, launch = self.left[0]
-        if not launch.is_run:
-            return self._ended_launches()
-        self.left.popleft()
-        status, _ = self._attempt(event, launch.settle)
-        since, self._since = self._since, self._now()
-        launch.took(self._since - since)
-        return [(event, self._failed.get(event, status))]
-
-    def _hand_over(self) -> None:
-        """Give the engine all that it takes now."""
-        while self._waiting and (self._batch.takes_more or len(self._waiting) == len(self.left)):
-            event, launch = self._waiting[0]
-            if launch.is_run:
-                self._waiting.popleft()
-                self._put(event, launch)
-            else:
-                launches = list(takewhile(lambda command: not command[1].is_run, self._waiting))
-                for _ in launches:
-                    self._waiting.popleft()
-                self._hand_over_launches(launches)
+        if self._waiting and (self._batch.takes_more or len(self._waiting) == len(self.left)):
+            launches = list(self._waiting)
+            self._waiting.clear()
+            self._hand_over_launches(launches)
+        return self._ended_launches()
 
     def _hand_over_launches(self, rest: Sequence[Command]) -> None:
         """Give launches to the engine, but for those that fail in this, and those that wait for such a one."""
@@ -131,7 +107,7 @@ class LaunchBatch:
 
     def _ended_launches(self) -> list[tuple[Event, int]]:
         handed_over = islice(self.left, len(self.left) - len(self._waiting))
-        launches = list(takewhile(lambda command: not command[1].is_run, handed_over))
+        launches = list(handed_over)
         running = sum(event not in self._failed for event, _ in launches)
         statuses = deque(self._await(running) if launches[0][0] not in self._failed else ())
         now, count = self._now(), len(statuses)

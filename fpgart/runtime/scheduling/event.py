@@ -43,9 +43,9 @@ class EventScheduler(Protocol):
 
     def wait(self, event: Event) -> None: ...
 
-    def end_with(self, parent: Event) -> Event: ...
+    def look_at_view(self, event: Event) -> None: ...
 
-    def end_before(self, event: Event, parent: Event) -> None: ...
+    def end_view(self, event: Event, status: int) -> None: ...
 
     @property
     def ends_are_news(self) -> bool: ...
@@ -74,6 +74,45 @@ class EventDevice(Protocol):
     def id(self) -> int: ...
 
 
+class CarriedCommand(Protocol):
+    """A command that C has given to the engine by itself, as views of its event see it."""
+
+    def status(self) -> int: ...
+
+    def wait(self) -> int:
+        """Return when it has ended; with its status. No lock held."""
+
+    def times(self) -> tuple[int, int, int, int]:
+        """When it was enqueued, submitted, begun and ended; asked once it has ended."""
+
+
+class Fence:
+    """What commands of a queue follow until those that C carries in it have ended."""
+
+    __slots__ = ("dependants", "status")
+
+    def __init__(self) -> None:
+        self.status = RUNNING
+        self.dependants: list[Event] | None = None
+
+
+class CarriedCommands(Protocol):
+    """The commands of one queue that C carries: none while others are in the queue, which follow those."""
+
+    fence: Fence | None
+    """Whoever waits until none is under way. The scheduler guards it."""
+
+    def hold(self) -> bool:
+        """Have none begin until resume() has been called as often; whether some are under way."""
+
+    def resume(self) -> None: ...
+
+    def finish(self) -> None:
+        """Return when all have ended. No lock held."""
+
+    def flush(self) -> None: ...
+
+
 class EventQueue(Protocol):
     """What events, and the scheduler, ask of a command queue."""
 
@@ -96,6 +135,8 @@ class EventQueue(Protocol):
 
     @property
     def order(self) -> QueueOrder[Event]: ...
+
+    carried: CarriedCommands | None
 
 
 class Operation(Protocol):
@@ -142,11 +183,7 @@ class Operation(Protocol):
 
 
 class Launch(Operation, Protocol):
-    """A launch that runs so shortly that those behind it need not wait until its end is known; or several as one."""
-
-    @property
-    def is_run(self) -> bool:
-        """Whether it is several, which it hands over and waits for by itself."""
+    """A launch that runs so shortly that those behind it need not wait until its end is known."""
 
     @property
     def expected_ns(self) -> int:
@@ -160,9 +197,6 @@ class Launch(Operation, Protocol):
 
     def hand_over(self, batch: Batch) -> None:
         """As run(), but only puts it into a batch, which hands it over. Raises CLError, BoardError."""
-
-    def settle(self) -> None:
-        """Wait for the end of a run that was handed over. Raises CLError, with which its command ends."""
 
     def took(self, elapsed_ns: int) -> None:
         """It has ended; that is how long it ran."""
@@ -178,12 +212,13 @@ class Event:
     __slots__ = (
         "__weakref__",
         "callbacks",
+        "carried",
         "command_type",
         "context",
         "dependants",
         "end_ns",
-        "fate",
         "handle",
+        "holds",
         "operation",
         "predecessors",
         "queue",
@@ -214,12 +249,14 @@ class Event:
         self.unmet = int(queue is None)
         """How many others it waits for; a user event waits for the host."""
         self.wait_list: tuple[Event, ...] = ()
-        self.predecessors: tuple[Event, ...] = ()
+        self.predecessors: tuple[Event | Fence, ...] = ()
         self.dependants: list[Event] | None = None
         self.waiters: list[Lock] | None = None
         self.callbacks: list[tuple[int, Callback]] | None = None
-        self.fate = COMPLETE
-        """How it ends if it has no work of its own."""
+        self.holds = False
+        """Whether it keeps C from carrying commands of its queue."""
+        self.carried: CarriedCommand | None = None
+        """The command that it is a view of."""
         self.ready: ReadyList | None = None
         """The list in which it waits for its turn."""
         self.queued_ns = self.submit_ns = self.start_ns = self.end_ns = 0
@@ -237,6 +274,8 @@ class Event:
 
     def seen_status(self) -> int:
         """The execution status, for a host that asks instead of waiting."""
+        if self.carried is not None:
+            self.context.scheduler.look_at_view(self)
         status = self.status
         if status <= COMPLETE:
             self.context.scheduler.saw_end(self)

@@ -8,7 +8,7 @@ and beside each other. Programming excludes everything. The scheduler's lock gua
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from typing import Protocol
 
 
 class Direction(enum.IntEnum):
@@ -40,17 +40,31 @@ class Claim(enum.Enum):
 TAKEN, WAITS = Claim.TAKEN, Claim.WAITS
 
 
+class Carried(Protocol):
+    """The commands that C gives to the engine by itself, on one board."""
+
+    def stop(self) -> bool:
+        """Have none begin until go_on(); whether none is under way. Who may go on then is told to look again."""
+
+    def go_on(self) -> None: ...
+
+    def loaded(self) -> str:
+        """The identity of the program that the board is loaded with; "" for none."""
+
+    def has_loaded(self, identity: str) -> None: ...
+
+
 class Occupancy:
     """What one board is busy with.
 
     `moving`: the directions in which transfers are under way. `programming`: whether it is being programmed.
     `launches`: how many launches count on the binary that is loaded. `busy_cores`: how many cores run tasks.
     `closing`: whether a launch waits to program the board for transfers alone; no other transfer begins then, or
-    hosts that never pause would keep it waiting for ever. `lent` takes the board back from C, if C may carry out
-    transfers or launches by itself (loan.py): what is under way is among those that are moving, or launches, then.
+    hosts that never pause would keep it waiting for ever. `carried`: the commands that C carries, if it may; none is
+    under way while the board is programmed or buffers are migrated.
     """
 
-    __slots__ = ("busy_cores", "closing", "cores", "full_duplex", "launches", "lent", "moving", "programming")
+    __slots__ = ("busy_cores", "carried", "closing", "cores", "full_duplex", "launches", "moving", "programming")
 
     def __init__(self, *, full_duplex: bool, cores: int) -> None:
         """`cores`: how many tasks can run at once; 0 for no limit."""
@@ -61,23 +75,24 @@ class Occupancy:
         self.closing = False
         self.launches = 0
         self.busy_cores = 0
-        self.lent: Callable[[], None] | None = None
+        self.carried: Carried | None = None
 
     def lanes(self, way: Direction) -> Direction:
         """The directions that a transfer keeps busy which goes `way`."""
         return way if self.full_duplex else BOTH
 
-    def call_in(self) -> None:
-        """Have what C does by itself be among what the board is busy with."""
-        if self.lent is not None:
-            self.lent()
+    def stop_carrying(self) -> bool:
+        """Have no carried command begin until carry_on(); whether none is under way."""
+        return self.carried is None or self.carried.stop()
+
+    def carry_on(self) -> None:
+        if self.carried is not None:
+            self.carried.go_on()
 
     # Transfers
 
     def admits(self, way: Direction) -> bool:
         """Whether a transfer may begin."""
-        if self.lent is not None:
-            self.lent()
         return not (self.programming or self.closing or self.moving & self.lanes(way))
 
     def begin_transfer(self, way: Direction) -> None:
@@ -86,21 +101,16 @@ class Occupancy:
     def end_transfer(self, way: Direction) -> None:
         self.moving &= ~self.lanes(way)
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing moves, is programmed, or waits to be."""
-        return not (self.moving or self.programming or self.closing)
-
     # Programming
 
     def claim_programming(self) -> Claim:
         """Begin to program the board when nothing runs on it; from when only transfers do, no new ones begin."""
-        if self.lent is not None:
-            self.lent()
         if self.programming or self.launches:
             return WAITS
         if self.moving:
             self.closing = True
+            return WAITS
+        if not self.stop_carrying():
             return WAITS
         self.programming = True
         self.closing = False
@@ -108,6 +118,7 @@ class Occupancy:
 
     def end_programming(self) -> None:
         self.programming = False
+        self.carry_on()
 
     # Launches
 

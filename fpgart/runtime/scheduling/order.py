@@ -8,7 +8,6 @@ a `QueueOrder` per queue, of commands of their own and with ends of their own.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from typing import Generic, TypeVar
 
 Command = TypeVar("Command")
@@ -28,18 +27,16 @@ class QueueOrder(Generic[Command]):
     """The commands of one queue that later ones may have to follow.
 
     `open` holds those that have not ended, oldest first. `last` is the command that was enqueued last and `barrier`
-    the last barrier, until they are forgotten. `lent` has C carry out no more transfers of the queue, if it may
-    (loan.py): one that is under way is among the commands then.
+    the last barrier, until they are forgotten.
     """
 
-    __slots__ = ("barrier", "in_order", "last", "lent", "open")
+    __slots__ = ("barrier", "in_order", "last", "open")
 
     def __init__(self, in_order: bool) -> None:
         self.in_order = in_order
         self.open: dict[Command, None] = {}
         self.last: Command | None = None
         self.barrier: Command | None = None
-        self.lent: Callable[[], None] | None = None
 
     def follow(self, command: Command, role: Role, *, waits: bool) -> tuple[Command, ...]:
         """Put a command at the end of the queue; returns those of the queue that it follows.

@@ -23,6 +23,7 @@ from fpgart.runtime.scheduling.event import (
     SUBMITTED,
     Event,
     EventQueue,
+    Fence,
     Launch,
     Operation,
     ReadyList,
@@ -32,7 +33,7 @@ from fpgart.runtime.scheduling.order import Role
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
 WALK = 64  # how far a waiting thread looks for something that it can run
-BATCH = 128  # how many launches, or runs of them, are under way at once in one batch, at most
+BATCH = 128  # how many launches are under way at once in one batch, at most
 BATCH_NS = 20_000_000  # how long those will probably take, at most, but for the last of them
 
 
@@ -113,9 +114,19 @@ class Readiness:
 
     # Enqueueing
 
-    def enter(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...], now: int, after: Aftermath) -> None:
+    def enter(
+        self,
+        event: Event,
+        queue: EventQueue,
+        wait_list: tuple[Event, ...],
+        now: int,
+        after: Aftermath,
+        fence: Fence | None = None,
+    ) -> None:
         """Put a command at the end of its queue; it is ready at once if all that it follows has ended."""
-        before = queue.order.follow(event, role_of(event), waits=bool(wait_list))
+        before: tuple[Event | Fence, ...] = queue.order.follow(event, role_of(event), waits=bool(wait_list))
+        if fence is not None:
+            before = (*before, fence)
         event.wait_list = wait_list
         event.predecessors = predecessors = tuple(dict.fromkeys((*wait_list, *before))) if wait_list else before
         for other in predecessors:
@@ -126,15 +137,6 @@ class Readiness:
                 event.unmet += 1
         if not event.unmet:
             self._make_ready(event, now, after)
-
-    def adopt(self, event: Event, queue: EventQueue, now: int) -> None:
-        """Take note of a command that runs already, with nothing before it in its queue."""
-        operation = event.operation
-        assert operation is not None
-        queue.order.follow(event, role_of(event), waits=False)
-        event.queued_ns = event.submit_ns = event.start_ns = now
-        event.status = RUNNING
-        self._take(event, operation)
 
     def _make_ready(self, event: Event, now: int, after: Aftermath) -> None:
         operation = event.operation
@@ -227,6 +229,7 @@ class Readiness:
             unfinished = next((e for e in event.predecessors if e.status > RUNNING), None)
             if unfinished is None:
                 return None
+            assert isinstance(unfinished, Event), "a fence counts as running"
             event = unfinished
         return None
 
@@ -260,7 +263,7 @@ class Readiness:
     def _next_in_line(event: Event, until: int) -> Event | None:
         """The command of the same queue that waits for `event` alone, if it was enqueued by `until`."""
         for other in event.dependants or ():
-            if other.queue is event.queue and other.operation is not None:  # not one that only ends with it
+            if other.queue is event.queue:
                 alone = other.unmet == 1 and other.queued_ns <= until and not other.callbacks
                 return other if alone and all(e.status >= COMPLETE for e in other.wait_list) else None
         return None
@@ -280,15 +283,11 @@ class Readiness:
         return claim
 
     def begins(self, event: Event, now: int, after: Aftermath) -> None:
-        """`event` runs from now on, and so do those that end with it: a kernel may wait for a host that asks for it."""
+        """`event` runs from now on."""
         event.start_ns = now
         event.status = RUNNING
         if event.callbacks:
             collect(event, RUNNING, after)
-        for other in event.dependants or ():
-            if other.operation is None and other.queue is not None and other not in other.queue.order.open:
-                other.submit_ns = event.submit_ns
-                self.begins(other, now, after)
 
     # Ending
 
@@ -347,6 +346,9 @@ class Readiness:
         queue = event.queue
         if queue is not None:
             queue.order.forget(event)
+            if event.holds and queue.carried is not None:
+                event.holds = False
+                queue.carried.resume()
         if event.callbacks:
             collect(event, status, after)
         if event.waiters:
@@ -360,7 +362,7 @@ class Readiness:
         for other, status in self._passed_through(event, now, after):
             self.end(other, status, now, after)
 
-    def _passed_through(self, event: Event, now: int, after: Aftermath) -> list[tuple[Event, int]]:
+    def _passed_through(self, event: Event | Fence, now: int, after: Aftermath) -> list[tuple[Event, int]]:
         """Make ready what waited for `event` alone; returns the commands that end without being run, each with how."""
         ended = []
         dependants, event.dependants = event.dependants, None
@@ -384,35 +386,19 @@ class Readiness:
         event.submit_ns = event.start_ns = now
         if event.callbacks:
             collect(event, SUBMITTED, after)
-        return ExecStatusErrorForEventsInWaitList.status if failed else event.fate
+        return ExecStatusErrorForEventsInWaitList.status if failed else COMPLETE
 
-    # Events that end with another one
+    def open_fence(self, fence: Fence, now: int, after: Aftermath) -> None:
+        """What C carried has ended: what waits for that may be ready."""
+        fence.status = COMPLETE
+        for other, status in self._passed_through(fence, now, after):
+            self.end(other, status, now, after)
 
-    def end_with(self, event: Event, parent: Event) -> None:
-        """`event`, which stands in no queue, ends when `parent` does, or has ended well if that has ended.
-
-        It runs if `parent` does: a kernel may wait for a host that asks for that first.
-        """
-        event.queued_ns = parent.queued_ns
-        if parent.status <= COMPLETE:
-            event.status = COMPLETE
-            event.submit_ns, event.start_ns, event.end_ns = parent.submit_ns, parent.start_ns, parent.end_ns
-            return
-        if parent.dependants is None:
-            parent.dependants = []
-        parent.dependants.append(event)
-        event.predecessors = (parent,)
-        event.unmet = 1
-        if parent.status == RUNNING:
-            event.status = RUNNING
-            event.submit_ns, event.start_ns = parent.submit_ns, parent.start_ns
-
-    def end_before(self, event: Event, parent: Event, now: int, after: Aftermath) -> None:
-        """As its parent would: `event`, which was to end with `parent`, ends now."""
-        if event.status > COMPLETE and parent.dependants is not None:
-            parent.dependants.remove(event)
-            event.unmet = 0
-            self.end(event, self._pass_through(event, now, after), now, after)
+    def end_view(self, event: Event, status: int, times: tuple[int, int, int, int], after: Aftermath) -> None:
+        """The command has ended that `event` is a view of."""
+        event.queued_ns, event.submit_ns, event.start_ns, end_ns = times
+        event.unmet = 0
+        self.end(event, status, end_ns, after)
 
 
 def collect(event: Event, status: int, after: Aftermath) -> None:

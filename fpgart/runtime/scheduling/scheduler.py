@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from fpgart.engine.network import host_waits
 from fpgart.errors import OutOfResources, error_of
@@ -25,21 +25,38 @@ from fpgart.runtime.scheduling.event import (
     COMPLETE,
     RUNNING,
     Callback,
+    CarriedCommands,
     Event,
     EventContext,
     EventQueue,
+    Fence,
     Operation,
     ReadyList,
 )
 from fpgart.runtime.scheduling.readiness import Aftermath, Readiness, role_of
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.threads import SystemThreads, Threads
-from fpgart.runtime.scheduling.workers import Recorder, Workers
-
-if TYPE_CHECKING:
-    from fpgart.runtime.scheduling.loan import LendingDevice, Loan
+from fpgart.runtime.scheduling.workers import Workers
 
 T = TypeVar("T")
+
+
+class CarriedBoard(Protocol):
+    """The commands that C gives to the engine by itself, on one board."""
+
+    is_awaited: bool
+    """Whether some were under way when it was held, and idle() has not been called since."""
+
+    def hold(self) -> None:
+        """Have none begin until resume() has been called as often. The scheduler's lock is held."""
+
+    def resume(self) -> None: ...
+
+    def is_open(self) -> bool:
+        """Whether some are under way. No lock held."""
+
+    def idle(self) -> None:
+        """None is under way. The scheduler's lock is held."""
 
 
 class Scheduler:
@@ -47,10 +64,8 @@ class Scheduler:
 
     ends_are_news = False
     """Whether it matters which thread learns of an end, each time that one does."""
-    takes_runs = True
-    """Whether launches that nobody looks at one by one may be one command."""
-    lends = True
-    """Whether C may carry out transfers that nobody looks at."""
+    carries = True
+    """Whether C may give commands to the engine by itself."""
 
     def __init__(self, threads: Threads | None = None) -> None:
         self._threads = threads or SystemThreads()
@@ -66,8 +81,10 @@ class Scheduler:
         self._waits_for_still = 0
         self._callbacks = Callbacks(self._threads.ident)
         self._closed = False
-        self._loans: dict[int, Loan] = {}
-        """By address."""
+        self.boards: list[CarriedBoard] = []
+        """Those on which C carries commands."""
+        self._held_at_end: list[CarriedBoard] = []
+        """Those on which it carries none any more."""
 
     # What the runtime asks for
 
@@ -83,10 +100,9 @@ class Scheduler:
         now = event.queued_ns = self._now()
         with self._lock:
             self._refuse_when_closed()
-            if queue.order.lent is not None:
-                queue.order.lent()
+            fence = self._hold(event, queue)
             self._entering(event, queue, wait_list)
-            self._ready.enter(event, queue, wait_list, now, after)
+            self._ready.enter(event, queue, wait_list, now, after, fence)
             self._workers.command_enqueued(now, ready=event.ready is not None)
         if after:
             after.settle()
@@ -112,9 +128,8 @@ class Scheduler:
         now = event.queued_ns = self._now()
         with self._lock:
             self._refuse_when_closed()
-            if queue.order.lent is not None:
-                queue.order.lent()
-            if queue.order.open or not self._ready.claim_at_once(event):
+            if queue.order.open or self._hold(event, queue) is not None or not self._ready.claim_at_once(event):
+                self._resume(event, queue)
                 return False
             self._entering(event, queue, ())
             queue.order.follow(event, role_of(event), waits=False)
@@ -131,6 +146,7 @@ class Scheduler:
         have been made.
         """
         helped = False
+        self._wait_for_carried(event)
         while event.status > COMPLETE:
             waiter = None
             with self._lock:
@@ -180,8 +196,9 @@ class Scheduler:
 
     def finish(self, queue: EventQueue) -> None:
         """Return when every command that is in `queue` now has ended."""
+        if queue.carried is not None:
+            queue.carried.finish()
         with self._lock:
-            self._call_in_copies()
             open_ = queue.order.open
             commands = list(open_) if not queue.in_order else [next(reversed(open_))] if open_ else []
         for event in commands:
@@ -191,7 +208,6 @@ class Scheduler:
     def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
         """The commands in some queues that have not ended."""
         with self._lock:
-            self._call_in_copies()
             return [event for queue in queues for event in queue.order.open]
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
@@ -229,22 +245,6 @@ class Scheduler:
         reap(event)
         self._stop_looking()
 
-    def end_with(self, parent: Event) -> Event:
-        """An event of a command of the same kind that was part of `parent`, and ends with it."""
-        event = Event(parent.context, parent.queue, parent.command_type, None)
-        with self._lock:
-            self._ready.end_with(event, parent)
-        return event
-
-    def end_before(self, event: Event, parent: Event) -> None:
-        """End an event that was to end with `parent`, already."""
-        after = Aftermath()
-        with self._lock:
-            self._ready.end_before(event, parent, self._now(), after)
-            self._workers.leave()
-        after.settle()
-        reap(event)
-
     def host_polls(self) -> None:
         """The host asks for the status of a command that has not ended, and may do nothing else from now on."""
         if self._workers.stranded:
@@ -253,69 +253,81 @@ class Scheduler:
     def settle(self, patience_s: float) -> bool:
         """Wait until nothing runs and nothing is ready to run; False when that takes longer."""
         self.flush()
-        self.call_in()
         return self._wait_until_still(patience_s, self._ready.at_rest)
 
     def at_rest(self) -> bool:
         """Whether nothing runs and nothing is ready to run."""
+        if any(board.is_open() for board in self.boards):
+            return False
         with self._lock:
-            return self._ready.at_rest() and not any(loan.is_out for loan in self._loans.values())
+            return self._ready.at_rest()
 
-    # Transfers that C carries out
+    # Commands that C carries
 
-    def loan_of(self, device: LendingDevice) -> Loan:
-        """What a device may lend; made at the first call."""
-        from fpgart.runtime.scheduling.loan import Loan  # for hosts that read or write blockingly
-
+    def let_carry(self, queue: EventQueue, carried: CarriedCommands) -> None:
+        """C may carry commands of a queue, once those that are in it have ended."""
         with self._lock:
-            if device.loan is None:
-                device.loan = Loan(device, self._call_in)
-                self._loans[device.loan.address] = device.loan
-            return device.loan
+            if queue.carried is not None:
+                return
+            queue.carried = carried
+            for event in queue.order.open:
+                event.holds = True
+                carried.hold()
 
-    def lend(
-        self, queue: EventQueue, serial: int, loan: Loan, enter: Callable[[], bool], *, runs: bool = False
-    ) -> bool:
-        """Lend what a board does to a queue, if nothing is in that and nothing moves; whether it is so.
+    def drain(self, queue: EventQueue, patience_s: float) -> bool:
+        """Wait that long at most for the last command of a queue that is in order; whether nothing is in that any more.
 
-        `serial`: what the queue's handle stands for. `enter` tells C of a buffer, whose contents stay where they are
-        meanwhile, or forbids the loan. `runs`: also of kernels, if none of others run or wait.
+        The calling thread runs nothing meanwhile: a kernel may wait for what it does next.
         """
+        bell = self._threads.bell()
         with self._lock:
-            if loan.occupancy.lent is not None:
-                self._call_in(loan)
-            if self._closed or queue.order.open or loan.is_out or loan.copy or not loan.occupancy.is_idle:
-                return False
-            if runs and (loan.occupancy.launches or loan.device.ready_kernels):
-                return False
-            loan.forget_kernels()
-            if not enter():
-                return False
-            loan.lend(queue, serial)
-            return True
+            last = next(reversed(queue.order.open), None)
+            if last is None:
+                return True
+            if last.callbacks is None:
+                last.callbacks = []
+            last.callbacks.append((COMPLETE, lambda event, status: bell.ring()))
+            self._ready.make_due(self._now())
+            self._workers.leave()
+        bell.wait(patience_s)
+        return not queue.order.open
 
-    def call_in(self) -> None:
-        """Take back all that is lent: watchers or faults come, or buffers go, whom C knows nothing of."""
+    def queue_idle(self, queue: EventQueue) -> None:
+        """What C carried in a queue has ended, and more may not begin."""
+        after = Aftermath()
         with self._lock:
-            self._call_in_all()
+            fence = queue.carried.fence if queue.carried is not None else None
+            if queue.carried is not None and fence is not None:
+                queue.carried.fence = None
+                self._ready.open_fence(fence, self._now(), after)
+            self._workers.leave()
+        after.settle()
 
-    def command_of(self, loan: Loan) -> Event | None:
-        """What C does with a loan now, as a command that has begun; None if that is nothing."""
+    def board_idle(self, board: CarriedBoard) -> None:
+        """What C carried on a board has ended, and more may not begin."""
         with self._lock:
-            if loan.occupancy.lent is not None and loan.is_out:
-                self._call_in(loan)
-            return loan.copy
+            board.idle()
+            self._tell_still()
+            self._workers.leave()
 
-    def copy_ended(self, address: int) -> None:
-        """C tells of the end of a copy that others may wait for."""
-        loan = self._loans[address]
+    def look_at_view(self, event: Event) -> None:
+        """Have a view of a carried command's event end if the command has."""
+        assert event.carried is not None
+        status = event.carried.status()
+        if status <= COMPLETE:
+            self.end_view(event, status)
+
+    def end_view(self, event: Event, status: int) -> None:
+        """The command has ended that `event` is a view of; that may be known already. Reaps nothing."""
+        assert event.carried is not None
+        after = Aftermath()
+        times = event.carried.times()
         with self._lock:
-            event, loan.copy = loan.copy, None
-            loan.count_runs()
-        if event is None:  # nothing was copied, for the queue is gone
-            return
-        self._ended_stage(event, COMPLETE, None)
-        self._stop_looking()
+            if event.status <= COMPLETE:
+                return
+            self._ready.end_view(event, status, times, after)
+            self._workers.leave()
+        after.settle()
 
     # Time, for those who ask; a scheduler with a clock of its own answers otherwise
 
@@ -340,7 +352,9 @@ class Scheduler:
         """Start nothing more, and wait for what runs; True when everything stands still."""
         with self._lock:
             self._closed = True
-            self._call_in_all()
+            self._held_at_end = list(self.boards)
+            for board in self._held_at_end:
+                board.hold()
             self._workers.close()
         return self._wait_until_still(patience_s, lambda: not self._ready.running)
 
@@ -348,16 +362,10 @@ class Scheduler:
         """Take commands again after close()."""
         with self._lock:
             self._closed = False
+            for board in self._held_at_end:
+                board.resume()
+            self._held_at_end = []
             self._workers.reopen()
-
-    def record_with(self, recorder: Recorder) -> None:
-        """Have the keeper see to commands that hosts leave with `recorder`."""
-        self._workers.recorder = recorder
-
-    def look_for_recorded(self) -> bool:
-        """Have the keeper see to those commands at once; False if there is no keeper, and none can be made."""
-        with self._lock:
-            return self._workers.hurry_keeper()
 
     def while_none_begins(self, decide: Callable[[], T]) -> T:
         """What a short look at, or change of, the boards' state gives while no command begins or ends.
@@ -376,27 +384,32 @@ class Scheduler:
     def _entering(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
         """A command is about to enter its queue; for schedulers with a clock of their own."""
 
-    def _call_in_all(self) -> None:
-        for loan in self._loans.values():
-            if loan.occupancy.lent is not None:
-                self._call_in(loan)
-            loan.forget()
+    def _hold(self, event: Event, queue: EventQueue) -> Fence | None:
+        """Have C carry nothing in a queue until `event` has ended, which follows the fence, if there is one."""
+        carried = queue.carried
+        if carried is None:
+            return None
+        event.holds = True
+        if not carried.hold():
+            return None
+        if carried.fence is None:
+            carried.fence = Fence()
+        return carried.fence
 
-    def _call_in_copies(self) -> None:
-        """Have the copies that C has begun be commands."""
-        for loan in self._loans.values():
-            if loan.occupancy.lent is not None and loan.is_out:
-                self._call_in(loan)
-
-    def _call_in(self, loan: Loan) -> None:
-        """Take a board's transfers back. A copy that C has begun is a command of its queue from now on."""
-        queue = loan.queue
-        way = loan.call_in()
-        if not way or queue is None:  # C may look at what was lent to a queue that is gone, but copies nothing
-            return
-        self._ready.adopt(loan.become_command(queue, way), queue, self._now())
+    def _resume(self, event: Event, queue: EventQueue) -> None:
+        """`event` was not put into its queue."""
+        if event.holds and queue.carried is not None:
+            event.holds = False
+            queue.carried.resume()
 
     # Without the lock
+
+    def _wait_for_carried(self, event: Event) -> None:
+        """Return when what C carries has ended that `event` is, or follows in its queue."""
+        if event.carried is not None and event.status > COMPLETE:
+            self.end_view(event, event.carried.wait())
+        elif event.queue is not None and event.queue.carried is not None and event.queue.carried.fence is not None:
+            event.queue.carried.finish()
 
     def _stop_looking(self) -> None:
         """The calling thread runs nothing more: whoever is needed for what is ready takes over."""
@@ -406,15 +419,23 @@ class Scheduler:
 
     def _wait_until_still(self, patience_s: float, still: Callable[[], bool]) -> bool:
         deadline = self._now() + int(patience_s * 1e9)
-        while True:
-            with self._lock:
-                if still():
-                    return True
-                self._waits_for_still += 1
-            left = deadline - self._now()
-            if left <= 0 or not self._still.wait(left / 1e9):
+        with self._lock:
+            boards = list(self.boards)
+            for board in boards:
+                board.hold()
+        try:
+            while True:
                 with self._lock:
-                    return still()
+                    if still() and not any(board.is_awaited for board in boards):
+                        return True
+                    self._waits_for_still += 1
+                left = deadline - self._now()
+                if left <= 0 or not self._still.wait(left / 1e9):
+                    with self._lock:
+                        return still() and not any(board.is_awaited for board in boards)
+        finally:
+            for board in boards:
+                board.resume()
 
     def _run_where_it_may(self, event: Event, awaited: Event | None = None) -> None:
         """Run a claimed command here; one that may wait for later commands on a thread of its own.

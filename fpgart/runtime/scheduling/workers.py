@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Protocol
 
 from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.readiness import Readiness
@@ -27,29 +26,6 @@ MOST_PATIENCE_NS = 5_000_000  # the same while the host enqueues without a pause
 TICK_S = 0.0005  # how often the keeper looks while there is something to look after
 SLOW_TICK_S = 0.05  # the same while no thread can be made
 QUIET_NS = 20_000_000  # without new commands for that long, the keeper sleeps until it is rung
-
-
-class Recorder(Protocol):
-    """Commands that threads of the host leave where the scheduler does not see them, if the keeper looks for them."""
-
-    def take_in(self) -> None:
-        """Enqueue what was recorded. Without the scheduler's lock."""
-
-    def tended(self, flag: bool) -> bool:
-        """The keeper looks from now on, or no more; then hosts wake it. Whether something is recorded.
-
-        Waits for nothing: also called with the scheduler's lock.
-        """
-
-
-class NoRecorder:
-    """All commands are enqueued at once."""
-
-    def take_in(self) -> None:
-        """Nothing was recorded."""
-
-    def tended(self, flag: bool) -> bool:
-        return False
 
 
 class Workers:
@@ -85,7 +61,6 @@ class Workers:
         self._keeper_bell = threads.bell()
         self._latest_ns = 0
         self._closed = False
-        self.recorder: Recorder = NoRecorder()
 
     # With the lock held
 
@@ -149,15 +124,6 @@ class Workers:
             return False
         return True
 
-    def hurry_keeper(self) -> bool:
-        """Have the keeper look at once; False if there is none, and none can be made. With the lock held."""
-        if self._kept:
-            self._resting = False
-            self._keeper_bell.ring()
-        else:
-            self._wake_keeper()
-        return self._kept
-
     def _wake_keeper(self) -> None:
         if self._closed:
             return
@@ -166,8 +132,6 @@ class Workers:
         elif self._resting:
             self._resting = False
             self._keeper_bell.ring()
-        if self._kept:
-            self.recorder.tended(True)  # not when it has woken: until a busy machine lets it run, hosts may record
 
     # The threads
 
@@ -191,17 +155,13 @@ class Workers:
 
     def _keep(self) -> None:
         while True:
-            self.recorder.take_in()
             with self._lock:
                 if self._closed:
                     self._kept = self._resting = False
-                    break
+                    return
                 pause = self._tend(self._threads.now())
                 self._resting = pause is None
-            if self.recorder.tended(pause is not None) and pause is None:
-                continue  # it was recorded just before hosts were to wake the keeper
             self._keeper_bell.wait(pause)
-        self.recorder.tended(False)
 
     def _tend(self, now: int) -> float | None:
         """One look of the keeper; returns seconds until the next one, None if it may sleep until it is rung."""

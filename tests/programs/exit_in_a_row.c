@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The process exits behind a row of launches that recur, which nobody has flushed, while a kernel
+ * The process exits behind a row of launches, which nobody has flushed, while a kernel
  * of another queue runs. */
 #include "host.h"
 

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The thread that notes the ends of carried commands which others wait for. */
+#include "command.h"
+
+/* Commands whose end the engine has notified the core of. */
+static struct core_command *noted, **last_noted = &noted;
+static _Atomic uint32_t notes;
+
+void core_watch(struct core_command *command, struct core_work *work)
+{
+    if (command->watched)
+        return;
+    command->watched = true;
+    core_retain(command);
+    command->next_watched = work->watched;
+    work->watched = command;
+}
+
+void core_observe_open(struct core_queue *queue, struct core_work *work)
+{
+    for (struct core_command *each = queue->newest; each != NULL; each = each->older) {
+        if (!core_is_carried(each))
+            continue;
+        each->observed = true;
+        if (each->event != NULL)
+            core_watch(each, work);
+        if (queue->in_order) /* those before it are noted with it */
+            return;
+    }
+}
+
+void core_observe_command(struct core_command *command)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    command->observed = true;
+    if (command->event != NULL)
+        core_watch(command, &work);
+    core_unlock();
+    core_do(&work);
+}
+
+void core_observe_queue(struct core_queue *queue)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    core_observe_open(queue, &work);
+    core_unlock();
+    core_do(&work);
+}
+
+void core_ended(void *data)
+{
+    struct core_command *command = data;
+    core_lock();
+    command->next_watched = NULL;
+    *last_noted = command;
+    last_noted = &command->next_watched;
+    atomic_fetch_add(&notes, 1);
+    core_unlock();
+    core_wake(&notes);
+}
+
+void core_observe(void)
+{
+    for (;;) {
+        core_lock();
+        uint32_t seen = atomic_load(&notes);
+        struct core_command *command = noted;
+        if (command != NULL) {
+            noted = command->next_watched;
+            if (noted == NULL)
+                last_noted = &noted;
+        }
+        bool over = command == NULL && core_is_closed;
+        core_unlock();
+        if (over)
+            return;
+        if (command == NULL) {
+            core_sleep(&notes, seen);
+        } else {
+            core_note_carried(command, true);
+            core_release(command);
+        }
+    }
+}
+
+void core_wake_observer(void)
+{
+    atomic_fetch_add(&notes, 1);
+    core_wake(&notes);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The steps of a command: given to the engine, begun, ended, and what its end allows. */
+#include "command.h"
+
+#include <stdlib.h>
+
+enum { FEW_EVENTS = 16 };
+
+static int32_t error_of(const struct core_command *command)
+{
+    for (uint32_t i = 0; command->error == 0 && i < command->link_count; i++)
+        if (command->links[i].listed && atomic_load(&command->links[i].before->status) < 0)
+            return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    return command->error;
+}
+
+/* Commands that have ended and were not dropped yet, of the present generation and of the one
+ * before. Whoever settles begins a new one, so that ends that come later do not keep it waiting. */
+static _Atomic uint32_t endings[2];
+static bool generation, is_settling;
+static _Atomic uint32_t settled; /* counts */
+#ifndef CORE_EXPLORED
+_Thread_local bool core_is_ending;
+#endif
+
+bool core_note_end(struct core_command *command, int32_t status, struct core_work *work)
+{
+    struct core_queue *queue = command->queue;
+    if (atomic_load(&command->status) <= CL_COMPLETE)
+        return false;
+    if (status == CL_COMPLETE)
+        status = error_of(command);
+    command->generation = generation;
+    atomic_fetch_add(&endings[generation], 1); /* before others can see the end */
+    atomic_store(&command->status, status);
+    core_pause();
+    if (queue != NULL)
+        core_leave_queue(queue, command, work);
+    core_satisfy(command, true, work);
+    core_queue_callbacks(command, status);
+    core_step(command);
+    command->next_ended = work->ended;
+    work->ended = command;
+    return true;
+}
+
+/* A command that does not run ends in its turn, too: those behind it follow the ones before it. */
+static void end_in_turn(struct core_command *command, int32_t error, struct core_work *work)
+{
+    core_lock();
+    command->error = error;
+    if (command->queue->in_order && command->older != NULL)
+        core_follow(command, command->older, false, true, work);
+    else
+        core_note_end(command, error, work);
+    core_unlock();
+}
+
+static void reach(struct core_command *command, int32_t status)
+{
+    core_lock();
+    if (atomic_load(&command->status) > status) {
+        atomic_store(&command->status, status);
+        if (command->queue != NULL && command->queue->engine != NULL)
+            command->times[status] = command->queue->engine->now();
+        core_queue_callbacks(command, status);
+    }
+    core_unlock();
+}
+
+static int32_t give_to_engine(struct core_command *command, void **event)
+{
+    const struct core_queue *queue = command->queue;
+    void *few[FEW_EVENTS], **after = few;
+    uint32_t count = 0;
+    if (command->link_count > FEW_EVENTS) {
+        after = malloc(command->link_count * sizeof *after);
+        if (after == NULL)
+            return CL_OUT_OF_HOST_MEMORY;
+    }
+    for (uint32_t i = 0; i < command->link_count; i++) {
+        const struct core_link *link = &command->links[i];
+        bool is_in_lane = link->before->queue == queue && queue->in_order && !link->listed;
+        if (!link->until_ended && !is_in_lane)
+            after[count++] = link->before->event;
+    }
+    int32_t status = queue->engine->submit(queue->lane, command->operation, count,
+                                           count != 0 ? after : NULL, event);
+    if (after != few)
+        free(after);
+    return status;
+}
+
+bool core_begin_directly(struct core_queue *queue, uint64_t epoch)
+{
+    core_lock();
+    bool may = queue->open == 0 && core_admits(queue, epoch);
+    if (may) {
+        queue->is_direct = true;
+        core_enter(queue);
+    }
+    core_unlock();
+    return may;
+}
+
+void core_end_directly(struct core_queue *queue)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    queue->is_direct = false;
+    core_leave(queue, &work);
+    core_unlock();
+    core_do(&work);
+}
+
+static void submit(struct core_command *command, struct core_work *work)
+{
+    void *event = NULL;
+    int32_t error = give_to_engine(command, &event);
+    if (error != CL_SUCCESS) {
+        end_in_turn(command, error, work);
+        return;
+    }
+    core_lock();
+    atomic_store(&command->event, event);
+    core_satisfy(command, false, work);
+    if (command->followers != NULL || command->callbacks != NULL || command->observed)
+        core_watch(command, work);
+    core_step(command);
+    core_unlock();
+}
+
+static void dispatch(struct core_command *command, struct core_work *work)
+{
+    int32_t error = error_of(command);
+    if (error != CL_SUCCESS) {
+        end_in_turn(command, error, work);
+        return;
+    }
+    reach(command, CL_SUBMITTED);
+    if (core_is_carried(command))
+        submit(command, work);
+    else if (command->decided)
+        command->queue->ready(command);
+    else
+        end_in_turn(command, CL_COMPLETE, work);
+}
+
+/* Nobody follows it any more, and it follows nobody. */
+static void drop(struct core_command *command)
+{
+    bool of = command->generation, was_ending = core_is_ending;
+    core_is_ending = true;
+    if (core_is_carried(command))
+        command->queue->engine->ended(command->operation, atomic_load(&command->status));
+    core_is_ending = was_ending;
+    for (uint32_t i = 0; i < command->link_count; i++)
+        core_release(command->links[i].before);
+    core_release(command);
+    if (atomic_fetch_sub(&endings[of], 1) == 1)
+        core_wake(&endings[of]);
+}
+
+bool core_in_ended(void)
+{
+    return core_is_ending;
+}
+
+static void begin_to_settle(void)
+{
+    core_lock();
+    while (is_settling) {
+        uint32_t seen = atomic_load(&settled);
+        core_unlock();
+        core_sleep(&settled, seen);
+        core_lock();
+    }
+    is_settling = true;
+    generation = !generation;
+    core_unlock();
+}
+
+void core_settle(void)
+{
+    if (core_is_ending || (atomic_load(&endings[0]) == 0 && atomic_load(&endings[1]) == 0))
+        return;
+    begin_to_settle();
+    _Atomic uint32_t *left = &endings[!generation]; /* nobody else changes the generation now */
+    for (uint32_t seen; (seen = atomic_load(left)) != 0;)
+        core_sleep(left, seen);
+    core_lock();
+    is_settling = false;
+    core_unlock();
+    atomic_fetch_add(&settled, 1);
+    core_wake(&settled);
+}
+
+static void notify(struct core_command *command)
+{
+    if (command->queue->engine->notify(command->event, core_ended, command) != CL_SUCCESS)
+        core_ended(command); /* the thread that observes waits for it instead */
+}
+
+void core_do(struct core_work *work)
+{
+    for (;;) {
+        struct core_command *command;
+        struct core_held *held;
+        if ((command = work->ready) != NULL) {
+            work->ready = command->next_ready;
+            if (work->ready == NULL)
+                work->last_ready = &work->ready;
+            dispatch(command, work);
+        } else if ((command = work->watched) != NULL) {
+            work->watched = command->next_watched;
+            notify(command);
+        } else if ((command = work->ended) != NULL) {
+            work->ended = command->next_ended;
+            drop(command);
+        } else if ((held = work->idle) != NULL) {
+            work->idle = held->next_idle;
+            core_call_idle(held);
+        } else {
+            return;
+        }
+    }
+}
+
+void core_begin(struct core_command *command)
+{
+    reach(command, CL_RUNNING);
+}
+
+bool core_end(struct core_command *command, int32_t status)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    if (command->queue != NULL && command->queue->engine != NULL)
+        command->times[CL_COMPLETE] = command->queue->engine->now();
+    core_lock();
+    bool first = core_note_end(command, status, &work);
+    core_unlock();
+    core_do(&work);
+    return first;
+}

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What C tells of the commands that it carries (icd/commands.c)."""
+
+from __future__ import annotations
+
+from _fpgart_icd import ffi
+
+from fpgart.api.handles import HELD, KEPT
+from fpgart.errors import error_of
+from fpgart.log import error as log_error
+
+
+def _object(handle: int) -> object:
+    """The object of a handle that is held; None if it is gone."""
+    found = HELD.get(handle)
+    if found is None and (kept := KEPT.get(handle)) is not None:
+        return kept()
+    return found
+
+
+def board_idle(handle: int) -> None:
+    """Nothing is carried on a board that is held."""
+    from fpgart.api.carrying import BOARDS
+
+    device = HELD[handle]
+    device.scheduler.board_idle(BOARDS[device])
+
+
+def queue_idle(handle: int) -> None:
+    """Nothing is carried of a queue that is held."""
+    from fpgart.runtime.objects.queue import CommandQueue
+
+    queue = _object(handle)
+    if isinstance(queue, CommandQueue):
+        queue.context.scheduler.queue_idle(queue)
+
+
+def failed(queue_handle: int, kernel_handle: int, status: int, place: int) -> None:
+    """A command has failed; `place`: where the engine refused a launch."""
+    from fpgart.engine.launches import launch_failure
+    from fpgart.runtime.objects.queue import CommandQueue
+    from fpgart.runtime.programs.kernel import Kernel
+
+    queue, kernel = _object(queue_handle), _object(kernel_handle)
+    if isinstance(kernel, Kernel):
+        error = launch_failure(kernel.name, place << 32 | int(ffi.cast("uint32_t", status)))
+    else:
+        error = error_of(status, "the engine could not carry a command out")
+    log_error(error)
+    if isinstance(queue, CommandQueue):
+        queue.context.notify(error)

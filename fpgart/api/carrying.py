@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What C has to know of boards, queues, kernels and buffers to give commands to the engine by itself (icd/commands.c).
+
+It holds in one epoch of the board: whatever moves a buffer's contents or changes how the board is programmed ends that,
+and waits for the commands that are under way. A call of which C knows too little comes to Python, which finds out the
+rest and has C try again; where that does not do, the command is the scheduler's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from itertools import count
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from _fpgart_icd import lib
+
+from fpgart import config
+from fpgart import opencl as cl
+from fpgart._native import ffi as native_ffi
+from fpgart._native import lib as native
+from fpgart.api.arguments import is_kept
+from fpgart.api.handles import reap_soon, release_put_off
+from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.engine.opencl_engine.kernel import DriverKernel
+from fpgart.errors import MemObjectAllocationFailure
+from fpgart.notices import NOTICES
+from fpgart.runtime.commands.launch import SPLIT_KERNELS
+from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.local_memory import check_local_memory
+from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.scheduling.event import COMPLETE
+
+if TYPE_CHECKING:
+    from fpgart.runtime.memory.buffer import Buffer
+    from fpgart.runtime.memory.device import Device
+    from fpgart.runtime.objects.queue import CommandQueue
+    from fpgart.runtime.programs.program import Program
+    from fpgart.runtime.scheduling.event import Event, Fence
+    from fpgart.runtime.scheduling.scheduler import Scheduler
+
+LOCATIONS: defaultdict[str, int] = defaultdict(count().__next__)
+"""The numbers that C knows the memories by that arguments have to be in."""
+MOST_LOCATIONS = 64
+MANY = 32
+PATIENCE_S, PATIENCE_EACH_S = 0.005, 0.000_02
+"""How long a thread of the host waits for many commands of a queue, so that those behind them are carried."""
+
+
+class Numbers:
+    """Numbers that C knows names by; 0 for none."""
+
+    def __init__(self) -> None:
+        self._names = [""]
+        self._numbers = {"": 0}
+        self._lock = threading.Lock()
+
+    def number(self, name: str) -> int:
+        with self._lock:
+            if name not in self._numbers:
+                self._numbers[name] = len(self._names)
+                self._names.append(name)
+            return self._numbers[name]
+
+    def name(self, number: int) -> str:
+        return self._names[number]
+
+
+PROGRAMS = Numbers()
+"""By their identities."""
+
+
+class CarriedBoard:
+    """The commands of one board that C carries."""
+
+    __slots__ = ("_is_stopped", "address", "device", "is_awaited", "queues")
+
+    def __init__(self, device: Device, address: int) -> None:
+        self.device = device
+        self.address = address
+        self.is_awaited = False
+        self._is_stopped = False
+        self.queues: WeakSet[CommandQueue] = WeakSet()
+
+    def hold(self) -> None:
+        if lib.fpgart_board_hold(self.address):
+            self.is_awaited = True
+
+    def resume(self) -> None:
+        lib.fpgart_board_resume(self.address)
+
+    def idle(self) -> None:
+        self.is_awaited = False
+
+    def stop(self) -> bool:
+        """Have none begin until go_on(); whether none is under way. The scheduler's lock is held, as for go_on()."""
+        if not self._is_stopped:
+            self._is_stopped = True
+            self.hold()
+        return not self.is_awaited
+
+    def go_on(self) -> None:
+        if self._is_stopped:
+            self._is_stopped = False
+            self.resume()
+
+    def is_open(self) -> bool:
+        for queue in list(self.queues):
+            lib.fpgart_queue_note(queue.handle)
+        return bool(lib.fpgart_board_is_open(self.address))
+
+    def note_ends(self) -> None:
+        """Release what only commands held that have ended. Calls nobody back."""
+        self.is_open()
+        lib.fpgart_settle_ends()
+        reap_soon(*release_put_off())
+
+    def loaded(self) -> str:
+        return PROGRAMS.name(int(lib.fpgart_board_program(self.address)))
+
+    def has_loaded(self, identity: str) -> None:
+        lib.fpgart_board_loaded(self.address, PROGRAMS.number(identity))
+
+    def end_epoch(self) -> None:
+        lib.fpgart_board_end_epoch(self.address)
+
+    def count_launches(self) -> None:
+        """Have the device know of the launches that have ended since it was asked last."""
+        self.device.kernels_run += int(lib.fpgart_board_take_launches(self.address))
+
+
+class CarriedQueue:
+    """The commands of one queue that C carries."""
+
+    __slots__ = ("_handle", "fence", "many")
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self.fence: Fence | None = None
+        self.many = MANY
+        """So many commands of the scheduler's in the queue are worth a wait."""
+
+    def hold(self) -> bool:
+        return bool(lib.fpgart_queue_hold(self._handle))
+
+    def resume(self) -> None:
+        lib.fpgart_queue_resume(self._handle)
+
+    def finish(self) -> None:
+        lib.fpgart_queue_finish(self._handle)
+
+    def flush(self) -> None:
+        lib.fpgart_queue_flush(self._handle)
+
+
+BOARDS: dict[Device, CarriedBoard] = {}
+
+
+def end_epochs(scheduler: Scheduler) -> None:
+    """Watchers or faults come or go, or something else that C may not know of: it has to find out all anew."""
+    may = scheduler.carries and not NOTICES.hear_of_commands and not NOTICES.queue_drained
+    lib.fpgart_carry(may)
+    for board in BOARDS.values():
+        board.end_epoch()
+        board.count_launches()
+
+
+def board_of(queue: CommandQueue) -> CarriedBoard | None:
+    """The board of a queue whose commands C may carry, from now on if not before; None where it may not."""
+    device = queue.device
+    board = BOARDS.get(device)
+    if (
+        not queue.context.scheduler.carries
+        or NOTICES.hear_of_commands
+        or NOTICES.queue_drained
+        or not device.mmd.own_traffic
+        or device.before_kernel is not None
+        or device.network is not None
+        or device.cores
+        or not device.knows_memories
+    ):
+        return None
+    if board is None:
+        board = _new_board(device)
+    if board is not None and queue.carried is None:
+        in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
+        context = queue.context.handle
+        if not lib.fpgart_queue_carries(queue.handle, board.address, context, in_order, has_profiling):
+            return None
+        board.queues.add(queue)
+        queue.context.scheduler.let_carry(queue, CarriedQueue(queue.handle))
+    return board
+
+
+def _new_board(device: Device) -> CarriedBoard | None:
+    engine = device.platform.engine_in_use
+    if engine.__class__ is not OpenCLEngine or not native.carrier_can(engine.driver.device):
+        return None
+    functions = int(native_ffi.cast("uintptr_t", native.carrier_functions()))
+    driver = engine.driver
+    address = lib.fpgart_board_new(device.handle, functions, driver.context, driver.device, device.mmd.own_traffic)
+    if not address:
+        return None
+    board = CarriedBoard(device, address)
+    BOARDS[device] = board
+    device.scheduler.while_none_begins(lambda: _begin_to_carry(device, board))
+    device.epoch_ended = board.end_epoch
+    device.note_ends = board.note_ends
+    device.scheduler.boards.append(board)
+    lib.fpgart_carry(True)
+    return board
+
+
+def _may_be_carried(queue: CommandQueue, wait_list: tuple[Event, ...]) -> bool:
+    """Whether nothing stands in the way that C need not be told of: other commands of the queue, other events."""
+    return not (
+        lib.fpgart_watched()
+        or any(event.carried is None and event.status != COMPLETE for event in wait_list)
+        or (queue.order.open and not _drained(queue))
+    )
+
+
+def _drained(queue: CommandQueue) -> bool:
+    """Whether no other commands are in the queue, of which there are so many that their ends were waited for, a while.
+
+    Else a host that enqueues thousands at once would never find it empty: each command would make the next one the
+    scheduler's. A kernel may wait for the host's next call, so the more often the wait was of no use, the rarer it is.
+    """
+    carried, open_ = queue.carried, len(queue.order.open)
+    if not isinstance(carried, CarriedQueue) or not queue.in_order or open_ < carried.many:
+        return False
+    if queue.context.scheduler.drain(queue, PATIENCE_S + open_ * PATIENCE_EACH_S):
+        carried.many = MANY
+        return True
+    carried.many = 2 * open_
+    return False
+
+
+def _begin_to_carry(device: Device, board: CarriedBoard) -> None:
+    board.has_loaded(next(iter(device.loaded), ""))
+    device.occupancy.carried = board
+
+
+def carries_launch(queue: CommandQueue, kernel: Kernel, wait_list: tuple[Event, ...]) -> bool:
+    """Whether C has given the engine the launch that the host's call is about, now that it knows enough."""
+    if not _may_be_carried(queue, wait_list):
+        return False
+    board = board_of(queue)
+    return board is not None and _learn_kernel(queue, kernel, board) and bool(lib.fpgart_carry_again())
+
+
+def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> bool:
+    device, context = queue.device, queue.context
+    program = kernel.program.on(device)
+    if (
+        not _may_be_loaded(program, device)
+        or context.compiler_mode == SPLIT_KERNELS
+        or kernel.indirect
+        or kernel.usm_pointers
+        or not is_kept(kernel)
+    ):
+        return False
+    engine_kernel = kernel.engine_kernel_on(program)
+    if engine_kernel.__class__ is not DriverKernel or not engine_kernel.launched:
+        return False
+    kernel.hear()
+    epoch = int(lib.fpgart_board_epoch(board.address))
+    if not _may_be_loaded(program, device):
+        return False
+    image = _image_of(kernel, device, board, epoch)
+    if image is None:
+        return False
+    locations = [LOCATIONS[each.buffer_location] for each in kernel.interface.arguments]
+    if locations and max(locations) >= MOST_LOCATIONS:
+        return False
+    most, sizes = device.platform.group_limits
+    loads = [PROGRAMS.number(program.identity), len(program.image())]
+    limits = [*kernel.interface.required_work_group_size, most, *sizes, *loads]
+    lib.fpgart_kernel_is(
+        kernel.handle, board.address, epoch, engine_kernel.handle, image, len(image), locations, limits
+    )
+    return True
+
+
+def _may_be_loaded(program: Program, device: Device) -> bool:
+    """Whether the board has the program, or can be programmed for a launch without anything else being changed."""
+    return program.identity in device.loaded or (
+        program.interleaving in (None, device.interleaving)
+        and not device.mmd.is_shared
+        and not config.PROGRAM_SECONDS.value
+    )
+
+
+def _image_of(kernel: Kernel, device: Device, board: CarriedBoard, epoch: int) -> bytes | None:
+    """The arguments as the engine is given them, but buffers by their handles, and pointers into allocations marked.
+
+    None where a launch needs more than C could do.
+    """
+    packed: list[tuple[int, int, int | bytes]] = []
+    local = 0
+    for index, argument in enumerate(kernel.arguments):
+        if argument is None:
+            return None
+        kind, size, value = argument
+        if isinstance(value, Pipe):
+            return None
+        if isinstance(value, (int, bytes)):
+            if kind == POINTER and isinstance(value, int):
+                allocation = kernel.context.usm.find(value)
+                if allocation is not None:
+                    kind = lib.FPGART_IN_ALLOCATION
+                    if allocation.watched:
+                        return None
+                elif not device.has_svm:
+                    return None
+            elif kind == LOCAL:
+                local += size
+            packed.append((kind, size, value))
+            continue
+        buffer = value()
+        location = kernel.interface.arguments[index].buffer_location
+        if buffer is None or not buffer.handle:
+            return None
+        if not _learn_buffer(buffer, device, board, epoch, location, kernel.program.on(device)):
+            return None
+        packed.append((POINTER, 8, buffer.handle))
+    check_local_memory(kernel, device, local)
+    return pack_arguments(packed)
+
+
+def _learn_buffer(
+    buffer: Buffer, device: Device, board: CarriedBoard, epoch: int, location: str = "", program: Program | None = None
+) -> bool:
+    """Whether the contents are on the device. If there are none yet, they will be where `program` needs them."""
+    owner = buffer.owner
+    if owner.stays_on_host:
+        return False
+    if owner.home is None and not owner.on_host:
+        if program is None:
+            return False
+        try:
+            memory = device.memories.memory_for(location)
+            owner.adopt(owner.reserve(device, memory, interleaving=program.interleaving))
+        except (KeyError, MemObjectAllocationFailure):  # the scheduler's launch says it in words
+            return False
+    home = owner.home
+    if home is None or home.device is not device or owner.moving:
+        return False
+    LOCATIONS[location]
+    locations = 0
+    for name, number in list(LOCATIONS.items()):
+        try:
+            memory = device.memories.memory_for(name)
+        except KeyError:
+            continue
+        if number < MOST_LOCATIONS and memory in (None, home.memory):
+            locations |= 1 << number
+    ways = lib.FPGART_WAYS_FROM * (not buffer.flags & NOT_FOR_HOST_READS)
+    ways |= lib.FPGART_WAYS_TO * (not buffer.flags & NOT_FOR_HOST_WRITES)
+    lib.fpgart_buffer_is_at(
+        buffer.handle,
+        board.address,
+        epoch,
+        home.pointer + buffer.origin,
+        buffer.size,
+        locations,
+        ways,
+        buffer.context.handle,
+    )
+    return True
+
+
+def carries_transfer(queue: CommandQueue, wait_list: tuple[Event, ...], *buffers: Buffer) -> bool:
+    """As carries_launch(), of a transfer."""
+    if not _may_be_carried(queue, wait_list):
+        return False
+    board = board_of(queue)
+    if board is None:
+        return False
+    epoch = int(lib.fpgart_board_epoch(board.address))
+    for buffer in buffers:
+        if not buffer.handle or not _learn_buffer(buffer, queue.device, board, epoch):
+            return False
+    return bool(lib.fpgart_carry_again())

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Boards and queues whose commands C may give to the engine by itself, and what Python has found
+ * out about buffers for that (fpgart/api/carrying.py). It holds in one epoch of the board. */
+#include "carried.h"
+
+#include "../core/core.h"
+#include "../fpgart/engine/calls.h"
+#include "../fpgart/engine/carrier.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static void board_idle(void *device)
+{
+    struct fpgart_visit visit;
+    if (!fpgart_enter(&visit))
+        return; /* the process ends, and nobody waits */
+    fpgart_board_idle((uintptr_t)device);
+    fpgart_leave(&visit);
+}
+
+static void queue_idle(void *queue)
+{
+    struct fpgart_visit visit;
+    if (!fpgart_enter(&visit))
+        return;
+    fpgart_queue_idle((uintptr_t)queue);
+    fpgart_leave(&visit);
+}
+
+static void *observe(void *nothing)
+{
+    core_observe();
+    return nothing;
+}
+
+static void *serve(void *nothing)
+{
+    core_serve();
+    return nothing;
+}
+
+/* The host's signals are for its own threads. */
+static int start_thread(void *(*run)(void *))
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !failed && pthread_detach(thread) == 0;
+}
+
+static int has_threads;
+static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
+
+static void start_threads(void)
+{
+    has_threads = start_thread(observe) && start_thread(serve);
+}
+
+static _Atomic(struct fpgart_board *) boards; /* all that there ever were */
+
+void fpgart_observe_commands(void)
+{
+    for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
+        core_board_observe(each->core);
+}
+
+uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
+                           uintptr_t engine_device, uintptr_t traffic)
+{
+    pthread_once(&threads_once, start_threads);
+    struct fpgart_board *board = has_threads ? calloc(1, sizeof *board) : NULL;
+    if (board == NULL)
+        return 0;
+    board->core = core_board_new(board_idle, (void *)device);
+    if (board->core == NULL) {
+        free(board);
+        return 0;
+    }
+    board->carrier = (const struct carrier *)carrier;
+    board->context = engine_context;
+    board->device = engine_device;
+    board->traffic = (uint64_t (*)[2])traffic;
+    board->next = atomic_load(&boards);
+    while (!atomic_compare_exchange_weak(&boards, &board->next, board))
+        ;
+    return (uintptr_t)board;
+}
+
+static struct core_board *core_of(uintptr_t board)
+{
+    return ((struct fpgart_board *)board)->core;
+}
+
+uint64_t fpgart_board_epoch(uintptr_t board)
+{
+    return core_board_epoch(core_of(board));
+}
+
+void fpgart_board_end_epoch(uintptr_t board)
+{
+    core_board_end_epoch(core_of(board));
+}
+
+int fpgart_board_hold(uintptr_t board)
+{
+    return core_board_hold(core_of(board));
+}
+
+void fpgart_board_resume(uintptr_t board)
+{
+    core_board_resume(core_of(board));
+}
+
+/* Those that have ended since it was asked last. */
+uint64_t fpgart_board_take_launches(uintptr_t board)
+{
+    return atomic_exchange(&((struct fpgart_board *)board)->launches, 0);
+}
+
+int fpgart_board_is_open(uintptr_t board)
+{
+    return core_board_is_open(core_of(board));
+}
+
+int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order,
+                         int has_profiling)
+{
+    fpgart_queue_slot *slot = fpgart_queue_of(queue);
+    struct fpgart_carried_queue *made = calloc(1, sizeof *made), *none = NULL;
+    struct fpgart_board *of = (struct fpgart_board *)board;
+    if (slot == NULL || made == NULL) {
+        free(made);
+        return 0;
+    }
+    void *lane = of->carrier->lane_new(of->context, of->device, in_order, has_profiling);
+    if (lane != NULL)
+        made->core = core_queue_new(of->core, of->carrier->engine, lane, in_order, NULL,
+                                    of->carrier->lane_free);
+    if (made->core == NULL) {
+        if (lane != NULL)
+            of->carrier->lane_free(lane);
+        free(made);
+        return 0;
+    }
+    core_queue_call(made->core, queue_idle, (void *)queue);
+    made->board = of;
+    made->context = context;
+    made->in_order = in_order;
+    made->has_profiling = has_profiling;
+    if (!atomic_compare_exchange_strong(slot, &none, made))
+        fpgart_queue_free(made);
+    return 1;
+}
+
+void fpgart_queue_free(struct fpgart_carried_queue *queue)
+{
+    if (queue != NULL)
+        core_queue_release(queue->core);
+    free(queue);
+}
+
+struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue)
+{
+    fpgart_queue_slot *slot = fpgart_queue_of(queue);
+    return slot != NULL ? atomic_load(slot) : NULL;
+}
+
+int fpgart_queue_hold(uintptr_t queue)
+{
+    return core_queue_hold(fpgart_carried_queue(queue)->core);
+}
+
+void fpgart_queue_resume(uintptr_t queue)
+{
+    core_queue_resume(fpgart_carried_queue(queue)->core);
+}
+
+void fpgart_queue_finish(uintptr_t queue)
+{
+    core_finish(fpgart_carried_queue(queue)->core);
+}
+
+void fpgart_settle_ends(void)
+{
+    core_settle();
+}
+
+void fpgart_queue_note(uintptr_t queue)
+{
+    core_note_queue(fpgart_carried_queue(queue)->core);
+}
+
+void fpgart_queue_flush(uintptr_t queue)
+{
+    const struct fpgart_carried_queue *of = fpgart_carried_queue(queue);
+    of->board->carrier->flush(core_lane(of->core));
+}
+
+void fpgart_board_loaded(uintptr_t board, uint64_t program)
+{
+    atomic_store(&((struct fpgart_board *)board)->program, program);
+}
+
+uint64_t fpgart_board_program(uintptr_t board)
+{
+    return atomic_load(&((struct fpgart_board *)board)->program);
+}
+
+void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
+                         uint64_t size, uint64_t locations, uint32_t ways, uintptr_t context)
+{
+    struct fpgart_place *place = fpgart_place_of(buffer);
+    if (place == NULL)
+        return;
+    atomic_store(&place->epoch, 0); /* who reads it meanwhile finds that it changes */
+    place->board = (const struct fpgart_board *)board;
+    place->address = address;
+    place->size = size;
+    place->locations = locations;
+    place->ways = ways;
+    place->context = context;
+    atomic_store(&place->epoch, epoch);
+}
+
+/* A copy of what is known of a buffer, which the caller holds. */
+int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
+                    struct fpgart_place *found)
+{
+    const struct fpgart_place *place = fpgart_place_of(buffer);
+    if (place == NULL || atomic_load(&place->epoch) != epoch)
+        return 0;
+    found->board = place->board;
+    found->address = place->address;
+    found->size = place->size;
+    found->locations = place->locations;
+    found->ways = place->ways;
+    found->context = place->context;
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load(&place->epoch) == epoch && found->board == queue->board &&
+           found->context == queue->context;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The calls of the host that enqueue commands. Each function gives 0 where the call is for Python.
+ */
+#include "commands.h"
+
+#include <string.h>
+
+enum { FILL_CALL = 1 << 20 };
+
+/* The board is programmed for the launch if another program is loaded. A simulated one disturbs no
+ * kernel by that. */
+static void load(struct fpgart_board *board, const struct fpgart_program *program)
+{
+    if (atomic_exchange(&board->program, program->number) == program->number)
+        return;
+    __atomic_fetch_add(&board->traffic[3][0], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&board->traffic[3][1], program->size, __ATOMIC_RELAXED);
+}
+
+static int carry_launch(const struct call *call)
+{
+    struct command command;
+    struct fpgart_program program;
+    if (call->nd_range.dimensions == 0 || !fpgart_begin_command(&command, call))
+        return 0;
+    if (!fpgart_hold(call->kernel, FPGART_KERNEL, fpgart_handle_serial(call->kernel)))
+        return fpgart_give_up(&command);
+    command.held.kernel = call->kernel;
+    int size = fpgart_lay_out_launch(call->kernel, command.queue, &call->nd_range, command.epoch,
+                                     command.carried, ROOM - sizeof(struct carried),
+                                     command.held.handles, &command.buffers, &program);
+    if (size == 0)
+        return fpgart_give_up(&command);
+    struct fpgart_board *board = command.queue->board;
+    if (!fpgart_enqueue_command(&command, CORE_WORK, (size_t)size - 1))
+        return 0;
+    load(board, &program);
+    return 1;
+}
+
+int fpgart_carries_launch(const void *queue, const void *kernel, cl_uint dimensions,
+                          const size_t *offset, const size_t *global, const size_t *local,
+                          cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    struct call call = {.carry = carry_launch,
+                        .queue = (uintptr_t)queue,
+                        .kernel = (uintptr_t)kernel,
+                        .type = CL_COMMAND_NDRANGE_KERNEL,
+                        .waits = waits,
+                        .wait_list = wait_list,
+                        .event = event};
+    if (dimensions < 1 || dimensions > 3 || global == NULL)
+        return fpgart_carries(&call); /* without dimensions: for Python */
+    call.nd_range.dimensions = dimensions;
+    call.nd_range.has_local = local != NULL;
+    for (cl_uint i = 0; i < 3; i++) {
+        int is_used = i < dimensions;
+        call.nd_range.sizes[i] = is_used && offset != NULL ? offset[i] : 0;
+        call.nd_range.sizes[3 + i] = is_used ? global[i] : 1;
+        call.nd_range.sizes[6 + i] = is_used && local != NULL ? local[i] : 1;
+    }
+    return fpgart_carries(&call);
+}
+
+int fpgart_carries_task(const void *queue, const void *kernel, cl_uint waits,
+                        const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {
+        .carry = carry_launch,
+        .queue = (uintptr_t)queue,
+        .kernel = (uintptr_t)kernel,
+        .nd_range = {.sizes = {0, 0, 0, 1, 1, 1, 1, 1, 1}, .dimensions = 1, .has_local = 1},
+        .type = CL_COMMAND_TASK,
+        .waits = waits,
+        .wait_list = wait_list,
+        .event = event};
+    return fpgart_carries(&call);
+}
+
+static void count_traffic(struct command *command, uint32_t row, uint64_t calls, uint64_t bytes)
+{
+    command->held.traffic = row;
+    command->held.calls = calls;
+    command->held.bytes = bytes;
+}
+
+/* On this thread, if nobody wants an event: that needs no queue of the engine. */
+static int carry_directly(struct command *command)
+{
+    const struct carried *carried = command->carried;
+    struct core_queue *queue = command->queue->core;
+    if (command->queue->in_order)
+        core_finish(queue);
+    if (!core_begin_directly(queue, command->epoch))
+        return 0;
+    memmove((void *)carried->to, (const void *)carried->from, carried->size[0]);
+    fpgart_count_command(&command->held);
+    core_end_directly(queue);
+    command->held.buffers = command->buffers;
+    fpgart_let_go_of(&command->held);
+    return 1;
+}
+
+static int carry_transfer(const struct call *call)
+{
+    struct command command;
+    uintptr_t board;
+    if (call->host == NULL || !fpgart_begin_command(&command, call))
+        return 0;
+    if (!fpgart_use_buffer(&command, call->buffer, call->way, call->offset, call->size, &board))
+        return fpgart_give_up(&command);
+    int is_write = call->way == FPGART_WAYS_TO;
+    command.carried->kind = CARRIED_MOVE;
+    command.carried->from = is_write ? (uintptr_t)call->host : board;
+    command.carried->to = is_write ? board : (uintptr_t)call->host;
+    command.carried->size[0] = call->size;
+    command.carried->size[1] = command.carried->size[2] = 1;
+    count_traffic(&command, is_write ? 0 : 1, 1, call->size);
+    if (call->is_blocking && call->waits == 0 && call->event == NULL && carry_directly(&command))
+        return 1;
+    return fpgart_enqueue_command(&command, CORE_WORK, 0);
+}
+
+static int carries_transfer(const void *queue, const void *buffer, int way, cl_bool blocking,
+                            size_t offset, size_t size, const void *host, cl_uint waits,
+                            const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_transfer,
+                              .queue = (uintptr_t)queue,
+                              .buffer = (uintptr_t)buffer,
+                              .offset = offset,
+                              .size = size,
+                              .host = host,
+                              .way = way,
+                              .is_blocking = blocking != 0,
+                              .type = way == FPGART_WAYS_TO ? CL_COMMAND_WRITE_BUFFER
+                                                            : CL_COMMAND_READ_BUFFER,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+int fpgart_carries_read(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
+                        size_t size, void *host, cl_uint waits, const cl_event *wait_list,
+                        cl_event *event)
+{
+    return carries_transfer(queue, buffer, FPGART_WAYS_FROM, blocking, offset, size, host, waits,
+                            wait_list, event);
+}
+
+int fpgart_carries_write(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
+                         size_t size, const void *host, cl_uint waits, const cl_event *wait_list,
+                         cl_event *event)
+{
+    return carries_transfer(queue, buffer, FPGART_WAYS_TO, blocking, offset, size, host, waits,
+                            wait_list, event);
+}
+
+static int carry_copy(const struct call *call)
+{
+    struct command command;
+    uintptr_t from, to;
+    if (!fpgart_begin_command(&command, call))
+        return 0;
+    if (!fpgart_use_buffer(&command, call->buffer, 0, call->offset, call->size, &from) ||
+        !fpgart_use_buffer(&command, call->other, 0, call->other_offset, call->size, &to) ||
+        (from < to + call->size && to < from + call->size))
+        return fpgart_give_up(&command);
+    command.carried->kind = CARRIED_MOVE;
+    command.carried->from = from;
+    command.carried->to = to;
+    command.carried->size[0] = call->size;
+    command.carried->size[1] = command.carried->size[2] = 1;
+    count_traffic(&command, 2, 1, call->size);
+    return fpgart_enqueue_command(&command, CORE_WORK, 0);
+}
+
+int fpgart_carries_copy(const void *queue, const void *from, const void *to, size_t from_offset,
+                        size_t to_offset, size_t size, cl_uint waits, const cl_event *wait_list,
+                        cl_event *event)
+{
+    const struct call call = {.carry = carry_copy,
+                              .queue = (uintptr_t)queue,
+                              .buffer = (uintptr_t)from,
+                              .other = (uintptr_t)to,
+                              .offset = from_offset,
+                              .other_offset = to_offset,
+                              .size = size,
+                              .type = CL_COMMAND_COPY_BUFFER,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+static int carry_fill(const struct call *call)
+{
+    struct command command;
+    uintptr_t to;
+    size_t pattern = call->pattern;
+    if (call->host == NULL || pattern == 0 || pattern > 128 || (pattern & (pattern - 1)) != 0 ||
+        call->offset % pattern != 0 || call->size % pattern != 0 ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    if (!fpgart_use_buffer(&command, call->buffer, 0, call->offset, call->size, &to))
+        return fpgart_give_up(&command);
+    command.carried->kind = CARRIED_FILL;
+    command.carried->to = to;
+    command.carried->size[0] = call->size;
+    command.carried->count = (uint32_t)pattern;
+    memcpy(command.carried->more, call->host, pattern);
+    count_traffic(&command, 0, (call->size + FILL_CALL - 1) / FILL_CALL, call->size);
+    return fpgart_enqueue_command(&command, CORE_WORK, pattern);
+}
+
+int fpgart_carries_fill(const void *queue, const void *buffer, const void *pattern,
+                        size_t pattern_size, size_t offset, size_t size, cl_uint waits,
+                        const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_fill,
+                              .queue = (uintptr_t)queue,
+                              .buffer = (uintptr_t)buffer,
+                              .host = pattern,
+                              .pattern = pattern_size,
+                              .offset = offset,
+                              .size = size,
+                              .type = CL_COMMAND_FILL_BUFFER,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+static int carry_marker(const struct call *call)
+{
+    struct command command;
+    if (!fpgart_begin_command(&command, call))
+        return 0;
+    return fpgart_enqueue_command(&command, call->is_barrier ? CORE_BARRIER : CORE_MARKER, 0);
+}
+
+int fpgart_carries_marker(const void *queue, int is_barrier, cl_uint waits,
+                          const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_marker,
+                              .queue = (uintptr_t)queue,
+                              .is_barrier = is_barrier,
+                              .type = is_barrier ? CL_COMMAND_BARRIER : CL_COMMAND_MARKER,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What hosts ask of queues, and of events of carried commands: to wait, the status, times, to be
+ * called back. Each function gives 0 where that is for Python. */
+#include "carried.h"
+
+#include "../core/core.h"
+#include "../fpgart/engine/carrier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int fpgart_finishes(const void *queue)
+{
+    uint64_t serial = fpgart_handle_serial((uintptr_t)queue);
+    if (!fpgart_may_carry() || !fpgart_may_wait() ||
+        !fpgart_hold((uintptr_t)queue, FPGART_QUEUE, serial))
+        return 0;
+    int cancel_state, done = 0;
+    fpgart_disable_cancel(&cancel_state);
+    const struct fpgart_carried_queue *of = fpgart_carried_queue((uintptr_t)queue);
+    if (of != NULL && !core_queue_is_held(of->core)) {
+        core_finish(of->core);
+        done = !core_queue_is_held(of->core);
+    }
+    fpgart_unhold((uintptr_t)queue, FPGART_QUEUE);
+    fpgart_restore_cancel(cancel_state);
+    return done;
+}
+
+int fpgart_flushes(const void *queue)
+{
+    uint64_t serial = fpgart_handle_serial((uintptr_t)queue);
+    if (!fpgart_may_carry() || !fpgart_hold((uintptr_t)queue, FPGART_QUEUE, serial))
+        return 0;
+    const struct fpgart_carried_queue *of = fpgart_carried_queue((uintptr_t)queue);
+    int done = of != NULL && !core_queue_is_held(of->core);
+    if (done)
+        of->board->carrier->flush(core_lane(of->core));
+    fpgart_unhold((uintptr_t)queue, FPGART_QUEUE);
+    return done;
+}
+
+/* The command of an event, which the caller then holds. */
+static struct core_command *find_command(const void *event, uintptr_t *queue, cl_command_type *type)
+{
+    if (!fpgart_may_carry() ||
+        !fpgart_hold((uintptr_t)event, FPGART_EVENT, fpgart_handle_serial((uintptr_t)event)))
+        return NULL;
+    struct core_command *found = fpgart_command_of((uintptr_t)event, queue, type);
+    if (found == NULL)
+        fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return found;
+}
+
+static int waits_for_one(cl_event event, uintptr_t *context)
+{
+    uintptr_t queue;
+    cl_command_type type;
+    cl_context own;
+    struct core_command *command = find_command(event, &queue, &type);
+    if (command == NULL) {
+        if (!fpgart_knows_ends(1, &event) ||
+            !fpgart_knows(event, FPGART_EVENT, CL_EVENT_CONTEXT, sizeof own, &own, NULL) ||
+            (*context != 0 && (uintptr_t)own != *context))
+            return 0;
+        *context = (uintptr_t)own;
+        return 1;
+    }
+    int done = *context == 0 || *context == fpgart_carried_queue(queue)->context;
+    *context = fpgart_carried_queue(queue)->context;
+    done = done && core_wait(command) == CL_COMPLETE;
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return done;
+}
+
+int fpgart_waits_for(cl_uint count, const cl_event *events)
+{
+    uintptr_t context = 0;
+    if (count == 0 || events == NULL || !fpgart_may_carry() || !fpgart_may_wait())
+        return 0;
+    int cancel_state, done = 1;
+    fpgart_disable_cancel(&cancel_state);
+    for (cl_uint i = 0; done && i < count; i++)
+        done = waits_for_one(events[i], &context);
+    fpgart_restore_cancel(cancel_state);
+    return done;
+}
+
+static int answers(const void *answer, size_t length, size_t size, void *value, size_t *size_ret)
+{
+    if (value != NULL && size < length)
+        return 0;
+    if (value != NULL)
+        memcpy(value, answer, length);
+    if (size_ret != NULL)
+        *size_ret = length;
+    return 1;
+}
+
+int fpgart_says_event(const void *event, cl_event_info query, size_t size, void *value,
+                      size_t *size_ret)
+{
+    uintptr_t queue;
+    cl_command_type type;
+    struct core_command *command = find_command(event, &queue, &type);
+    if (command == NULL)
+        return 0;
+    uintptr_t context = fpgart_carried_queue(queue)->context;
+    cl_int status;
+    int done = 0;
+    if (query == CL_EVENT_COMMAND_EXECUTION_STATUS) {
+        status = core_status(command);
+        done = answers(&status, sizeof status, size, value, size_ret);
+    } else if (query == CL_EVENT_COMMAND_TYPE) {
+        done = answers(&type, sizeof type, size, value, size_ret);
+    } else if (query == CL_EVENT_COMMAND_QUEUE) {
+        done = answers(&queue, sizeof queue, size, value, size_ret);
+    } else if (query == CL_EVENT_CONTEXT) {
+        done = answers(&context, sizeof context, size, value, size_ret);
+    } else if (query == CL_EVENT_REFERENCE_COUNT) {
+        cl_uint references = fpgart_handle_references((uintptr_t)event);
+        done = answers(&references, sizeof references, size, value, size_ret);
+    }
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return done;
+}
+
+int fpgart_says_times(const void *event, cl_profiling_info query, size_t size, void *value,
+                      size_t *size_ret)
+{
+    static const int statuses[] = {CL_QUEUED, CL_SUBMITTED, CL_RUNNING, CL_COMPLETE, CL_COMPLETE};
+    uintptr_t queue;
+    cl_command_type type;
+    struct core_command *command = find_command(event, &queue, &type);
+    if (command == NULL)
+        return 0;
+    int done = 0;
+    if (query >= CL_PROFILING_COMMAND_QUEUED && query <= CL_PROFILING_COMMAND_COMPLETE &&
+        fpgart_carried_queue(queue)->has_profiling && core_status(command) == CL_COMPLETE) {
+        uint64_t times[4];
+        core_times(command, times);
+        done = answers(&times[statuses[query - CL_PROFILING_COMMAND_QUEUED]], sizeof times[0], size,
+                       value, size_ret);
+    }
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return done;
+}
+
+struct callback {
+    void(CL_CALLBACK *call)(cl_event, cl_int, void *);
+    void *data;
+    uintptr_t event; /* held */
+};
+
+static void call_back(struct core_command *command, int32_t status, void *given)
+{
+    struct callback *callback = given;
+    (void)command;
+    fpgart_call_about_event((uintptr_t)callback->call, callback->event, status,
+                            (uintptr_t)callback->data);
+    fpgart_unhold(callback->event, FPGART_EVENT);
+    free(callback);
+}
+
+int fpgart_calls_back(const void *event, cl_int status,
+                      void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)
+{
+    uintptr_t queue;
+    cl_command_type type;
+    if (call == NULL || status < CL_COMPLETE || status > CL_SUBMITTED)
+        return 0;
+    struct core_command *command = find_command(event, &queue, &type);
+    if (command == NULL)
+        return 0;
+    struct callback *callback = malloc(sizeof *callback);
+    if (callback != NULL) {
+        *callback = (struct callback){call, data, (uintptr_t)event};
+        if (core_callback(command, status, call_back, callback))
+            return 1;
+    }
+    free(callback);
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return 0;
+}
+
+int32_t fpgart_command_wait(uintptr_t command)
+{
+    return core_wait((struct core_command *)command);
+}
+
+int32_t fpgart_command_status(uintptr_t command)
+{
+    return core_status((struct core_command *)command);
+}
+
+void fpgart_command_times(uintptr_t command, uint64_t *times)
+{
+    core_times((struct core_command *)command, times);
+}

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that C gives to the engine by itself: nobody can tell them from Python's (icd/commands.c)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from both_ways import output
+from c_hosts import ROOT, build, plain_environment
+
+from fpgart.engine.choice import choose_engine
+
+
+def test_launches_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    by_python = output("launches.py", "--trace", str(trace))
+    assert output("launches.py") == by_python
+    words = by_python.splitlines()
+    assert {line.split()[-1] for line in words if line.startswith("launch")} >= {"0", "-34", "-52", "-54"}
+    calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
+    (in_rows,) = (int(line.split()[1]) for line in words if line.startswith("rows"))
+    assert calls.count("clEnqueueNDRangeKernel") == in_rows + sum(line.startswith("launch") for line in words)
+
+
+def test_launches_on_allocations_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
+    options = ("--board", "usm_s10")
+    assert output("usm_launches.py", *options) == output(
+        "usm_launches.py", *options, "--trace", str(tmp_path / "trace.json")
+    )
+
+
+def test_the_last_event_of_a_queue_may_be_released_by_a_thread_without_the_interpreter() -> None:
+    assert output("queue_of_event.py") == "ended\n"
+
+
+def test_a_process_may_exit_behind_commands_that_nobody_has_waited_for(tmp_path: Path) -> None:
+    host = build("exit_in_a_row", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    result = subprocess.run([host], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> None:
+    engine, begun = tmp_path / "libpocl-refusing.so", tmp_path / "begun"
+    source = ROOT / "tests" / "programs" / "refusing_engine.c"
+    subprocess.run(["gcc", "-Wall", "-shared", "-fPIC", f"-I{ROOT / 'include'}", source, "-o", engine], check=True)
+    host = build("refused_launches", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    refusing = {
+        "FPGART_ENGINE": str(engine),
+        "REFUSING_ENGINE": choose_engine().path,
+        "REFUSING_WHILE": str(begun),
+        "REFUSING_EACH": "7",
+    }
+    result = subprocess.run([host, begun], capture_output=True, text=True, env=plain_environment() | refusing)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert int(result.stdout) > 5, "none was refused"
+
+
+def test_a_launch_without_room_fails_alone(tmp_path: Path) -> None:
+    host = build("no_room", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    result = subprocess.run([host], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, "19\n"), result.stderr
