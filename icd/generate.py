@@ -113,6 +113,7 @@ uint64_t fpgart_handle_serial(uintptr_t handle);
 uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
 void fpgart_callbacks_are_left(int flag);
+void fpgart_destructors_are_watched(void);
 void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);

@@ -248,6 +248,7 @@ static size_t released_count, released_room, released_first;
 static atomic_size_t unfinished; /* not seen to yet, or just being seen to */
 static int reaper_runs;
 static atomic_int has_callbacks; /* Python has destructor callbacks left */
+static atomic_int is_watched;    /* the host has set a destructor callback */
 static pthread_mutex_t released_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released_more = PTHREAD_COND_INITIALIZER;
 
@@ -284,7 +285,8 @@ static int nobody_watches(int kind)
     return kind != FPGART_MEM && kind != FPGART_CONTEXT;
 }
 
-static int release_later(uintptr_t handle)
+/* `soon`: by a thread of ours, if nobody calls into Python before. */
+static int release_later(uintptr_t handle, int soon)
 {
     int taken = 0;
     pthread_mutex_lock(&released_lock);
@@ -296,12 +298,13 @@ static int release_later(uintptr_t handle)
             released_room = room;
         }
     }
-    if (!reaper_runs)
+    if (soon && !reaper_runs)
         reaper_runs = start_reaper();
-    if (reaper_runs && released_count < released_room) {
+    if ((reaper_runs || !soon) && released_count < released_room) {
         released[released_count++] = (struct release){handle, find(handle)->serial};
         atomic_fetch_add(&unfinished, 1);
-        pthread_cond_signal(&released_more);
+        if (soon)
+            pthread_cond_signal(&released_more);
         taken = 1;
     }
     pthread_mutex_unlock(&released_lock);
@@ -328,6 +331,14 @@ uintptr_t fpgart_next_released(void)
         released_first = released_count = 0;
     pthread_mutex_unlock(&released_lock);
     return handle;
+}
+
+/* From now on the host can see when an object is destroyed. What it has released already may be in
+ * use by commands. */
+void fpgart_destructors_are_watched(void)
+{
+    if (!atomic_exchange(&is_watched, 1))
+        fpgart_observe_commands();
 }
 
 void fpgart_callbacks_are_left(int flag)
@@ -369,7 +380,8 @@ static void let_go(uintptr_t handle, int kind)
     if (!fpgart_running())
         return;
     int must_not_enter = nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter();
-    if ((must_not_enter || core_in_ended()) && release_later(handle))
+    if ((must_not_enter || core_in_ended()) &&
+        release_later(handle, must_not_enter || atomic_load(&is_watched)))
         return;
     if (fpgart_enter(&visit)) {
         fpgart_host_released(handle);
@@ -398,7 +410,7 @@ static void unhold(uintptr_t handle, int kind, int later)
 {
     struct handle *slot = find(handle);
     if (atomic_fetch_sub(&slot->references, CHILD) == CHILD && !goes_unseen(slot) &&
-        !(later && release_later(handle)))
+        !(later && release_later(handle, 0)))
         let_go(handle, kind);
 }
 
@@ -421,7 +433,8 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
     if (references == 1 && !goes_unseen(slot))
         let_go((uintptr_t)handle, kind);
-    if (references != 1 && references % CHILD == 1 && kind != FPGART_EVENT)
+    if (references != 1 && references % CHILD == 1 && kind != FPGART_EVENT &&
+        atomic_load(&is_watched))
         fpgart_observe_commands();
     return CL_SUCCESS;
 }

@@ -148,6 +148,7 @@ int fpgart_any_released(void);
 uintptr_t fpgart_next_released(void);
 void fpgart_released_done(void);
 void fpgart_callbacks_are_left(int flag);
+void fpgart_destructors_are_watched(void);
 
 /* Writing answers and reading arguments for Python, which sees addresses as integers. */
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,

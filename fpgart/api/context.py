@@ -184,6 +184,7 @@ def set_context_destructor_callback(context: Context, pfn_notify: int, user_data
     if not pfn_notify:
         raise InvalidValue("no callback is given")
     handle = context.handle
+    lib.fpgart_destructors_are_watched()
     context.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))
 
 

@@ -62,4 +62,5 @@ def set_mem_object_destructor_callback(memobj: Buffer, pfn_notify: int, user_dat
     if not pfn_notify:
         raise InvalidValue("no callback is given")
     handle = memobj.handle
+    lib.fpgart_destructors_are_watched()
     memobj.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))
