@@ -48,7 +48,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 WRONG = [
-    ({"says": "x"}, "has 0 of holds, deviates, not_modelled"),
+    ({"says": "x"}, "has 0 of holds, deviates, chosen, not_modelled"),
     ({"says": "x", "holds": ["a"], "deviates": "b"}, "has 2 of"),
     ({"holds": ["a"]}, "lacks `says`"),
     ({"says": "x", "holds": ["a"], "held": 1}, "unknown fields"),

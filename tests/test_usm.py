@@ -384,6 +384,42 @@ def test_memory_of_two_devices_is_copied_through_the_host(boards: Boards) -> Non
     assert machine.calls(0)["write"] == machine.calls(1)["read"] == (1, PAGE)
 
 
+@pytest.mark.parametrize("kind", [Kind.DEVICE, Kind.SHARED])
+def test_fills_and_copies_are_commands_of_the_queues_device(boards: Boards, kind: Kind) -> None:
+    """No other device of the context has a call, and a queue's device is the one whose transfers the command is of."""
+    machine = boards("usm_s10", "usm_s10")
+    allocation = allocate(machine, kind, device=1)
+    given = machine.calls(1)
+    pointer, own = UsmPointer(machine.context, allocation.pointer, PAGE), ctypes.create_string_buffer(b"b" * PAGE, PAGE)
+    fill = UsmFill(machine.devices[1], pointer, b"x", PAGE)
+    machine.queues[1].run(cl.CL_COMMAND_MEMFILL_INTEL, fill, blocking=True)
+    assert ctypes.string_at(allocation.address, PAGE) == b"x" * PAGE
+    copy(machine, allocation.pointer, ctypes.addressof(own), PAGE, device=1)
+    assert ctypes.string_at(allocation.address, PAGE) == b"b" * PAGE
+    assert machine.calls(0) == {}
+    written = {"write": (2, 2 * PAGE)} if kind is Kind.DEVICE else {}
+    assert machine.calls(1) == given | written
+    assert fill.device is machine.devices[1]
+
+
+def test_a_shared_allocation_is_for_one_device_of_several(boards: Boards) -> None:
+    """Its MMD alone is asked, it alone reaches the memory, and the memory goes back to it alone."""
+    machine = boards("usm_s10", "usm_s10", "usm_s10")
+    allocation = allocate(machine, Kind.SHARED, device=1)
+    assert allocation.device is machine.devices[1]
+    assert allocation.givers == (machine.devices[1],)
+    assert [machine.calls(device) for device in range(3)] == [{}, {"shared_alloc": (1, PAGE)}, {}]
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    machine.run(kernel, 1)
+    assert ctypes.string_at(allocation.pointer, 1) == b"\1"
+    for other in (0, 2):
+        with pytest.raises(InvalidOperation, match=f"allocation of device 1, which device {other}"):
+            machine.enqueue(kernel, device=other)
+    usm.free(machine.context, allocation.pointer)
+    assert [device.mmd.traffic["free"].calls for device in machine.devices] == [0, 1, 0]
+
+
 def test_a_range_that_leaves_its_allocation_is_refused(boards: Boards) -> None:
     machine = boards("usm_s10")
     allocation = allocate(machine, Kind.DEVICE)
