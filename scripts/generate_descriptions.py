@@ -9,6 +9,10 @@ A statement has an identifier (file.group.number), `says`, and one of
     deviates = "row of docs/fidelity.md"   with `tests` that show what happens instead, where there are some
     chosen = "what is so here"        where the document leaves it open, with `tests` where something can be seen
     not_modelled = "reason"
+
+and, where tests show it, one of
+    breaks = [file, before, after]    a change of the driver's Python after which it is no longer so (scripts/ledger.py)
+    unbroken = "reason"               there is no such change
 """
 
 from __future__ import annotations
@@ -51,6 +55,15 @@ class StatementError(Exception):
 
 
 @dataclass(frozen=True)
+class Breaks:
+    """A change of the driver: what takes the place of a text that a file has once."""
+
+    file: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
 class Statement:
     """What a description says, and what is so here."""
 
@@ -60,6 +73,8 @@ class Statement:
     tests: tuple[str, ...] = ()
     row: str = ""
     reason: str = ""
+    breaks: Breaks | None = None
+    unbroken: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,7 +98,7 @@ def statement_of(identifier: str, fields: dict[str, Any]) -> Statement:
     if len(states) != 1:
         raise StatementError(f"{identifier}: has {len(states)} of {', '.join(STATES)} instead of one")
     (state,) = states
-    unknown = set(fields) - {"says", "tests", state}
+    unknown = set(fields) - {"says", "tests", "breaks", "unbroken", state}
     if unknown or not str(fields.get("says", "")).strip():
         raise StatementError(f"{identifier}: lacks `says`, or has unknown fields {sorted(unknown)}")
     tests = tuple(fields["holds"] if state == "holds" else fields.get("tests", ()))
@@ -91,7 +106,10 @@ def statement_of(identifier: str, fields: dict[str, Any]) -> Statement:
         raise StatementError(f"{identifier}: no test shows that it holds")
     row = fields["deviates"] if state == "deviates" else ""
     reason = fields[state] if state in ("chosen", "not_modelled") else ""
-    return Statement(identifier, fields["says"], state, tests, row, reason)
+    breaks = Breaks(*fields["breaks"]) if "breaks" in fields else None
+    if (breaks is not None or "unbroken" in fields) and not tests:
+        raise StatementError(f"{identifier}: is to be broken, but no test shows it")
+    return Statement(identifier, fields["says"], state, tests, row, reason, breaks, fields.get("unbroken", ""))
 
 
 def statements_of(number: str, groups: dict[str, Any]) -> Iterator[Statement]:
@@ -152,6 +170,15 @@ def missing(reference: str) -> str | None:
     if words and f'"{words}"' not in file.read_text():
         return f'{name} has no case "{words}"'
     return None
+
+
+def unfit(breaks: Breaks) -> str | None:
+    """Why a change cannot be made, or None if it can."""
+    file = ROOT / breaks.file
+    if not file.is_file():
+        return f"there is no {breaks.file}"
+    count = file.read_text().count(breaks.before)
+    return None if count == 1 else f"{breaks.file} has {breaks.before!r} {count} times instead of once"
 
 
 def rows_of_fidelity() -> list[str]:

@@ -847,3 +847,50 @@ def test_host_memory_that_the_system_does_not_lock_is_told() -> None:
     )
     assert result.stdout.split() == [str(1 << 20), "65536"], result.stderr
     assert "1048576 bytes of host memory for a board are not locked: the system allows 65536 bytes" in result.stderr
+
+
+FORKING = """
+import ctypes, os
+from fpgart._native import ffi, lib
+PAGE = 4096
+locked = ffi.new("int *")
+first, second = (lib.map_watched(2 * PAGE, locked) for _ in range(2))
+opened = {int(name): os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")}
+(file,) = [number for number, path in opened.items() if "fpgart-shared" in path]
+
+def byte(address):
+    return ctypes.c_ubyte.from_address(address)
+
+def child(work):
+    process = os.fork()
+    if not process:
+        os._exit(work())
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+def write():
+    seen = byte(first).value, byte(second + PAGE).value
+    byte(first).value = byte(second).value = 9
+    return 1 if seen != (5, 6) else child(lambda: byte(first).value)
+
+byte(first).value, byte(second + PAGE).value = 5, 6
+print(child(write), byte(first).value, byte(second).value, byte(second + PAGE).value)
+for address in (second, first):
+    lib.unmap(address, 2 * PAGE)
+    print(os.fstat(file).st_blocks * 512 // PAGE)
+other = os.memfd_create("the host's own")
+os.dup2(other, file)
+os.write(other, bytes(PAGE))
+third = lib.map_watched(PAGE, locked)
+byte(third).value = 7
+print(child(lambda: byte(third).value), os.fstat(other).st_size)
+"""
+
+
+def test_what_a_child_writes_to_memory_whose_touches_are_watched_is_its_own() -> None:
+    """It has what was there when it was made, and so has a child of its own; what is freed takes no memory.
+
+    A descriptor that the host has closed and uses for a file of its own is left alone.
+    """
+    made = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=False)
+    assert made.stderr == ""
+    assert made.stdout.split() == ["9", "5", "0", "6", "1", "0", "7", "4096"]
