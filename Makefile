@@ -17,7 +17,7 @@ DRIVER_SOURCES = $(wildcard core/*.c core/*.h icd/*.c icd/shim/*.c icd/shim/*.h 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test shake nightly roots intel-engine intel isolated served check-remote lint docs-check format picture bench shapes programs engines clients cts original soak coverage mutants wheels sanitize surroundings limits clean help
+.PHONY: build site demo fuzz test shake nightly roots intel-engine intel isolated served check-remote lint docs-check format picture bench shapes programs engines clients cts original soak coverage mutants ledger wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -46,6 +46,7 @@ help:
 	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
+	@echo "make ledger   whether the tests of docs/descriptions fail when their statements no longer hold; ONLY=\"003.fill\" for a part"
 	@echo "make wheels   the source distribution and a wheel for any Linux in dist/, tried in all kinds of Pythons;"
 	@echo "              WHEEL_OPTIONS=\"--machine x86_64 --machine aarch64\" for both processors"
 	@echo "make bench    speed, beside the bare engine and the other drivers here; writes docs/benchmarks.md, not with PAGE="
@@ -232,6 +233,9 @@ TESTS ?=
 JOBS ?= $(shell nproc)
 mutants: build
 	$(BIN)/python scripts/mutants --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES) $(if $(TESTS),--tests $(TESTS))
+
+ledger: build
+	$(BIN)/python scripts/ledger.py $(ONLY)
 
 WHEEL_OPTIONS ?=
 wheels: build

@@ -165,6 +165,8 @@ def option_names() -> list[tuple[str, str]]:
         ("FPGART_OWN_NAMES", quoted(*sorted(config.OWN_NAMES))),
         ("FPGART_OPTIONS", quoted(*sorted(config.OPTIONS))),
         ("FPGART_OFFLINE_DEVICE", quoted(config.OFFLINE_DEVICE.name)),
+        ("FPGART_FAULTS", quoted(config.FAULTS.name)),
+        ("FPGART_CALLS", quoted(config.CALLS.name)),
         ("FPGART_DEVICE_NUMBERS", quoted(*(option.name for option in numbers))),
     ]
 

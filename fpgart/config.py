@@ -212,7 +212,14 @@ FAULTS = Option(
     "FPGART_FAULTS",
     str,
     "",
-    "Board calls that fail, take longer or hang, as in write:fail:nth=3 (docs/faults.md).",
+    "Calls of boards or of the API that fail, take longer or hang, as in write:fail:nth=3 (docs/faults.md).",
+)
+CALLS = Option(
+    "FPGART_CALLS",
+    str,
+    "",
+    "File that gets a line of JSON for each call of the API, with its place in the host's code (`fpgart errors`).",
+    holds=Holds.FILE,
 )
 TIME = Option(
     "FPGART_TIME",

@@ -74,7 +74,7 @@ class Notices:
         self.call_failed: tuple[Listener, ...] = ()
         """(call, status, words): a call of the host gives an error, on the calling thread."""
         self.fault_injected: tuple[Listener, ...] = ()
-        """(device's number, call, rule, begin_ns): a call of a board has the fault that was asked for."""
+        """(device's number, call, rule, begin_ns): a call has the fault that was asked for; None: a call of the API."""
         self.event_made: tuple[Listener, ...] = ()
         """(event): a command or user event was made, on the thread of the host's call."""
         self.handle_given: tuple[Listener, ...] = ()

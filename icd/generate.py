@@ -142,6 +142,7 @@ void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr
 uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type);
 uintptr_t fpgart_next_unseen(uintptr_t event);
 int fpgart_is_guest(void);
+void fpgart_ask_about_calls(int flag);
 """
 """What takes no time and does not wait for anybody who might want the interpreter's lock.
 
@@ -214,6 +215,7 @@ def declarations(api: Api) -> str:
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
     lines.append("    int fpgart_settle(void);")
     lines.append("    int fpgart_shut_down(void);")
+    lines.append("    cl_int fpgart_fault_of_call(const char *name, uintptr_t object, uint32_t thread);")
     lines.append("}")
     lines += [TYPES, AT_ONCE, IN_TIME]
     return "\n".join(lines)
@@ -367,7 +369,24 @@ def reference_count(function: Prototype) -> list[str]:
         body = f"fpgart_{verb}(object, FPGART_{kind}, {invalid})"
     object_name = function.parameters[0].name
     body = body.replace("object", object_name)
-    return [f"CL_API_ENTRY {function.declaration}", "{", f"    return {body};", "}", ""]
+    return [f"CL_API_ENTRY {function.declaration}", "{", *fails_on_request(function), f"    return {body};", "}", ""]
+
+
+def fails_on_request(function: Prototype) -> list[str]:
+    """The test whether this call is to fail, in functions that give a status or an object (call_faults.c)."""
+    if function.returns == "void" or "FunctionAddress" in function.name or not function.name.startswith("cl"):
+        return []
+    handle = next((f"(uintptr_t){p.name}" for p in function.parameters[:1] if p.python_type == "uintptr_t"), "0")
+    asks = "fpgart_asks_about_calls"
+    if is_reference_count(function.name):  # hosts in Python may release under a lock of their own (handles.c)
+        asks += " && (!fpgart_is_guest() || fpgart_holds_interpreter())"
+    lines = [
+        "    cl_int fault;",
+        f'    if ({asks} && fpgart_call_fails("{function.name}", {handle}, &fault)) {{',
+    ]
+    if any(p.name == "errcode_ret" for p in function.parameters):
+        lines += ["        if (errcode_ret != NULL)", "            *errcode_ret = fault;"]
+    return [*lines, f"        return {'NULL' if function.returns_object else 'fault'};", "    }"]
 
 
 def forwarded(function: Prototype) -> list[str]:
@@ -410,6 +429,7 @@ def forwarded(function: Prototype) -> list[str]:
             "    if (is_known)",
             "        return known;",
         ]
+    lines += fails_on_request(function)
     if name in REMEMBERED:
         lines += [
             f"    if ({REMEMBERED[name].replace('{}', function.parameters[0].name)})",

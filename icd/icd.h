@@ -96,6 +96,12 @@ int fpgart_knows_ends(cl_uint count, const cl_event *events);
 
 int fpgart_watched(void); /* whether nothing is remembered, because each call is to be seen */
 
+/* Calls that fail on request (call_faults.c): each entry point asks first, before C answers
+ * anything by itself. `object`: the call's first argument, where that is a pointer. */
+extern atomic_int fpgart_asks_about_calls;
+void fpgart_ask_about_calls(int flag);
+int fpgart_call_fails(const char *name, uintptr_t object, cl_int *status);
+
 /* Kernel arguments that need no decision (arguments.c). fpgart_arguments_new() gives where it can
  * be seen whether the kernel has to hear of any: not 0 then. fpgart_take_arguments() gives how
  * many, with room for FPGART_ARGUMENTS. */
@@ -138,6 +144,10 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid);
 void fpgart_host_retained(uintptr_t handle);
 void fpgart_host_released(uintptr_t handle);
 void fpgart_reap(void);
+
+/* A call into Python: the status with which a call of the host fails, 0 if it does not. Threads are
+ * counted in the order of their first calls. */
+cl_int fpgart_fault_of_call(const char *name, uintptr_t object, uint32_t thread);
 
 /* What fpgart_control() asks of the Python side; JSON, to be freed. */
 char *fpgart_control_request(const char *request, size_t length);

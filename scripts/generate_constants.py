@@ -15,6 +15,7 @@ HEADERS = ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h", "cl_ext_ti.h")
 TARGET = ROOT / "fpgart" / "opencl.py"
 DEFINE = re.compile(r"^#define (CL_\w+) (\S.*)$")
 COMMENT = re.compile(r"^/\* (.*) \*/$")
+FUNCTION = re.compile(r"^extern CL_API_ENTRY ([\w *]+?) ?CL_API_CALL\s+(cl\w+)\(", re.MULTILINE)
 NUMBER = re.compile(r"-?(0x[0-9A-Fa-f]+|\d+)")
 SHIFT = re.compile(r"\((?:\(cl_bitfield\))?1 << (\d+)\)")
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
@@ -55,7 +56,15 @@ def generate() -> str:
                     statuses.setdefault(int(value), define[1])
     lines += ["", "NAMES_OF_STATUS: Final[dict[int, str]] = {"]
     lines += [f'    {status}: "{name}",' for status, name in sorted(statuses.items(), reverse=True)]
-    return "\n".join([*lines, "}"]) + "\n"
+    lines += ["}", "", "FALLIBLE: Final = (", *(f'    "{name}",' for name in fallible()), ")"]
+    return "\n".join([*lines, '"""Functions that give a status or an object."""']) + "\n"
+
+
+def fallible() -> list[str]:
+    """Functions of the headers whose result says whether they failed."""
+    texts = [(ROOT / "include" / "CL" / header).read_text() for header in HEADERS]
+    found = [match.groups() for text in texts for match in FUNCTION.finditer(text)]
+    return [name for result, name in found if result != "void" and "FunctionAddress" not in name]
 
 
 def main() -> int:

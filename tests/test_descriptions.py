@@ -14,7 +14,15 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import generate_descriptions as descriptions  # noqa: E402
-from generate_descriptions import Statement, StatementError, missing, statement_of, statements_of  # noqa: E402
+from generate_descriptions import (  # noqa: E402
+    Breaks,
+    Statement,
+    StatementError,
+    missing,
+    statement_of,
+    statements_of,
+    unfit,
+)
 
 ALL: list[Statement] = [statement for each in descriptions.read() for statement in each.statements]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
@@ -24,6 +32,18 @@ OURS = re.compile(r"`(fpgart(?:\.\w+)+)`")
 def test_each_test_that_a_statement_names_is_there() -> None:
     absent = {(s.identifier, why) for s in ALL for test in s.tests if (why := missing(test)) is not None}
     assert absent == set()
+
+
+def test_each_change_that_breaks_a_statement_can_be_made() -> None:
+    found = {(s.identifier, why) for s in ALL if s.breaks is not None and (why := unfit(s.breaks)) is not None}
+    assert found == set()
+
+
+def test_a_change_that_cannot_be_made_is_told() -> None:
+    assert unfit(Breaks("no/such.py", "a", "b")) == "there is no no/such.py"
+    assert unfit(Breaks("fpgart/version.py", "# no such text", "b")) == (
+        "fpgart/version.py has '# no such text' 0 times instead of once"
+    )
 
 
 def test_each_deviation_has_its_row_in_fidelity() -> None:
@@ -48,11 +68,12 @@ def test_the_page_is_up_to_date() -> None:
 
 
 WRONG = [
-    ({"says": "x"}, "has 0 of holds, deviates, not_modelled"),
+    ({"says": "x"}, "has 0 of holds, deviates, chosen, not_modelled"),
     ({"says": "x", "holds": ["a"], "deviates": "b"}, "has 2 of"),
     ({"holds": ["a"]}, "lacks `says`"),
     ({"says": "x", "holds": ["a"], "held": 1}, "unknown fields"),
     ({"says": "x", "holds": []}, "no test shows"),
+    ({"says": "x", "chosen": "y", "breaks": ["a", "b", "c"]}, "is to be broken, but no test shows it"),
 ]
 
 

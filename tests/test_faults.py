@@ -51,6 +51,14 @@ RULES = [
     ("kernel:hang:name=vadd:limit=2s", Rule(
         "kernel:hang:name=vadd:limit=2s", frozenset({Call.KERNEL}), Action.HANG, name="vadd", limit=2.0)),
     ("alloc:fail:total=1G", Rule("alloc:fail:total=1G", frozenset({Call.ALLOC}), Action.FAIL, total=1 << 30)),
+    ("api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:3", Rule(
+        "api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:3", frozenset({Call.API}), Action.FAIL,
+        functions=frozenset({"clCreateBuffer"}), status=cl.CL_OUT_OF_HOST_MEMORY, nth=3)),
+    ("api : clFinish, clFlush : CL_OUT_OF_RESOURCES : every=2 : thread=1", Rule(
+        "api : clFinish, clFlush : CL_OUT_OF_RESOURCES : every=2 : thread=1", frozenset({Call.API}), Action.FAIL,
+        functions=frozenset({"clFinish", "clFlush"}), status=cl.CL_OUT_OF_RESOURCES, every=2, thread=1)),
+    ("api:*:CL_INVALID_VALUE", Rule(
+        "api:*:CL_INVALID_VALUE", frozenset({Call.API}), Action.FAIL, status=cl.CL_INVALID_VALUE)),
 ]  # fmt: skip
 
 
@@ -126,6 +134,16 @@ WRONG = [
     ("write:fail:name=k", "write has no name"),
     ("kernel:fail:name=", "a kernel's name"),
     ("kernel:fail:limit=1s", "fail has no limit"),
+    ("api", "'' is no status of an error; an example is api:clCreateBuffer"),
+    ("api:clFinish", "'' is no status of an error"),
+    ("api:clFinish:CL_SUCCESS", "'CL_SUCCESS' is no status of an error"),
+    ("api:clFinnish:CL_OUT_OF_RESOURCES", "there is no function 'clFinnish' that says whether it failed"),
+    ("api:clSVMFree:CL_OUT_OF_RESOURCES", "there is no function 'clSVMFree'"),
+    ("api:clFinish:CL_OUT_OF_RESOURCES:0", "nth=0: a number from 1"),
+    ("api:clFinish:CL_OUT_OF_RESOURCES:3:every=2", "nth and every contradict each other"),
+    ("api:clFinish:CL_OUT_OF_RESOURCES:device=1", "api has no device"),
+    ("api,write:fail", "api stands alone"),
+    ("write:fail:thread=1", "write has no thread"),
 ]
 
 
@@ -874,6 +892,102 @@ print(status(write), fpgart.faults.injected())
 """
     result = command("run", "--", sys.executable, "-c", HOST + body)
     assert result.stdout.split() == ["0", "-5", "1", "0", "1"], result.stderr
+
+
+USM_CALLS = """
+kernel = host.kernel(SOURCE, "k", host.buffer(64))
+own = extension("clHostMemAllocINTEL", host.context, None, 64, 0, None, returns=ctypes.c_void_p)
+pointer, other = ctypes.c_void_p(own), ctypes.c_void_p(own + 32)
+queue, none = host.queue, (0, ctypes.c_void_p(), ctypes.c_void_p())
+
+def called(name, *arguments):
+    return extension(name, *arguments)
+
+def each():
+    yield allocate("clHostMemAllocINTEL")
+    yield allocate("clDeviceMemAllocINTEL", host.device)
+    yield allocate("clSharedMemAllocINTEL", host.device)
+    kind = ctypes.c_uint32()
+    yield called("clGetMemAllocInfoINTEL", host.context, pointer, 0x419A, 4, ctypes.pointer(kind), ctypes.c_void_p())
+    yield called("clSetKernelArgMemPointerINTEL", kernel, 0, pointer)
+    yield called("clEnqueueMemFillINTEL", queue, pointer, ctypes.c_char_p(b"a"), 1, 8, *none)
+    yield called("clEnqueueMemcpyINTEL", queue, 1, other, pointer, 8, *none)
+    yield called("clEnqueueMigrateMemINTEL", queue, pointer, 8, 1, *none)
+    yield called("clEnqueueMemAdviseINTEL", queue, pointer, 8, 0, *none)
+    yield called("clMemFreeINTEL", host.context, pointer)
+"""
+FALLIBLE = (
+    "clHostMemAllocINTEL",
+    "clDeviceMemAllocINTEL",
+    "clSharedMemAllocINTEL",
+    "clGetMemAllocInfoINTEL",
+    "clSetKernelArgMemPointerINTEL",
+    "clEnqueueMemFillINTEL",
+    "clEnqueueMemcpyINTEL",
+    "clEnqueueMigrateMemINTEL",
+    "clEnqueueMemAdviseINTEL",
+    "clMemFreeINTEL",
+)
+
+
+@pytest.mark.parametrize(("status", "number"), [("CL_OUT_OF_RESOURCES", "-5"), ("CL_OUT_OF_HOST_MEMORY", "-6")])
+def test_each_call_of_unified_shared_memory_can_lack_something(status: str, number: str) -> None:
+    """What was not freed because the call failed is there for the calls of the second round."""
+    rules = "; ".join(f"api:{name}:{status}:{2 if name == 'clHostMemAllocINTEL' else 1}" for name in FALLIBLE)
+    result = host(rules, USM_CALLS + "print(*each())\nprint(*each())")
+    assert result.stdout.splitlines() == [" ".join([number] * 10), " ".join(["0"] * 10)]
+
+
+def test_a_host_in_python_asks_for_failing_calls_while_it_runs() -> None:
+    body = """
+import fpgart.faults
+made = lambda: status(lambda: host.buffer(8))
+print(made())
+with fpgart.faults.injecting("api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:2") as faults:
+    print(made(), made(), made(), faults[0].injected, faults[0].seen)
+print(made(), fpgart.faults.injected())
+"""
+    result = command("run", "--", sys.executable, "-c", HOST + body)
+    assert result.stdout.split() == ["0", "0", "-6", "0", "1", "3", "0", "1"], result.stderr
+
+
+def test_boards_are_not_wrapped_for_calls_of_the_api(bench: Callable[..., Bench]) -> None:
+    made = bench()
+    mmd = made.device.mmd
+    with fpgart.faults.injecting("api:clFinish:CL_OUT_OF_RESOURCES"):
+        assert made.device.mmd is mmd
+        with fpgart.faults.injecting("read:fail"):
+            assert made.device.mmd is not mmd
+        assert made.device.mmd is mmd
+
+
+def test_a_context_and_the_log_hear_of_a_call_that_fails() -> None:
+    body = """
+told = []
+heard = callback(lambda words, info, size, data: told.append(words.decode()),
+                 ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+context = host.cl.make("clCreateContext", None, 1, handles(host.device), heard, None)
+print(status(lambda: host.cl.make("clCreateBuffer", context, 1, 64, None)))
+print(told)
+"""
+    result = host("api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY", body, "--log")
+    words = "the call failed, as the fault 'api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY' asks for"
+    assert result.stdout.splitlines()[0] == "-6"
+    assert words in result.stdout
+    assert f"clCreateBuffer: CL_OUT_OF_HOST_MEMORY: {words}" in result.stderr
+
+
+def test_a_trace_shows_a_call_that_fails_and_not_as_the_next_of_its_name(tmp_path: Path) -> None:
+    trace = tmp_path / "t.json"
+    body = "print(*(status(lambda: host.buffer(8)) for _ in range(3)))"
+    result = host("api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:2", body, "--trace", trace)
+    assert result.stdout.split() == ["0", "-6", "0"]
+    events = json.loads(trace.read_text())
+    faults = [event["args"]["call"] for event in events if event.get("cat") == "fault"]
+    assert faults == ["clCreateBuffer"]
+    calls = [event["args"] for event in events if (event.get("cat"), event["name"]) == ("api", "clCreateBuffer")]
+    assert [call.get("error") for call in calls] == [None, None]
+    assert command("report", trace).returncode == 0
 
 
 def test_traces_and_summaries_show_what_was_injected(tmp_path: Path) -> None:

@@ -384,6 +384,42 @@ def test_memory_of_two_devices_is_copied_through_the_host(boards: Boards) -> Non
     assert machine.calls(0)["write"] == machine.calls(1)["read"] == (1, PAGE)
 
 
+@pytest.mark.parametrize("kind", [Kind.DEVICE, Kind.SHARED])
+def test_fills_and_copies_are_commands_of_the_queues_device(boards: Boards, kind: Kind) -> None:
+    """No other device of the context has a call, and a queue's device is the one whose transfers the command is of."""
+    machine = boards("usm_s10", "usm_s10")
+    allocation = allocate(machine, kind, device=1)
+    given = machine.calls(1)
+    pointer, own = UsmPointer(machine.context, allocation.pointer, PAGE), ctypes.create_string_buffer(b"b" * PAGE, PAGE)
+    fill = UsmFill(machine.devices[1], pointer, b"x", PAGE)
+    machine.queues[1].run(cl.CL_COMMAND_MEMFILL_INTEL, fill, blocking=True)
+    assert ctypes.string_at(allocation.address, PAGE) == b"x" * PAGE
+    copy(machine, allocation.pointer, ctypes.addressof(own), PAGE, device=1)
+    assert ctypes.string_at(allocation.address, PAGE) == b"b" * PAGE
+    assert machine.calls(0) == {}
+    written = {"write": (2, 2 * PAGE)} if kind is Kind.DEVICE else {}
+    assert machine.calls(1) == given | written
+    assert fill.device is machine.devices[1]
+
+
+def test_a_shared_allocation_is_for_one_device_of_several(boards: Boards) -> None:
+    """Its MMD alone is asked, it alone reaches the memory, and the memory goes back to it alone."""
+    machine = boards("usm_s10", "usm_s10", "usm_s10")
+    allocation = allocate(machine, Kind.SHARED, device=1)
+    assert allocation.device is machine.devices[1]
+    assert allocation.givers == (machine.devices[1],)
+    assert [machine.calls(device) for device in range(3)] == [{}, {"shared_alloc": (1, PAGE)}, {}]
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    machine.run(kernel, 1)
+    assert ctypes.string_at(allocation.pointer, 1) == b"\1"
+    for other in (0, 2):
+        with pytest.raises(InvalidOperation, match=f"allocation of device 1, which device {other}"):
+            machine.enqueue(kernel, device=other)
+    usm.free(machine.context, allocation.pointer)
+    assert [device.mmd.traffic["free"].calls for device in machine.devices] == [0, 1, 0]
+
+
 def test_a_range_that_leaves_its_allocation_is_refused(boards: Boards) -> None:
     machine = boards("usm_s10")
     allocation = allocate(machine, Kind.DEVICE)
@@ -811,3 +847,50 @@ def test_host_memory_that_the_system_does_not_lock_is_told() -> None:
     )
     assert result.stdout.split() == [str(1 << 20), "65536"], result.stderr
     assert "1048576 bytes of host memory for a board are not locked: the system allows 65536 bytes" in result.stderr
+
+
+FORKING = """
+import ctypes, os
+from fpgart._native import ffi, lib
+PAGE = 4096
+locked = ffi.new("int *")
+first, second = (lib.map_watched(2 * PAGE, locked) for _ in range(2))
+opened = {int(name): os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")}
+(file,) = [number for number, path in opened.items() if "fpgart-shared" in path]
+
+def byte(address):
+    return ctypes.c_ubyte.from_address(address)
+
+def child(work):
+    process = os.fork()
+    if not process:
+        os._exit(work())
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+def write():
+    seen = byte(first).value, byte(second + PAGE).value
+    byte(first).value = byte(second).value = 9
+    return 1 if seen != (5, 6) else child(lambda: byte(first).value)
+
+byte(first).value, byte(second + PAGE).value = 5, 6
+print(child(write), byte(first).value, byte(second).value, byte(second + PAGE).value)
+for address in (second, first):
+    lib.unmap(address, 2 * PAGE)
+    print(os.fstat(file).st_blocks * 512 // PAGE)
+other = os.memfd_create("the host's own")
+os.dup2(other, file)
+os.write(other, bytes(PAGE))
+third = lib.map_watched(PAGE, locked)
+byte(third).value = 7
+print(child(lambda: byte(third).value), os.fstat(other).st_size)
+"""
+
+
+def test_what_a_child_writes_to_memory_whose_touches_are_watched_is_its_own() -> None:
+    """It has what was there when it was made, and so has a child of its own; what is freed takes no memory.
+
+    A descriptor that the host has closed and uses for a file of its own is left alone.
+    """
+    made = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=False)
+    assert made.stderr == ""
+    assert made.stdout.split() == ["9", "5", "0", "6", "1", "0", "7", "4096"]

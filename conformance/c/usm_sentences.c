@@ -4,7 +4,8 @@
  * commands besides their errors (usm_errors.c) and the work they are for (usm_life.c): one function
  * for each subject. `usm_sentences [all]`; `all`: also what Intel's CPU runtime refuses (placement
  * of shared allocations, advice 0, undefined contents, sets of allocations, hints about host and
- * device allocations or without an event), and what boards promise beyond the specification. */
+ * device allocations or without an event), what boards promise beyond the specification, and what
+ * it leaves open. */
 #include "usm.h"
 
 enum { COUNT = 1024, SIZE = COUNT * sizeof(cl_int), LARGEST_TYPE = 128 };
@@ -150,10 +151,12 @@ static void properties_and_alignments(enum kind kind)
 
 static void flags_come_back(enum kind kind)
 {
-    const cl_mem_alloc_flags_intel flags[] = {CL_MEM_ALLOC_WRITE_COMBINED_INTEL,
-                                              CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL,
-                                              CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL};
-    for (int i = 0; i < (all && kind == SHARED ? 3 : 1); i++) {
+    const cl_mem_alloc_flags_intel combined = CL_MEM_ALLOC_WRITE_COMBINED_INTEL,
+                                   on_device = CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL,
+                                   on_host = CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL;
+    const cl_mem_alloc_flags_intel flags[] = {
+        combined, 0, on_device, on_host, combined | on_device, combined | on_host};
+    for (int i = 0; i < (!all ? 1 : kind == SHARED ? 6 : 2); i++) {
         const cl_mem_properties_intel properties[] = {CL_MEM_ALLOC_FLAGS_INTEL, flags[i], 0};
         char *pointer = allocate_with(kind, properties, SIZE, 0);
         cl_mem_alloc_flags_intel found = 99;
@@ -567,13 +570,19 @@ static void hints_change_nothing(enum kind kind)
     const cl_mem_migration_flags flags[] = {CL_MIGRATE_MEM_OBJECT_HOST,
                                             CL_MIGRATE_MEM_OBJECT_HOST |
                                                 CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED};
-    cl_int *memory = allocate(kind);
-    set_all(memory, 3);
+    cl_int *memory = allocate(kind), before[COUNT], after[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        before[i] = 17 * i;
+    copy(memory, before, SIZE);
     must(migrate(host.queue, memory, SIZE, flags[0], 0, NULL, NULL), "migrate");
     if (all)
         must(advise(host.queue, memory + 100, 100, 0, 0, NULL, NULL), "advise");
+    copy(after, memory, SIZE);
+    must_be(memcmp(before, after, SIZE) == 0, "hints change no contents");
     run_on("count", memory, 4);
-    must_be(first_of(memory) == 7, "hints change no contents");
+    before[0] += 4;
+    copy(after, memory, SIZE);
+    must_be(memcmp(before, after, SIZE) == 0, "nor what kernels make of them");
     if (all)
         must(migrate(host.queue, memory, SIZE, flags[1], 0, NULL, NULL), "migrate");
     must(clFinish(host.queue), "clFinish");
@@ -597,6 +606,108 @@ static void locations(enum kind kind)
     release(pointer);
 }
 
+/* A promise of boards: the specification leaves ranges of hints open. */
+static void hints_about_any_range(void)
+{
+    char *memory = allocate(SHARED);
+    must(migrate(host.queue, memory + SIZE - 1, SIZE, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL),
+         "migrating more than the allocation has");
+    must(advise(host.queue, memory + SIZE - 1, SIZE, 0, 0, NULL, NULL),
+         "advice about more than the allocation has");
+    must(migrate(host.queue, &memory, 1, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL),
+         "migrating memory of the host");
+    must(advise(host.queue, &memory, 1, 0, 0, NULL, NULL), "advice about memory of the host");
+    must(migrate(host.queue, memory, 0, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL), "migrating 0");
+    must(advise(host.queue, memory, 0, 0, 0, NULL, NULL), "advice about 0 bytes");
+    must(clFinish(host.queue), "clFinish");
+    release(memory);
+}
+
+/* What issues 2 and 24 of the specification leave open. */
+static void no_flags_of_buffers(void)
+{
+    const cl_mem_properties_intel properties[] = {CL_MEM_FLAGS, CL_MEM_READ_WRITE, 0};
+    cl_int status;
+    must_be(device_alloc(host.context, host.device, properties, SIZE, 0, &status) == NULL &&
+                status == CL_INVALID_PROPERTY,
+            "flags of buffers are no property of allocations");
+}
+
+/* What the specification forbids hosts to do, and has no error for. */
+static void an_event_in_its_own_list(void)
+{
+    cl_int *memory = allocate(DEVICE), pattern = 4;
+    cl_event held_back = user_event(), event = held_back;
+    set_all(memory, 1);
+    must(mem_fill(host.queue, memory, &pattern, sizeof pattern, SIZE, 1, &event, &event), "fill");
+    must_be(event != held_back, "the new event is written when the list has been read");
+    must_be(status_of(event) > CL_COMPLETE, "the command waits for what was in the list");
+    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    must_be(first_of(memory) == 4, "and then does its work");
+    must(clReleaseEvent(held_back), "clReleaseEvent");
+    must(clReleaseEvent(event), "clReleaseEvent");
+    release(memory);
+}
+
+/* What issues 9 and 10 leave open: memory that is in no allocation of the context. */
+static void memory_of_others(void)
+{
+    cl_int status, pattern = 9, own[4] = {0}, *theirs;
+    cl_context other = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
+    must(status, "clCreateContext");
+    must(mem_fill(host.queue, own, &pattern, sizeof pattern, sizeof own, 0, NULL, NULL), "fill");
+    must(clFinish(host.queue), "clFinish");
+    must_be(own[0] == 9 && own[3] == 9, "memory of the host is filled");
+    theirs = host_alloc(other, NULL, SIZE, 0, &status);
+    must(status, "clHostMemAllocINTEL");
+    copy(theirs, own, sizeof own);
+    must_be(theirs[3] == 9, "a host allocation of another context counts as memory of the host");
+    must(mem_free(other, theirs), "clMemFreeINTEL");
+    theirs = device_alloc(other, host.device, NULL, SIZE, 0, &status);
+    must(status, "clDeviceMemAllocINTEL");
+    must_be(mem_copy(host.queue, CL_TRUE, theirs, own, sizeof own, 0, NULL, NULL) ==
+                CL_INVALID_VALUE,
+            "a device allocation of another context is not copied to");
+    must_be(mem_copy(host.queue, CL_TRUE, own, theirs, sizeof own, 0, NULL, NULL) ==
+                CL_INVALID_VALUE,
+            "nor from");
+    must_be(mem_fill(host.queue, theirs, &pattern, sizeof pattern, SIZE, 0, NULL, NULL) ==
+                CL_INVALID_VALUE,
+            "nor filled");
+    must(mem_free(other, theirs), "clMemFreeINTEL");
+    must(clReleaseContext(other), "clReleaseContext");
+}
+
+/* What issues 20 to 23 leave open: allocations as host pointers, also for reads, writes and fills.
+ */
+static void allocations_as_host_pointers(enum kind kind)
+{
+    const cl_mem_flags flags[] = {CL_MEM_USE_HOST_PTR, CL_MEM_COPY_HOST_PTR};
+    cl_int *memory = allocate(kind), back[COUNT], status;
+    cl_mem buffer;
+    set_all(memory, 20);
+    for (int i = 0; i < 2; i++) {
+        buffer = clCreateBuffer(host.context, CL_MEM_READ_WRITE | flags[i], SIZE, memory, &status);
+        must(status, "an allocation is the host pointer of a buffer");
+        read_back(host.queue, buffer, SIZE, back);
+        must_be(back[0] == 20 && back[COUNT - 1] == 20, "whose contents the buffer has");
+        must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    }
+    buffer = new_buffer(&host, SIZE);
+    must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, memory, 0, NULL, NULL),
+         "a buffer is written from an allocation");
+    set_all(memory, 21);
+    must(clEnqueueFillBuffer(host.queue, buffer, memory, 4, 4, 4, 0, NULL, NULL),
+         "a pattern is in an allocation");
+    must(clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, memory, 0, NULL, NULL),
+         "a buffer is read into an allocation");
+    copy(back, memory, SIZE);
+    must_be(back[0] == 20 && back[1] == 21 && back[2] == 20, "which has its contents then");
+    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    release(memory);
+}
+
 int main(int count, char **words)
 {
     all = count > 1 && strcmp(words[1], "all") == 0;
@@ -618,6 +729,8 @@ int main(int count, char **words)
         if (all || kind == SHARED)
             hints_change_nothing((enum kind)kind);
         locations((enum kind)kind);
+        if (all)
+            allocations_as_host_pointers((enum kind)kind);
     }
     shared_without_device();
     if (can(HOST, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))
@@ -633,6 +746,10 @@ int main(int count, char **words)
         explicit_sets();
         alignment_of_arguments();
         kinds_of_arguments();
+        hints_about_any_range();
+        no_flags_of_buffers();
+        an_event_in_its_own_list();
+        memory_of_others();
     }
     stop(&host);
     puts("ok");

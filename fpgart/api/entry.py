@@ -214,10 +214,15 @@ def failed(error: errors.CLError, name: str, item: Any) -> int:
     log.error(errors.without_frames(error), name)
     for listener in NOTICES.call_failed:
         listener(name, error.status, str(error))
+    tell_context(error, item)
+    return error.status
+
+
+def tell_context(error: errors.CLError, item: Any) -> None:
+    """The pfn_notify of the context that an object belongs to hears of an error."""
     context = item if item.__class__ is Context else getattr(item, "context", None)
     if context is not None:
         context.notify(error)
-    return error.status
 
 
 def crashed_(name: str) -> int:

@@ -281,12 +281,15 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
 def start_faults(platform: Platform, owns: bool) -> Faults | None:
     """The faults that FPGART_FAULTS asks for; hosts in Python (`owns` False) may ask for more."""
     text = config.FAULTS.value
-    if owns and not text:
+    if owns and not text and not config.CALLS.value:
+        lib.fpgart_ask_about_calls(False)
         return None
-    from fpgart.api import control
+    from fpgart.api import call_faults, control
     from fpgart.board.fault_rules import FaultSyntaxError
     from fpgart.board.faults import FAULTS
 
+    call_faults.start()
+    ffi.def_extern(name="fpgart_fault_of_call", error=0)(call_faults.fault_of)
     for device in platform.devices:
         FAULTS.attach(device)
     try:

@@ -46,20 +46,22 @@ def callers() -> Callers:
 
 def new_callers() -> Callers:
     """As callers(), where somebody else wraps them around the entry points."""
-    from fpgart.watch.callers import MOST_FRAMES, Callers, python_frames
-
-    array, is_guest = "uintptr_t[]", bool(lib.fpgart_is_guest())
-
-    def host_frames() -> Frames:
-        if is_guest:
-            text = ffi.new("char[]", FRAMES_TEXT)
-            length = int(lib.fpgart_host_python_frames(text, FRAMES_TEXT, MOST_PYTHON_FRAMES))
-            if length:
-                return python_frames(bytes(ffi.unpack(text, length)).decode(errors="replace"))
-        frames = ffi.new(array, MOST_FRAMES)
-        return tuple(ffi.unpack(frames, lib.fpgart_host_frames(frames, MOST_FRAMES)))
+    from fpgart.watch.callers import Callers
 
     return Callers(host_frames)
+
+
+def host_frames() -> Frames:
+    """The host's, behind the entry point that this thread is in."""
+    from fpgart.watch.callers import MOST_FRAMES, python_frames
+
+    if lib.fpgart_is_guest():
+        text = ffi.new("char[]", FRAMES_TEXT)
+        length = int(lib.fpgart_host_python_frames(text, FRAMES_TEXT, MOST_PYTHON_FRAMES))
+        if length:
+            return python_frames(bytes(ffi.unpack(text, length)).decode(errors="replace"))
+    frames = ffi.new("uintptr_t[]", MOST_FRAMES)
+    return tuple(ffi.unpack(frames, lib.fpgart_host_frames(frames, MOST_FRAMES)))
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The language of FPGART_FAULTS: which calls of a board fail, take longer or report an error, and when.
+"""The language of FPGART_FAULTS: which calls of a board or of the API fail, take longer or report an error, and when.
 
     write:fail:nth=3; read,copy:delay=5ms:every=10; kernel:hang:name=vadd:limit=2s; seed=7
+    api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:3
 
 Semicolons separate clauses. A clause is a seed, or calls, what happens to them, and conditions (docs/faults.md).
 """
@@ -13,6 +14,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
+from fpgart import opencl as cl
 from fpgart import option_values
 
 T = TypeVar("T")
@@ -24,7 +26,7 @@ class FaultSyntaxError(ValueError):
 
 
 class Call(enum.Enum):
-    """What faults can be asked for: calls of the MMD, claiming board memory, running a kernel."""
+    """What faults can be asked for: calls of the MMD, claiming board memory, running a kernel, calls of the API."""
 
     OPEN = "open"
     WRITE = "write"
@@ -35,6 +37,7 @@ class Call(enum.Enum):
     SHARED_ALLOC = "shared_alloc"
     ALLOC = "alloc"
     KERNEL = "kernel"
+    API = "api"
 
 
 class Action(enum.Enum):
@@ -55,9 +58,10 @@ class Ecc(enum.IntEnum):
 
 TRANSFERS = frozenset({Call.WRITE, Call.READ, Call.COPY})
 ALLOCATIONS = frozenset({Call.HOST_ALLOC, Call.SHARED_ALLOC, Call.ALLOC})
+OF_BOARDS = frozenset(Call) - {Call.API}
 POSSIBLE: dict[Action, frozenset[Call]] = {
     Action.FAIL: frozenset(Call),
-    Action.DELAY: frozenset(Call) - {Call.ALLOC},
+    Action.DELAY: OF_BOARDS - {Call.ALLOC},
     Action.ECC: TRANSFERS | {Call.KERNEL},
     Action.HANG: frozenset({Call.KERNEL}),
 }
@@ -91,6 +95,12 @@ class Rule:
     fraction: float = 0.0
     times: int = 0
     """How often at most."""
+    functions: frozenset[str] = frozenset()
+    """Of the API; empty: all."""
+    status: int = 0
+    """What the host gets of a call of the API."""
+    thread: int | None = None
+    """The number of the calling thread, in the order of their first calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +200,17 @@ CONDITIONS = {
     "every": _Condition(_count),
     "fraction": _Condition(_fraction),
     "times": _Condition(_count),
-    "device": _Condition(_number),
+    "device": _Condition(_number, OF_BOARDS),
     "size": _Condition(_bytes, TRANSFERS | ALLOCATIONS),
     "total": _Condition(_bytes, frozenset({Call.ALLOC})),
     "name": _Condition(_name, frozenset({Call.KERNEL})),
     "limit": _Condition(_duration, actions=frozenset({Action.HANG})),
+    "thread": _Condition(_number, frozenset({Call.API})),
 }
 VALUES: dict[Action, Callable[[str], object]] = {Action.DELAY: _duration, Action.ECC: _ecc}
+ALL = "*"
 CHOOSERS = ("nth", "every", "fraction")
+STATUSES = {name: status for status, name in cl.NAMES_OF_STATUS.items()}
 
 
 def _read(clause: str, key: str, read: Callable[[str], T], value: str) -> T:
@@ -210,11 +223,36 @@ def _read(clause: str, key: str, read: Callable[[str], T], value: str) -> T:
 
 def _rule(clause: str) -> Rule:
     parts = [part.strip() for part in clause.split(":")]
+    if parts[0] == Call.API.value:
+        return _rule_of_the_api(clause, parts[1:])
     calls = frozenset(_call(clause, name.strip()) for name in parts[0].split(","))
     if len(parts) < 2:
         raise FaultSyntaxError(f"'{clause}': name an action: one of {_listed(Action)}, as in {parts[0]}:fail")
     action, values = _action(clause, parts[1], calls)
-    for part in parts[2:]:
+    values |= _conditions(clause, parts[2:], calls, action)
+    return Rule(clause, calls, action, **values)  # type: ignore[arg-type]
+
+
+def _rule_of_the_api(clause: str, parts: list[str]) -> Rule:
+    """`clCreateBuffer:CL_OUT_OF_HOST_MEMORY:3`: functions, a status, and conditions, of which a number is `nth`."""
+    names, status, *conditions = (*parts, "", "")[: max(2, len(parts))]
+    if status not in STATUSES:
+        raise FaultSyntaxError(
+            f"'{clause}': '{status}' is no status of an error; an example is api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:3"
+        )
+    functions = frozenset(name.strip() for name in names.split(","))
+    for name in sorted(functions - {*cl.FALLIBLE, ALL}):
+        raise FaultSyntaxError(f"'{clause}': there is no function '{name}' that says whether it failed")
+    calls = frozenset({Call.API})
+    spelt_out = [f"nth={part}" if part.isdigit() else part for part in conditions]
+    values = _conditions(clause, spelt_out, calls, Action.FAIL)
+    named = frozenset() if ALL in functions else functions
+    return Rule(clause, calls, Action.FAIL, functions=named, status=STATUSES[status], **values)  # type: ignore[arg-type]
+
+
+def _conditions(clause: str, parts: list[str], calls: frozenset[Call], action: Action) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for part in parts:
         key, value = _condition(clause, part, calls, action)
         if key in values:
             raise FaultSyntaxError(f"'{clause}': {key} is given twice")
@@ -222,7 +260,7 @@ def _rule(clause: str) -> Rule:
     chosen = [key for key in CHOOSERS if key in values]
     if len(chosen) > 1:
         raise FaultSyntaxError(f"'{clause}': {' and '.join(chosen)} contradict each other")
-    return Rule(clause, calls, action, **values)  # type: ignore[arg-type]
+    return values
 
 
 def _listed(names: type[enum.Enum]) -> str:
@@ -231,9 +269,12 @@ def _listed(names: type[enum.Enum]) -> str:
 
 def _call(clause: str, name: str) -> Call:
     try:
-        return Call(name)
+        call = Call(name)
     except ValueError:
         raise FaultSyntaxError(f"'{clause}': no call '{name}'; there are {_listed(Call)}") from None
+    if call is Call.API:
+        raise FaultSyntaxError(f"'{clause}': {name} stands alone, as in api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:3")
+    return call
 
 
 def _action(clause: str, part: str, calls: frozenset[Call]) -> tuple[Action, dict[str, object]]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults on request: calls of a board that fail, take longer, or report errors of its memory (docs/faults.md).
+"""Faults on request: calls that fail, take longer, or report errors of a board's memory (docs/faults.md).
 
-While there are rules, each device's Mmd and MemorySystem are wrapped; without rules nothing is, and nothing costs.
-A call that is made to fail is not made at all: no byte moves, nothing is claimed, no kernel runs.
+While there are rules about boards, each device's Mmd and MemorySystem are wrapped; without rules nothing is, and
+nothing costs. A call that is made to fail is not made at all: no byte moves, nothing is claimed, no kernel runs. Entry
+points ask about calls of the API (api/call_faults.py).
 """
 
 from __future__ import annotations
@@ -67,6 +68,16 @@ class Fault:
             and (not rule.total or total > rule.total)
         )
 
+    @property
+    def is_of_the_api(self) -> bool:
+        return Call.API in self.rule.calls
+
+    def is_about_function(self, function: str, thread: int) -> bool:
+        """Whether it is about a call of the API."""
+        rule = self.rule
+        of_function = not rule.functions or function in rule.functions
+        return self.is_of_the_api and of_function and rule.thread in (None, thread)
+
     def strikes(self) -> bool:
         """Count one more call that it is about; whether it changes this one. Not for several threads at once."""
         rule = self.rule
@@ -105,6 +116,8 @@ class Faults:
         self._wrapped: list[tuple[Faultable, Mmd, MemorySystem]] = []
         self._over = threading.Event()
         self._injected = 0
+        self.api_asks: Callable[[bool], None] = _ignore
+        """Told whether entry points have to ask about each call of the API."""
 
     @property
     def active(self) -> tuple[Fault, ...]:
@@ -119,7 +132,7 @@ class Faults:
         """Let faults happen on a device."""
         with self._lock:
             self._devices.append(device)
-            if self._faults:
+            if self._are_on_boards():
                 self._wrap(device)
 
     def detach(self, device: Faultable) -> None:
@@ -137,10 +150,11 @@ class Faults:
         plan = parse(text)
         made = tuple(Fault(rule, Random(f"{plan.seed} {rule.text}")) for rule in plan.rules)
         with self._lock:
-            if not self._faults:
-                for device in self._devices:
-                    self._wrap(device)
+            wraps = not self._are_on_boards()
             self._faults += made
+            for device in self._devices if wraps and self._are_on_boards() else ():
+                self._wrap(device)
+            self.api_asks(self._are_in_the_api())
         return made
 
     def remove(self, faults: tuple[Fault, ...]) -> None:
@@ -149,8 +163,9 @@ class Faults:
             self._faults = tuple(fault for fault in self._faults if fault not in faults)
             self._over.set()
             self._over = threading.Event()
-            if not self._faults:
+            if not self._are_on_boards():
                 self._unwrap()
+            self.api_asks(self._are_in_the_api())
 
     def clear(self) -> None:
         """Put all out of force, and begin to count anew."""
@@ -161,6 +176,12 @@ class Faults:
         """The process ends: no delay or hang is waited for from now on."""
         with self._lock:
             self._over.set()
+
+    def _are_on_boards(self) -> bool:
+        return not all(fault.is_of_the_api for fault in self._faults)
+
+    def _are_in_the_api(self) -> bool:
+        return any(fault.is_of_the_api for fault in self._faults)
 
     def _wrap(self, device: Faultable) -> None:
         mmd, memories = device.mmd, device.memories
@@ -179,6 +200,18 @@ class Faults:
         device.mmd, device.memories, device.before_kernel = mmd, memories, None
 
     # Calls
+
+    def strike_function(self, function: str, thread: int) -> Fault | None:
+        """The fault that a call of the API has; None for a call that is carried out."""
+        with self._lock:
+            about = [fault for fault in self._faults if fault.is_about_function(function, thread)]
+            struck = [fault for fault in about if fault.strikes()]
+            self._injected += len(struck)
+        for fault in struck[:1]:
+            for listener in NOTICES.fault_injected:
+                listener(None, function, fault.rule.text, monotonic_ns())
+            return fault
+        return None
 
     def strike(self, call: Call, device: Faultable, size: int = 0, name: str = "") -> tuple[EccError, ...]:
         """Do what the rules say about a call that is about to be made.
@@ -218,6 +251,10 @@ class Faults:
     def _before_kernel(self, device: Faultable, name: str) -> None:
         for error in self.strike(Call.KERNEL, device, name=name):
             device.mmd.device_interrupt(error.kind)
+
+
+def _ignore(asks: bool) -> None:
+    """Nobody calls the API where there is no driver."""
 
 
 def in_words(call: Call, name: str) -> str:

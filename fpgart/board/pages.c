@@ -7,8 +7,11 @@
 #include "pages.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -110,20 +113,115 @@ uintptr_t map_pinned(size_t size, int *locked)
     return (uintptr_t)address;
 }
 
+/* Parts of one file that are mapped to be watched. */
+struct watched {
+    struct watched *next;
+    void *address;
+    size_t size;
+    off_t offset;
+};
+
+static struct watched *watched;
+static int watched_file = -1;
+static struct stat watched_identity;
+static off_t watched_end; /* parts are not used again: the file has holes instead */
+static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Hosts close descriptors that are not theirs, and use their numbers anew. */
+static int has_watched_file(void)
+{
+    struct stat now;
+    return fstat(watched_file, &now) == 0 && now.st_dev == watched_identity.st_dev &&
+           now.st_ino == watched_identity.st_ino;
+}
+
+/* What is in an earlier file stays as it is, also in children. */
+static void open_watched_file(void)
+{
+    watched_file = memory_file("fpgart-shared");
+    fstat(watched_file, &watched_identity);
+    watched_end = 0;
+    watched = NULL;
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&watched_lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&watched_lock);
+}
+
+/* What a child writes is its own, as in memory without a file; nobody watches it. */
+static void after_fork_in_child(void)
+{
+    for (const struct watched *part = watched; part != NULL && has_watched_file();
+         part = part->next)
+        mmap(part->address, part->size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, watched_file, part->offset);
+    watched = NULL;
+    pthread_mutex_unlock(&watched_lock);
+}
+
+static void prepare_for_fork(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+static int map_part_to_watch(struct watched *part)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare_for_fork);
+    pthread_mutex_lock(&watched_lock);
+    if (!has_watched_file())
+        open_watched_file();
+    part->offset = watched_end;
+    part->address = MAP_FAILED;
+    if (ftruncate(watched_file, watched_end + (off_t)part->size) == 0)
+        part->address = mmap(NULL, part->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                             watched_file, part->offset);
+    int mapped = part->address != MAP_FAILED;
+    if (mapped) {
+        watched_end += (off_t)part->size;
+        part->next = watched;
+        watched = part;
+    }
+    pthread_mutex_unlock(&watched_lock);
+    return mapped;
+}
+
 /* Pages of a file can be taken out of the process's tables without losing their contents: who
  * touches one, be it in a system call, brings it back, and the system tells which are there. */
 uintptr_t map_watched(size_t size, int *locked)
 {
-    void *address = MAP_FAILED;
-    int file = memory_file("fpgart-shared");
-    if (file >= 0 && ftruncate(file, (off_t)size) == 0)
-        address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    if (file >= 0)
-        close(file);
-    if (address == MAP_FAILED)
+    struct watched *part = malloc(sizeof *part);
+    if (part == NULL)
         return 0;
-    *locked = mlock2(address, size, MLOCK_ONFAULT) == 0;
-    return (uintptr_t)address;
+    part->size = size;
+    if (!map_part_to_watch(part)) {
+        free(part);
+        return 0;
+    }
+    *locked = mlock2(part->address, size, MLOCK_ONFAULT) == 0;
+    return (uintptr_t)part->address;
+}
+
+static void forget_watched(uintptr_t address)
+{
+    pthread_mutex_lock(&watched_lock);
+    struct watched **place = &watched;
+    while (*place != NULL && (uintptr_t)(*place)->address != address)
+        place = &(*place)->next;
+    struct watched *part = *place;
+    if (part != NULL) {
+        *place = part->next;
+        if (has_watched_file())
+            punch(watched_file, (uint64_t)part->offset, part->size);
+    }
+    pthread_mutex_unlock(&watched_lock);
+    free(part);
 }
 
 int forget_touches(uintptr_t begin, size_t size)
@@ -165,6 +263,7 @@ long touched_pages(uintptr_t address, size_t pages, char *touched)
 
 int unmap(uintptr_t address, size_t size)
 {
+    forget_watched(address);
     return munmap((void *)address, size);
 }
 

@@ -17,7 +17,7 @@ from fpgart.check.findings import Findings
 from fpgart.notices import NOTICES
 
 PARTS = {
-    "usm": ("fpgart.check.protection", "fpgart.check.usm"),
+    "usm": ("fpgart.check.protection", "fpgart.check.shared", "fpgart.check.usm"),
     "buffers": (
         "fpgart.check.protection",
         "fpgart.check.races",

@@ -150,7 +150,9 @@ static int new_slot(void)
  * reports an access to a region that is open. */
 static void set_state(struct fault_region *region, int state)
 {
-    int rights = state == FAULT_OPEN ? PROT_READ | PROT_WRITE : PROT_NONE;
+    int rights = state == FAULT_OPEN        ? PROT_READ | PROT_WRITE
+                 : state == FAULT_ONLY_READ ? PROT_READ
+                                            : PROT_NONE;
     if (state == FAULT_OPEN)
         region->state = state;
     if (!unprotected)
@@ -192,7 +194,8 @@ void faults_state(int number, int state)
 {
     pthread_mutex_lock(&lock);
     struct fault_region *region = region_at(number);
-    region->reported = 0;
+    if (state != FAULT_ONLY_READ && region->state != FAULT_ONLY_READ)
+        region->reported = 0;
     set_state(region, state);
     pthread_mutex_unlock(&lock);
 }

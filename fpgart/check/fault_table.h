@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum fault_state { FAULT_FREE, FAULT_OPEN, FAULT_WHILE_RUNNING, FAULT_GONE };
+enum fault_state { FAULT_FREE, FAULT_OPEN, FAULT_WHILE_RUNNING, FAULT_GONE, FAULT_ONLY_READ };
 
 /* `size` bytes from `begin` to `end`, on the pages from `first` to `last`. `reported` has a bit per
  * kind of access that has a finding. */

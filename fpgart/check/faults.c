@@ -25,8 +25,10 @@ enum { OPERATIONS = 64, NAME = 120 };
 
 static struct {
     _Atomic int taken;
+    int strays;
     char words[NAME];
 } operations[OPERATIONS];
+static _Atomic int straying;
 static _Atomic unsigned found[3];
 static int wanted;
 static _Atomic int installed;
@@ -47,14 +49,15 @@ static struct access access_of(const siginfo_t *info, const ucontext_t *context)
 
 /* -- Findings -- */
 
-/* Names who made the access: the operations that run, or the host with the place of its code. */
-static void put_user(struct fault_draft *draft, const struct access *access)
+/* Names who made the access: the operations that run, or the host with the place of its code, which
+ * alone writes what they only read. */
+static void put_user(struct fault_draft *draft, const struct access *access, int by_host)
 {
     int count = 0;
     draft->code = access->code;
     draft->caller = caller_at_fault(access->context);
     draft->operation = -1;
-    for (int i = 0; i < OPERATIONS; i++)
+    for (int i = 0; i < OPERATIONS && !by_host; i++)
         if (operations[i].taken == 2) {
             draft->operation = count == 0 ? i : -2;
             fault_put(&draft->user, count++ == 0 ? "" : " or ");
@@ -75,7 +78,7 @@ static struct fault_draft *draft_for(struct fault_region *region, int bit,
     found[region->family]++;
     struct fault_draft *draft = fault_take_draft();
     if (draft != NULL) {
-        put_user(draft, access);
+        put_user(draft, access, region->state == FAULT_ONLY_READ);
         fault_put(&draft->words, draft->user.bytes);
     }
     return draft;
@@ -98,6 +101,44 @@ static void report_inside(struct fault_region *region, const struct access *acce
     fault_write(region, gone ? "use after free" : "device memory accessed by the host", draft,
                 gone ? "free it when its last user has ended"
                      : "copy with clEnqueueMemcpyINTEL, or use a shared or host allocation");
+    fault_release_draft(draft);
+}
+
+/* Reports a write to shared memory that kernels which run only read. */
+static void report_shared(struct fault_region *region, const struct access *access)
+{
+    struct fault_draft *draft = draft_for(region, READ_INSIDE << 1, access);
+    if (draft == NULL)
+        return;
+    struct fault_line *words = &draft->words;
+    fault_put(words, " writes byte ");
+    fault_put_number(words, access->address - region->begin, 10);
+    fault_put(words, " of it, at ");
+    fault_put_number(words, access->address, 16);
+    fault_put(words, ", while a kernel runs that reads it");
+    fault_terminate(words);
+    fault_write(region, "shared memory written while a kernel uses it", draft,
+                "wait for the kernel first, or write another allocation meanwhile");
+    fault_release_draft(draft);
+}
+
+/* Reports an access to an allocation that no operation which runs was given. The teller knows
+ * whether it was the host's. */
+static void report_stray(struct fault_region *region, const struct access *access)
+{
+    struct fault_draft *draft = draft_for(region, READ_INSIDE << access->writes, access);
+    if (draft == NULL)
+        return;
+    struct fault_line *words = &draft->words;
+    fault_put(words, access->writes ? " writes byte " : " reads byte ");
+    fault_put_number(words, access->address - region->begin, 10);
+    fault_put(words, " of it, at ");
+    fault_put_number(words, access->address, 16);
+    fault_put(words, ", through a pointer that is no argument and was not announced");
+    fault_terminate(words);
+    fault_write(region, "indirect access that was not announced", draft,
+                "set CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, or name the allocation in "
+                "CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL (clSetKernelExecInfo)");
     fault_release_draft(draft);
 }
 
@@ -129,9 +170,17 @@ static int handle_region(struct fault_region *region, const struct access *acces
 {
     if (region->state == FAULT_OPEN) /* it was opened after this access had failed */
         return 1;
-    if (region->state == FAULT_WHILE_RUNNING && fault_operations_run())
+    if (region->state == FAULT_ONLY_READ) {
+        report_shared(region, access);
         return fault_open_region(region, PROT_READ | PROT_WRITE);
-    report_inside(region, access);
+    }
+    int runs = region->state == FAULT_WHILE_RUNNING && fault_operations_run();
+    if (runs && straying > 0)
+        return fault_open_region(region, PROT_READ | PROT_WRITE);
+    if (runs)
+        report_stray(region, access);
+    else
+        report_inside(region, access);
     return fault_open_region(region, access->writes ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
@@ -241,7 +290,7 @@ static int is_replaced(void)
            !(now.sa_flags & SA_SIGINFO && now.sa_sigaction == handle);
 }
 
-int faults_begin(const char *words)
+int faults_begin(const char *words, int strays)
 {
     if (is_replaced() && fault_unprotect())
         fault_say(
@@ -252,17 +301,22 @@ int faults_begin(const char *words)
         int none = 0;
         if (atomic_compare_exchange_strong(&operations[i].taken, &none, 1)) {
             snprintf(operations[i].words, sizeof operations[i].words, "%s", words);
+            operations[i].strays = strays;
+            straying += strays;
             operations[i].taken = 2;
             return i;
         }
     }
+    straying++; /* for good: it has no number to end by */
     return -1;
 }
 
 void faults_end(int operation)
 {
-    if (operation >= 0)
+    if (operation >= 0) {
+        straying -= operations[operation].strays;
         operations[operation].taken = 0;
+    }
     fault_operation_ended();
 }
 

@@ -23,7 +23,7 @@ void faults_open(uintptr_t first, uintptr_t last);
  * faults_state(). Returns its number, or -1 if the table is full: then its pages stay open. */
 int faults_add(uintptr_t begin, size_t size, uintptr_t first, uintptr_t last, int state, int family,
                const char *name, const char *maker);
-/* 1: open; 2: open while operations run; 3: freed, closed. */
+/* 1: open; 2: open while operations run; 3: freed, closed; 4: shared memory that is only read. */
 void faults_state(int region, int state);
 void faults_name(int region, int family, const char *name, const char *maker);
 /* Removes a region; its pages keep their rights. */
@@ -31,8 +31,8 @@ void faults_forget(int region);
 /* Reserves addresses that were unmapped, so that the system maps nothing there. 0 on success. */
 int faults_bury(uintptr_t begin, size_t size);
 /* An operation of a device, which `words` name, begins and ends. faults_begin() returns its number
- * for faults_end(). */
-int faults_begin(const char *words);
+ * for faults_end(). `strays`: it may access regions that faults_use() does not open for it. */
+int faults_begin(const char *words, int strays);
 void faults_end(int operation);
 /* Opens a region for the operations that run, before they access it: their threads may block
  * SIGSEGV. */

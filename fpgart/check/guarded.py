@@ -19,12 +19,14 @@ from fpgart.watch.callers import Site
 
 PAGE = 4096
 MOST_BURIED = 4096
-OPEN, WHILE_RUNNING, GONE = 1, 2, 3
+OPEN, WHILE_RUNNING, GONE, ONLY_READ = 1, 2, 3, 4
 """States of a region of fpgart/check/faults.h."""
 USM, BUFFERS = 1, 2
 """Its families."""
 NAMES: dict[int, tuple[str, str, Site | None]] = {}
 """By address, name and maker of the host memory that is about to be freed, and where it was made."""
+READERS: dict[int, tuple[str, Site | None]] = {}
+"""By the number of a region of fpgart/check/faults.h, the command that reads what is there, and its site."""
 SITES: dict[int, Site | None] = {}
 """By the number of a region of fpgart/check/faults.h, where what is there was made."""
 

@@ -13,6 +13,7 @@ import os
 import threading
 from collections import deque
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fpgart import config
@@ -21,10 +22,12 @@ from fpgart.board.first_fit import round_up
 from fpgart.check import guarded
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
+from fpgart.engine.cache import cache_folder
 from fpgart.output_file import open_output
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.memory.usm_use import Indirect
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site
 from fpgart.watch.words import in_words
@@ -37,6 +40,10 @@ PATIENCE_MS = 2000
 """How long a thread that has touched protected memory waits for the finding to be told with lines."""
 HOST = 1
 """Who made an access, as faults.h numbers it; from 2 on the number of an operation, plus 2."""
+STRAY = "indirect access that was not announced"
+"""The rule of an access to what no running operation was given, as faults.c names it."""
+SHARED = "shared memory written while a kernel uses it"
+"""The rule of a write to what a kernel reads, as faults.c names it."""
 END = b"end\n"
 
 
@@ -141,7 +148,8 @@ class Protection:
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         if operation.name != "host":
-            number = self._running.number = int(lib.faults_begin(command(event, operation).encode()))
+            words = command(event, operation).encode()
+            number = self._running.number = int(lib.faults_begin(words, _strays(operation)))
             self._operations[number] = event
             for block in _blocks_of(operation):
                 watched = self._watched.get(block.pointer)
@@ -214,10 +222,21 @@ class Teller:
     def _tell(self, facts: dict[str, Any]) -> None:
         draft, ticket = facts.pop("draft") - 1, facts.pop("ticket")
         region, code, caller = (facts.pop(name) for name in ("region", "code", "caller"))
-        misused_at = self._user(facts.pop("operation"), code, caller)
+        operation = facts.pop("operation")
+        if facts["rule"] == STRAY and not self._is_of_a_kernel(code):
+            operation = HOST
+            _blame_host(facts)
+        reader, read_at = guarded.READERS.get(region, ("", None)) if facts["rule"] == SHARED else ("", None)
+        made_at, misused_at = guarded.SITES.get(region), self._user(operation, code, caller)
         if lib.faults_claim(draft, ticket):
-            self._findings.tell(Finding(**facts, made_at=guarded.SITES.get(region), misused_at=misused_at))
+            sites = {"made_at": made_at, "misused_at": misused_at, "against_at": read_at}
+            self._findings.tell(Finding(**facts, **sites, against=reader))  # type: ignore[arg-type]
             lib.faults_told(draft, ticket)
+
+    def _is_of_a_kernel(self, code: int) -> bool:
+        """Whether the engine has made an instruction: it is in no file, or in one of the engine's cache."""
+        file = self._findings.places.file_of(code)
+        return not file or Path(file).is_relative_to(cache_folder().folder)
 
     def _user(self, operation: int, code: int, caller: int) -> Site | None:
         """Where the host makes the access, or has enqueued the command that does; None where that is not known."""
@@ -228,6 +247,22 @@ class Teller:
         if places.is_host(code):
             return Site("", (code + 1,))  # sites have return addresses: what follows the call
         return Site("", (caller,)) if places.is_c_library(code) and places.is_host(caller - 1) else None
+
+
+def _blame_host(facts: dict[str, Any]) -> None:
+    """It was not the kernel that runs which accessed the memory."""
+    access = facts["words"].removeprefix(facts["misused_by"]).partition(", through")[0]
+    facts["rule"], facts["misused_by"] = "device memory accessed by the host", "the host"
+    facts["words"] = f"the host{access}, which only the device can access"
+    facts["fix"] = "copy with clEnqueueMemcpyINTEL, or use a shared or host allocation"
+
+
+def _strays(operation: DeviceOperation) -> bool:
+    """Whether it may access device allocations that it does not declare: kernels only if the host has said so."""
+    launch = running_kernel(operation)
+    if launch is None:
+        return True
+    return launch.usm is not None and bool(launch.usm.indirect & Indirect.DEVICE)
 
 
 def _past(distance: int) -> str:
@@ -241,7 +276,10 @@ def _mark(watched: _Watched) -> None:
 
 def _blocks_of(operation: DeviceOperation) -> list[Block]:
     """What an operation is known to touch; a kernel may follow pointers to more."""
-    return [access.block for access in operation.accesses() if access.block is not None]
+    launch = operation.launch
+    announced = launch.usm.allocations if launch is not None and launch.usm is not None else ()
+    touched = [access.block for access in operation.accesses()] + [allocation.block for allocation in announced]
+    return [block for block in touched if block is not None]
 
 
 def start(findings: Findings) -> Protection:

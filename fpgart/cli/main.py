@@ -13,6 +13,7 @@ from typing import NoReturn
 import click
 
 from fpgart import config
+from fpgart import opencl as cl
 from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
@@ -152,6 +153,38 @@ def channels(board: str | None, seeds: int, most: int, seconds: float, program: 
 
     extra = {"FPGART_BOARD": board} if board else {}
     sys.exit(exploring.explore(program, extra, seeds, most, seconds, click.echo))
+
+
+@cli.command(context_settings={"allow_interspersed_args": False})
+@click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
+@click.option(
+    "--status",
+    metavar="NAME",
+    type=click.Choice(list(cl.NAMES_OF_STATUS.values())),
+    default="CL_OUT_OF_HOST_MEMORY",
+    show_default=True,
+    help="What the calls that fail return.",
+)
+@click.option(
+    "--per-place",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Number of calls that fail of those of a function from one place in the host's code; default: all.",
+)
+@click.option("--seconds", metavar="N", type=click.FloatRange(0.1), default=60.0, help="Time limit of a run (60).")
+@click.argument("program", nargs=-1, required=True)
+def errors(board: str | None, status: str, per_place: int, seconds: float, program: tuple[str, ...]) -> None:
+    """Run a host once for each OpenCL call that it makes, let that call fail, and list what it does not survive.
+
+    In the first run no call fails. A failure is not survived if the host crashes, does not end in time, or ends with
+    status 0 and nothing tells of the failure, although the call had work to do. The exit status is then 3. Each line
+    names the call with its file and line; compile the host with -g.
+    """
+    from fpgart.cli import failing
+
+    extra = {"FPGART_BOARD": board} if board else {}
+    sys.exit(failing.explore(program, extra, status, per_place, seconds, click.echo))
 
 
 @cli.command()

@@ -25,7 +25,7 @@ from fpgart.cli.validation import refuse_wrong_options
     "--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, oclgrind, or the path of a driver."
 )
 @click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
-@click.option("--faults", metavar="SPEC", help="Board calls that fail, such as write:fail:nth=3 (docs/faults.md).")
+@click.option("--faults", metavar="SPEC", help="Calls that fail, such as write:fail:nth=3 (docs/faults.md).")
 @click.option(
     "--time", "clock", type=click.Choice(("real", "model")), help="Times that profiling reports (docs/time.md)."
 )

@@ -44,11 +44,11 @@ class KernelRun:
 
 @dataclass(frozen=True, slots=True)
 class FaultInjected:
-    """A call of a board that a fault changed: the clause that asked for it, the call and the device."""
+    """A call that a fault changed: the clause that asked for it, the call and the device, None for one of the API."""
 
     rule: str
     call: str
-    device: int
+    device: int | None
     microseconds: float
 
 

@@ -47,6 +47,11 @@ class DebugInfo:
         found = self._files.find(address)
         return found is not None and Path(found[0]).name.startswith(C_LIBRARY)
 
+    def file_of(self, address: int) -> str:
+        """The executable or library with an instruction; "" for code of no file."""
+        found = self._files.find(address)
+        return found[0] if found is not None else ""
+
     def in_file(self, path: str, offset: int) -> list[CodeLocation]:
         """As locate(), for a byte of an executable or a library."""
         name = Path(path).name

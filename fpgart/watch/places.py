@@ -47,6 +47,11 @@ class Places:
         with self._lock:
             return self._reader().in_c_library(code)
 
+    def file_of(self, code: int) -> str:
+        """The executable or library with an instruction; "" for code of no file, as engines make it."""
+        with self._lock:
+            return self._reader().file_of(code)
+
     def _at(self, code: int) -> list[CodeLocation]:
         with self._lock:
             return self._reader().locate(code)

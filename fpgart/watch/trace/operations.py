@@ -68,7 +68,7 @@ class OperationEvents:
                 "cable", name, launch.device.id, use.channel, use.first_ns, use.last_ns - use.first_ns, args
             )
 
-    def fault_injected(self, device: int, call: str, rule: str, begin: int) -> None:
+    def fault_injected(self, device: int | None, call: str, rule: str, begin: int) -> None:
         args = {"device": device, "call": call} | self._timeline.of_operation()
         self._timeline.emit("fault", rule, begin, monotonic_ns() - begin, args)
 

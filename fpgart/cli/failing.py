@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`fpgart errors`: which failures of OpenCL calls a host does not survive.
+
+The host runs once as usual, while its calls are listed (FPGART_CALLS), and once again, which shows what of its output
+changes by itself. Then it runs once for each call, which fails in that run (FPGART_FAULTS, docs/faults.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from fpgart.board.fault_rules import STATUSES
+from fpgart.cli.running import FOUND, RunError, environment, found
+from fpgart.watch.words import times
+
+CHANGES = re.compile(rb"0x[0-9a-f]+|\d+")
+TELLS = re.compile(r"err|fail|cannot|could not|unable|invalid|out of|\bcl_|\bcl[A-Z]", re.IGNORECASE)
+LOSES_NOTHING = re.compile(r"cl(Get|Retain|Release|Flush|Unload|Set\w*Callback)")
+"""Calls without which a host can do its work all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that a host made: the `nth` of its process, and whether it failed on request."""
+
+    nth: int
+    name: str
+    place: str
+    failed: bool = False
+
+    @property
+    def words(self) -> str:
+        return f"call {self.nth}, {self.name}" + (f", {self.place}" if self.place else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a run ended, what it wrote, and which calls it made."""
+
+    status: int | None
+    """None: it did not end in time."""
+    output: bytes
+    errors: bytes
+    calls: tuple[Call, ...]
+
+    @property
+    def failed(self) -> Call | None:
+        """The call that was made to fail, if the run came that far."""
+        return next((call for call in self.calls if call.failed), None)
+
+    @property
+    def ending(self) -> str:
+        if self.status is None:
+            return "did not end in time"
+        if self.status >= 0:
+            return f"exit status {self.status}"
+        return f"crashed: signal {-self.status} ({signal.strsignal(-self.status)})"
+
+
+class Failing:
+    """Runs a host again and again, and judges how it takes failures."""
+
+    def __init__(self, program: tuple[str, ...], extra: dict[str, str], status: str, seconds: float) -> None:
+        """`status`: what calls that fail give. Raises RunError where there is no such program."""
+        self._program = program
+        self._extra = extra
+        self._status = status
+        self._number = re.compile(rf"(?<!\d){STATUSES[status]}(?!\d)")
+        self.seconds = seconds
+        """The time limit of a run."""
+        self._path = found(program[0], environment(extra))
+        self.usual = self.run()
+        if self.usual.status != 0:
+            raise RunError(f"{program[0]}: {self.usual.ending}, although no call fails")
+        self._same = self._comparison(self.run())
+
+    def run(self, nth: int = 0) -> Run:
+        """One run, in which the `nth` call of each process fails; none for 0."""
+        with tempfile.TemporaryDirectory(prefix="fpgart-run-") as folder:
+            calls = Path(folder) / "calls"
+            asked = {**self._extra, "FPGART_CALLS": str(calls)}
+            if nth:
+                given = [asked.get("FPGART_FAULTS") or os.environ.get("FPGART_FAULTS", "")]
+                asked["FPGART_FAULTS"] = "; ".join(filter(None, [*given, f"api:*:{self._status}:{nth}"]))
+            status, output, errors = self._ended([self._path, *self._program[1:]], environment(asked))
+            return Run(status, output, errors, tuple(_calls(calls)))
+
+    def _ended(self, command: list[str], variables: dict[str, str]) -> tuple[int | None, bytes, bytes]:
+        """Exit status and output of a program, which is ended with all that it has started where it takes too long."""
+        try:
+            process = subprocess.Popen(
+                command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            )
+        except OSError as error:
+            raise RunError(f"{self._program[0]}: {error.strerror}") from None
+        with process:
+            try:
+                output, errors = process.communicate(timeout=self.seconds)
+                return process.returncode, output, errors
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                return None, *process.communicate()
+            except BaseException:
+                _kill(process)
+                raise
+
+    def _comparison(self, again: Run) -> Callable[[bytes], bytes]:
+        """What of an output two usual runs have in common: all of it, all but numbers, or nothing."""
+        common: tuple[Callable[[bytes], bytes], ...] = (bytes, lambda text: CHANGES.sub(b"#", text))
+        for kept in common:
+            if kept(self.usual.output) == kept(again.output) and kept(self.usual.errors) == kept(again.errors):
+                return kept
+        return lambda text: b""
+
+    def mistake(self, run: Run) -> str:
+        """What is wrong with how the host took the failure of a call; "" for nothing."""
+        call = run.failed
+        if run.status is None or run.status < 0:
+            return run.ending
+        if call is None or run.status != 0 or self._was_repeated(call.name, run):
+            return ""
+        same_output = self._same(run.output) == self._same(self.usual.output)
+        if same_output and self._same(run.errors) == self._same(self.usual.errors):
+            return "" if LOSES_NOTHING.match(call.name) else "exit status 0, as if the call had not failed"
+        told = self._new_lines(run)
+        if any(TELLS.search(line) or self._number.search(line) for line in told):
+            return ""
+        return f"exit status 0, and the output differs without an error: {told[0]}" if told else ""
+
+    def _was_repeated(self, name: str, run: Run) -> bool:
+        """Whether the host called the function once more than usual."""
+        return _count(run.calls, name) > _count(self.usual.calls, name)
+
+    def _new_lines(self, run: Run) -> list[str]:
+        usual = {self._same(line) for line in (self.usual.output + b"\n" + self.usual.errors).splitlines()}
+        lines = (run.output + b"\n" + run.errors).splitlines()
+        return [line.decode(errors="replace") for line in lines if self._same(line) not in usual]
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End it and all that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _count(calls: tuple[Call, ...], name: str) -> int:
+    return sum(call.name == name for call in calls)
+
+
+def _calls(file: Path) -> Iterator[Call]:
+    """The calls that a run has listed; each process counts its own."""
+    counts: Counter[int] = Counter()
+    for line in file.read_text().splitlines() if file.exists() else ():
+        with suppress(json.JSONDecodeError):  # a process that ends may leave a part of a line
+            facts = json.loads(line)
+            counts[facts["process"]] += 1
+            yield Call(counts[facts["process"]], facts["call"], facts["place"], "fault" in facts)
+
+
+def chosen(calls: tuple[Call, ...], per_place: int) -> list[Call]:
+    """One call of each number, and `per_place` at most of the calls of a function from one place; 0: all."""
+    seen: Counter[tuple[str, str]] = Counter()
+    found: dict[int, Call] = {}
+    for call in calls:
+        seen[call.name, call.place] += 1
+        if not per_place or seen[call.name, call.place] <= per_place:
+            found.setdefault(call.nth, call)
+    return [found[nth] for nth in sorted(found)]
+
+
+def explore(
+    program: tuple[str, ...],
+    extra: dict[str, str],
+    status: str,
+    per_place: int,
+    seconds: float,
+    tell: Callable[[str], None],
+) -> int:
+    """Run the host once for each of its calls and tell what it does not survive.
+
+    Returns the exit status of the command. Raises RunError.
+    """
+    failing = Failing(program, extra, status, seconds)
+    calls = chosen(failing.usual.calls, per_place)
+    places = len({(call.name, call.place) for call in calls})
+    tell(f"{times(len(failing.usual.calls), 'call')}; {times(len(calls), 'run')} for {times(places, 'place')}")
+    endings: Counter[str] = Counter()
+    for call in calls:
+        run = failing.run(call.nth)
+        mistake = failing.mistake(run)
+        if mistake:
+            tell(f"{(run.failed or call).words}: {mistake}")
+        endings["not survived" if mistake else _in_short(run)] += 1
+    tell(", ".join(f"{count} {words}" for words, count in endings.most_common()))
+    return FOUND if endings["not survived"] else 0
+
+
+def _in_short(run: Run) -> str:
+    if run.failed is None:
+        return "without a failure, because the call was not reached"
+    return "ended with an error" if run.status else "went on"
