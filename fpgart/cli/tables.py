@@ -13,6 +13,7 @@ from fpgart.watch.report import (
     cables_in_words,
     heading,
     modelled_in_words,
+    never,
     places_in_words,
     saved,
     skipped_in_words,
@@ -53,7 +54,13 @@ def _more(table: Table, count: int) -> None:
 def _traffic(report: Report) -> Table:
     made = _table("traffic", ">device", "call", ">calls", ">bytes", ">ms")
     for (device, name), traffic in sorted(report.traffic.items()):
-        row = str(device), name, str(traffic.calls), in_words(traffic.bytes), f"{traffic.microseconds / 1000:.3f}"
+        row = (
+            str(device),
+            report.movement(device, name),
+            str(traffic.calls),
+            in_words(traffic.bytes),
+            f"{traffic.microseconds / 1000:.3f}",
+        )
         made.add_row(*row)
     return made
 
@@ -85,7 +92,7 @@ def _buffer(life: BufferLife) -> tuple[str, ...]:
         f"part of {life.parent}" if life.parent else life.kind,
         in_words(life.size),
         f"{life.created / 1000:.3f}" if life.created is not None else "before",
-        f"{life.released / 1000:.3f}" if life.released is not None else "never",
+        f"{life.released / 1000:.3f}" if life.released is not None else never(life).removesuffix(" released"),
         str(life.copies) if life.copies else "",
         in_words(life.copied_bytes) if life.copies else "",
         escape(place),

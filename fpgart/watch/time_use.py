@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from fpgart.watch.family import PROGRAMMING, loading_of
 from fpgart.watch.lanes import AUTORUN, BANK, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
 from fpgart.watch.report.trace_events import Args
 
@@ -22,7 +23,7 @@ NAMES = {
     "read": "link, board to host",
     "copy": "copies within a board",
     "migration": "migrations of shared memory",
-    "program": "programming",
+    "program": PROGRAMMING,
     "call": CALLS,
 }
 SIMULATED_NAMES = {**NAMES, "migration": "link, migrations"}
@@ -64,7 +65,7 @@ def of_real(events: list[Args], lanes: Iterable[Lane], end: int) -> TimeUse:
     """From the first command until `end`, in nanoseconds since the trace began."""
     begin = first_command(events)
     spans = [span for lane in lanes if lane.rank not in (QUEUE, AUTORUN, CHANNEL) for span in lane.spans]
-    return _of(spans, begin, end, NAMES, OWN)
+    return _of(spans, begin, end, NAMES | {"program": loading_of(events)}, OWN)
 
 
 def of_simulated(events: list[Args], lanes: Iterable[Lane]) -> TimeUse | None:
@@ -72,7 +73,8 @@ def of_simulated(events: list[Args], lanes: Iterable[Lane]) -> TimeUse | None:
     spans = [span for lane in lanes if lane.rank != BANK for span in lane.spans]
     if not spans:
         return None
-    use = _of(spans, first_simulated(events), max(span.end for span in spans), SIMULATED_NAMES, WAITING)
+    names = SIMULATED_NAMES | {"program": loading_of(events)}
+    use = _of(spans, first_simulated(events), max(span.end for span in spans), names, WAITING)
     use.before = 0
     use.banks = _banks(events)
     return use

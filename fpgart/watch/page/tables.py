@@ -8,7 +8,7 @@ from html import escape
 from fpgart.watch import history
 from fpgart.watch.lanes import Lane
 from fpgart.watch.report.model import Advice, BufferLife, Report
-from fpgart.watch.report.text import places_in_words, saved
+from fpgart.watch.report.text import never, places_in_words, saved
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.time_use import together
 from fpgart.watch.words import in_words, times
@@ -77,11 +77,15 @@ def _buffer_row(life: BufferLife) -> list[str]:
         escape(life.kind) + (f", part of {life.parent}" if life.parent else ""),
         in_words(life.size),
         f"{life.created / 1000:.3f} ms" if life.created is not None else "before",
-        f"{life.released / 1000:.3f} ms" if life.released is not None else "never released",
+        f"{life.released / 1000:.3f} ms" if life.released is not None else never(life),
         str(life.copies + life.migrations),
         in_words(life.copied_bytes) if life.copied_bytes else "",
-        "<br>".join(places) or ("" if life.parent else "never on a board"),
+        "<br>".join(places) or ("" if life.parent else _without_place(life)),
     ]
+
+
+def _without_place(life: BufferLife) -> str:
+    return "in memory that host and board share" if life.in_place else "never on a board"
 
 
 def copies_of(report: Report) -> str:

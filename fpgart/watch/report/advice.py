@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from fpgart.watch.family import is_fpga
 from fpgart.watch.report.bank_advice import BankAdviser
 from fpgart.watch.report.channel_advice import ChannelAdviser
 from fpgart.watch.report.costs import Costs
@@ -25,6 +26,20 @@ def covers(later: Args, earlier: Args) -> bool:
     return bool(begin <= other and other + earlier["size"] <= begin + later["size"])
 
 
+AGAIN = {
+    True: (
+        "device {} is reprogrammed with a program that it held before: launch the kernels of one program together, "
+        "or put all kernels into one program",
+        "programming",
+    ),
+    False: (
+        "device {} loads a program that it held before: keep the program and its kernels until the last launch",
+        "program load",
+    ),
+}
+"""Words and noun of the advice; whether the board is an FPGA board."""
+
+
 class Adviser:
     """Finds copies that a host could have avoided, event by event in the order of time."""
 
@@ -42,6 +57,7 @@ class Adviser:
         self._set: dict[int, list[str]] = {}
         """By buffer without a block, the arguments with a buffer_location that it was set as."""
         self._programs: dict[int, list[str]] = {}
+        self._dsps: set[int] = set()
         self._others = (
             UsmAdviser(self._found, costs),
             PlaceAdviser(self._found, costs),
@@ -66,6 +82,8 @@ class Adviser:
         category, name, args = event.get("cat"), event["name"], event.get("args", {})
         if category == "fpgart" and name == "board":
             self._memories[args["device"]] = [memory["name"] for memory in args["memories"]]
+            if not is_fpga(args):
+                self._dsps.add(args["device"])
         elif category == "buffer" and "location" in args:
             self._located.add(args["buffer"])
         elif category == "placing" and "argument" in args:
@@ -141,10 +159,8 @@ class Adviser:
     def _program(self, args: Args) -> None:
         history = self._programs.setdefault(args["device"], [])
         if args["program"] in history:
-            words = (
-                f"device {args['device']} is reprogrammed with a program that it held before: "
-                "launch the kernels of one program together, or put all kernels into one program"
-            )
+            words, noun = AGAIN[args["device"] not in self._dsps]
             cost = self._costs.programming(args["device"])
-            self._found.add(words, args["size"], nanoseconds=cost, site=args.get("site", 0), noun="programming")
+            words = words.format(args["device"])
+            self._found.add(words, args["size"], nanoseconds=cost, site=args.get("site", 0), noun=noun)
         history.append(args["program"])

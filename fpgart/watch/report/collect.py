@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from fpgart.watch.family import is_fpga
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.heap_advice import HeapAdviser
@@ -26,6 +27,10 @@ from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args, of_fpgart, ordered
 from fpgart.watch.words import place_in_words
 
+HEAPS = {"msmc": "__malloc_msmc"}
+"""What allocates in a DSP's memories; in all others __malloc_ddr does."""
+NO_QUERY = " is not a query for "
+"""What the error of a call says that asked for something unknown."""
 Take = Callable[[Report, str, Args, float, float], None]
 """Takes an event's name and arguments, begin and duration in microseconds into a report."""
 
@@ -82,6 +87,8 @@ def _take(report: Report, event: Args) -> None:
 def _take_facts(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     if name == "board":
         report.boards[args["device"]] = args["board"]
+        if not is_fpga(args):
+            report.dsps.add(args["device"])
     elif name == "process":
         report.processes.append(args["words"])
     elif name == "not locked":
@@ -95,7 +102,13 @@ def _take_facts(report: Report, name: str, args: Args, begin: float, duration: f
 def _take_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     report.calls[name] += 1
     if "error" in args:
-        report.errors[f"{name}: {args['error']}"] += 1
+        failed = report.probes if is_probe(name, args["error"]) else report.errors
+        failed[f"{name}: {args['error']}"] += 1
+
+
+def is_probe(name: str, error: str) -> bool:
+    """Whether a call that failed was a query for what the driver does not have."""
+    return name.startswith("clGet") and NO_QUERY in error
 
 
 def _take_mmd_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
@@ -119,6 +132,7 @@ def _take_buffer(report: Report, name: str, args: Args, begin: float, duration: 
     life = _life(report, args["buffer"])
     if name == "create":
         life.size, life.created, life.parent = args["size"], begin, args.get("parent", 0)
+        life.in_place = args.get("in_place", False)
     else:
         life.released = begin
 
@@ -129,18 +143,41 @@ def _take_placing(report: Report, name: str, args: Args, begin: float, duration:
 
 
 def _take_block(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    if not args["buffer"]:
+        _take_malloc(report, name, args, begin)
+        return
     life = _life(report, args["buffer"])
     life.size = life.size or args["size"]
     if "program" in args:
         life.kind, life.created = "program", begin if name == "reserve" else life.created
         life.released = begin if name == "free" else None
-    words = f"device {args['device']}, {args['memory']} {place_in_words(args)} at {args['address']}"
+    words = _block_in_words(report, args)
     if name == "reserve":
         life.places.append(HeldBlock(words, begin))
         return
     for place in life.places:
         if place.words == words and place.end is None:
             place.end = begin
+
+
+def _block_in_words(report: Report, args: Args) -> str:
+    """The heaps of a DSP have no banks."""
+    bank = "" if args["device"] in report.dsps else f" {place_in_words(args)}"
+    return f"device {args['device']}, {args['memory']}{bank} at {args['address']}"
+
+
+def _take_malloc(report: Report, name: str, args: Args, begin: float) -> None:
+    """Memory that the host allocated as its own, of no buffer: its lives have negative keys."""
+    words = _block_in_words(report, args)
+    if name == "reserve":
+        number = 1 + sum(1 for key in report.buffers if key < 0)
+        life = BufferLife(number, args["size"], begin, kind=f"{HEAPS.get(args['memory'], '__malloc_ddr')} allocation")
+        life.places.append(HeldBlock(words, begin))
+        report.buffers[-number] = life
+        return
+    for key, life in report.buffers.items():
+        if key < 0 and life.released is None and life.places[0].words == words:
+            life.released = life.places[0].end = begin
 
 
 def _take_usm(report: Report, name: str, args: Args, begin: float, duration: float) -> None:

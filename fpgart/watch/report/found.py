@@ -26,9 +26,10 @@ class Found:
         site: int = 0,
         noun: str = "copy",
         measured: bool = False,
+        hint: bool = False,
     ) -> None:
         """Count one `noun` that is to be avoided: its bytes and time, the buffers concerned, the place of its call."""
-        found = self._advice.setdefault(words, Advice(words, noun=noun, measured=measured))
+        found = self._advice.setdefault(words, Advice(words, noun=noun, measured=measured, hint=hint))
         found.copies += 1
         found.bytes += size
         found.nanoseconds += nanoseconds

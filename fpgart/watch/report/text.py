@@ -25,7 +25,8 @@ def as_text(report: Report) -> str:
     lines += ["", "traffic"]
     for (device, name), traffic in sorted(report.traffic.items()):
         lines.append(
-            f"  device {device}: {name}: {times(traffic.calls, 'call')}, {in_words(traffic.bytes)}, "
+            f"  device {device}: {report.movement(device, name)}: {times(traffic.calls, 'call')}, "
+            f"{in_words(traffic.bytes)}, "
             f"{traffic.microseconds / 1000:.3f} ms"
         )
     if not report.traffic:
@@ -41,7 +42,7 @@ def as_text(report: Report) -> str:
         programs = len(set(report.programmed))
         lines += [
             "",
-            f"programming: {times(len(report.programmed), 'time')}, {times(programs, 'program')}, {cost:.3f} ms",
+            f"{report.loading}: {times(len(report.programmed), 'time')}, {times(programs, 'program')}, {cost:.3f} ms",
         ]
     lines += modelled_in_words(report)
     lines += ["", "buffers"]
@@ -169,7 +170,7 @@ def _life_in_words(life: BufferLife) -> list[str]:
     if life.made_by:
         return _allocation_in_words(life)
     begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "created before"
-    end = f"to {life.released / 1000:.3f} ms" if life.released is not None else "never released"
+    end = f"to {life.released / 1000:.3f} ms" if life.released is not None else never(life)
     part = f", part of buffer {life.parent}" if life.parent else ""
     moved = f"; {times(life.copies, 'copy')}, {in_words(life.copied_bytes)}" if life.copies else ""
     lines = [f"  {life.kind} {life.number}: {in_words(life.size)}{part}, {begin} {end}{moved}"]
@@ -178,8 +179,15 @@ def _life_in_words(life: BufferLife) -> list[str]:
         lines.append(f"    {place.words}, from {place.begin / 1000:.3f} ms {until}")
     lines += [f"    {words}" for words in life.banks]
     if not life.places and not life.parent:
-        lines.append("    never on a board")
+        lines.append("    in memory that host and board share" if life.in_place else "    never on a board")
     return lines
+
+
+def never(life: BufferLife) -> str:
+    """What is said of the end of what was never given back: a program stays on its board until then."""
+    if life.kind == "program":
+        return "to the end"
+    return "never freed" if life.kind.startswith("__malloc") else "never released"
 
 
 def _allocation_in_words(life: BufferLife) -> list[str]:
@@ -229,7 +237,7 @@ def _lives_in_words(lives: list[BufferLife]) -> list[str]:
     first = lives[0]
     numbers = ranges_in_words(first.kind, [life.number for life in lives])
     moved = f"; {times(first.copies, 'copy')} each" if first.copies else ""
-    end = "released" if first.released is not None else "never released"
+    end = "released" if first.released is not None else never(first)
     lines = [f"  {len(lives):,} x {in_words(first.size)}: {numbers}, {end}{moved}"]
     return lines + [f"    {place}" for place in dict.fromkeys(_without_address(each.words) for each in first.places)]
 
@@ -274,6 +282,7 @@ def as_json(report: Report) -> str:
         "microseconds": report.microseconds,
         "calls": report.calls,
         "errors": report.errors,
+        "probes": report.probes,
         "traffic": traffic,
         "kernels": kernels,
         "cables": [
