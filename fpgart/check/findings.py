@@ -27,6 +27,16 @@ MOST_REMEMBERED = 10_000
 """Findings that are told apart; what is found beyond that is told each time."""
 
 
+LOOKED_AT = {
+    "usm": "unified shared memory",
+    "buffers": "buffers and host memory",
+    "order": "races between commands",
+    "fpga": "what boards do otherwise",
+    "kernels": "memory accesses of kernels",
+}
+"""What each family looks at, for the last line."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One mistake. `check` is the family that found it, as FPGART_CHECK names it, `rule` the kind of mistake.
@@ -95,9 +105,11 @@ class Findings:
         self.origins = origins or NoOrigins()
         """Where those who report find the sites of what they report."""
         self.places = places or Places()
+        self.asked_for = True
+        """Whether somebody wants to know that there is nothing, too."""
         self.host_frees_later = False
         """Whether the host may still free what it holds when the parts are asked to finish, as Python's may."""
-        self.total = self.different = 0
+        self.total = self.different = self.commands = 0
         self.file = open_output(path) if path else -1
         self._output = KeptOutput(self.file) if path else None
         self._tell = tell
@@ -140,11 +152,19 @@ class Findings:
             self.total += number
             self.different += number
 
-    def sum_up(self) -> None:
-        """The end of the process: how many there were, nothing where there was none."""
+    def command_enqueued(self, event: object, wait_list: object, blocking: bool) -> None:
+        """Count what was looked at."""
         with self._lock:
-            total, different = self.total, self.different
-            self.total = self.different = 0
-        if total and os.getpid() == self._process:
-            repeated = f", {different} of them different" if different < total else ""
-            self._tell(f"{times(total, 'finding')}{repeated}")
+            self.commands += 1
+
+    def sum_up(self) -> None:
+        """The end of the process: how many there were in how many commands, and what was looked for."""
+        with self._lock:
+            total, different, commands = self.total, self.different, self.commands
+            self.total = self.different = self.commands = 0
+        if os.getpid() != self._process or not (total or (commands and self.asked_for)):
+            return
+        repeated = f", {different} of them different" if different < total else ""
+        found = times(total, "finding") if total else "no findings"
+        looked = ", ".join(dict.fromkeys(LOOKED_AT[family] for family in self.families))
+        self._tell(f"{found}{repeated} in {times(commands, 'command')}; looked at: {looked}")

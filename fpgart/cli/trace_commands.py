@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from fpgart.cli.progress import reading
 from fpgart.watch import report as trace_report
 
 
@@ -49,13 +50,17 @@ def show_report(traces: tuple[Path, ...], as_json: bool, page: Path | None, foll
     """Raises TraceError."""
     if follow and len(traces) > 1:
         raise click.UsageError("--follow takes one trace")
-    read = [follow_trace(trace, draw=not as_json) if follow else trace_report.ordered(trace) for trace in traces]
-    events = trace_report.merged(read, [trace.stem for trace in traces])
-    found = trace_report.of(events)
-    if merged is not None:
-        write_text(merged, trace_report.as_trace(events))
-    if page is not None:
-        write_page(page, found, events, ", ".join(trace.name for trace in traces))
+    with reading(() if follow else traces) as tell:
+        if follow:
+            read = [follow_trace(trace, draw=not as_json) for trace in traces]
+        else:
+            read = [trace_report.ordered(trace, tell) for trace in traces]
+        events = trace_report.merged(read, [trace.stem for trace in traces])
+        found = trace_report.of(events)
+        if merged is not None:
+            write_text(merged, trace_report.as_trace(events))
+        if page is not None:
+            write_page(page, found, events, ", ".join(trace.name for trace in traces))
     if (page is not None or merged is not None) and not as_json:
         return
     if as_json:
@@ -113,7 +118,9 @@ def diff(before: Path, after: Path, form: str | None, threshold: float | None, g
     """
     from fpgart.watch.report import difference
 
-    found = difference.between(trace_report.read(before), trace_report.read(after), gate=gate)
+    with reading((before, after)) as tell:
+        reports = [trace_report.read(file, tell) for file in (before, after)]
+    found = difference.between(*reports, gate=gate)
     forms = {"markdown": difference.as_markdown, "json": difference.as_json}
     click.echo(forms.get(form or "", difference.as_text)(found), nl=False)
     most = 0.0 if gate and threshold is None else threshold

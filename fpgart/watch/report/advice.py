@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
 from fpgart.watch.family import is_fpga
 from fpgart.watch.report.bank_advice import BankAdviser
 from fpgart.watch.report.channel_advice import ChannelAdviser
@@ -40,6 +43,22 @@ AGAIN = {
 """Words and noun of the advice; whether the board is an FPGA board."""
 
 
+Take = Callable[[Args], None]
+OWN = ("fpgart", "buffer", "placing", "device")
+
+
+class EventTaker(Protocol):
+    """Finds advice in the events of some categories, or of a category and a name, in the order of time."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]]
+
+    def take(self, event: Args) -> None:
+        """See an event of these categories."""
+
+    def finish(self) -> None:
+        """All events were taken: add what only shows then."""
+
+
 class Adviser:
     """Finds copies that a host could have avoided, event by event in the order of time."""
 
@@ -58,7 +77,7 @@ class Adviser:
         """By buffer without a block, the arguments with a buffer_location that it was set as."""
         self._programs: dict[int, list[str]] = {}
         self._dsps: set[int] = set()
-        self._others = (
+        self._others: tuple[EventTaker, ...] = (
             UsmAdviser(self._found, costs),
             PlaceAdviser(self._found, costs),
             BankAdviser(self._found, costs),
@@ -77,8 +96,18 @@ class Adviser:
         return self._found.advice()
 
     def take(self, event: Args) -> None:
-        for other in self._others:
-            other.take(event)
+        for take in self.takers(event.get("cat", ""), event["name"]):
+            take(event)
+
+    def takers(self, category: str, name: str) -> list[Take]:
+        """Those who take events of a category and a name."""
+        wanted = {category, f"{category} {name}"}
+        takes: list[Take] = [other.take for other in self._others if not wanted.isdisjoint(other.CATEGORIES)]
+        if category in OWN:
+            takes.append(self._take)
+        return takes
+
+    def _take(self, event: Args) -> None:
         category, name, args = event.get("cat"), event["name"], event.get("args", {})
         if category == "fpgart" and name == "board":
             self._memories[args["device"]] = [memory["name"] for memory in args["memories"]]

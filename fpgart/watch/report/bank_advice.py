@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fpgart.watch.report.costs import SECOND, Costs
 from fpgart.watch.report.found import Found, named
@@ -30,6 +31,8 @@ class Place:
 
 class BankAdviser:
     """Takes the events of a trace in the order of time."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("fpgart", "device kernel", "device program", "memory")
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from fpgart.watch.family import is_fpga
-from fpgart.watch.report.advice import Adviser
+from fpgart.watch.report.advice import Adviser, Take
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.heap_advice import HeapAdviser
 from fpgart.watch.report.model import (
@@ -24,35 +25,58 @@ from fpgart.watch.report.model import (
     Traffic,
 )
 from fpgart.watch.report.sites import Sites
-from fpgart.watch.report.trace_events import Args, of_fpgart, ordered
+from fpgart.watch.report.trace_events import Args, Tell, ignore, of_fpgart, ordered, without_collector
 from fpgart.watch.words import place_in_words
 
+NAMED = frozenset(("api", "device"))
+"""Categories whose events are told apart by their names, which are few."""
 HEAPS = {"msmc": "__malloc_msmc"}
 """What allocates in a DSP's memories; in all others __malloc_ddr does."""
 NO_QUERY = " is not a query for "
 """What the error of a call says that asked for something unknown."""
-Take = Callable[[Report, str, Args, float, float], None]
+Collect = Callable[[Report, str, Args, float, float], None]
 """Takes an event's name and arguments, begin and duration in microseconds into a report."""
 
 
-def read(path: Path) -> Report:
-    """The report of a trace; raises TraceError, OSError."""
+def read(path: Path, tell: Tell = ignore) -> Report:
+    """The report of a trace; raises TraceError, OSError. `tell` gets the numbers of bytes that were read."""
     with of_fpgart(path):
-        return of(ordered(path))
+        return of(ordered(path, tell))
 
 
 def of(found: list[Args]) -> Report:
     """The report of ordered() events."""
+    with without_collector():
+        return _of(found)
+
+
+def _of(found: list[Args]) -> Report:
     report = Report()
     costs, sites = Costs(), Sites()
     for event in found:
-        costs.take(event)
-        sites.take(event)
+        category = event.get("cat")
+        if category in costs.CATEGORIES:
+            costs.take(event)
+        elif category == "site":
+            sites.take(event)
     adviser, heaps = Adviser(costs, sites), HeapAdviser()
+
+    @cache
+    def takers(category: str, name: str) -> tuple[Take, ...]:
+        return (*adviser.takers(category, name), *([heaps.take] if category in heaps.CATEGORIES else []))
+
+    last = 0.0
     for event in found:
-        _take(report, event)
-        adviser.take(event)
-        heaps.take(event)
+        category, begin, name = event.get("cat", ""), float(event.get("ts", 0.0)), event.get("name", "")
+        duration = float(event.get("dur", 0.0))
+        if begin + duration > last and category != "time":  # the simulated clock has times of its own
+            last = begin + duration
+        collect = BY_CATEGORY.get(category)
+        if collect is not None:
+            collect(report, name, event.get("args", {}), begin, duration)
+        for take in takers(category, name if category in NAMED else ""):
+            take(event)
+    report.microseconds = last
     report.advice = adviser.advice()
     for advice in report.advice:
         _name_places(advice, sites)
@@ -73,15 +97,6 @@ def _name_places(advice: Advice, sites: Sites) -> None:
     order = sorted(range(len(advice.places)), key=lambda index: -counted[advice.places[index]])
     advice.stacks = [advice.stacks[index] for index in order]
     advice.places = [advice.places[index] for index in order]
-
-
-def _take(report: Report, event: Args) -> None:
-    category, begin, duration = event.get("cat", ""), float(event.get("ts", 0.0)), float(event.get("dur", 0.0))
-    if category != "time":  # the simulated clock has times of its own
-        report.microseconds = max(report.microseconds, begin + duration)
-    take = BY_CATEGORY.get(category)
-    if take is not None:
-        take(report, event.get("name", ""), event.get("args", {}), begin, duration)
 
 
 def _take_facts(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
@@ -262,7 +277,7 @@ def _life(report: Report, number: int) -> BufferLife:
     return report.buffers.setdefault(number, BufferLife(number))
 
 
-BY_CATEGORY: dict[str, Take] = {
+BY_CATEGORY: dict[str, Collect] = {
     "api": _take_call,
     "buffer": _take_buffer,
     "cable": _take_packets,

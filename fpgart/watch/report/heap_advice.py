@@ -9,6 +9,7 @@ large buffers, allocated in decreasing order. The adviser finds buffers that dev
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from fpgart.board.first_fit import GRANULARITY, FirstFit
 from fpgart.board.keystone.addresses import power_of_two_from
@@ -34,6 +35,7 @@ class Heap:
 class HeapAdviser:
     """Takes the events of a trace in the order of time."""
 
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("fpgart", "memory", "refusal")
     _heaps: dict[tuple[int, str], Heap] = field(default_factory=dict)
     _live: dict[tuple[int, str], dict[int, tuple[int, int]]] = field(default_factory=dict)
     """By heap and address, the size and number of the buffer there."""

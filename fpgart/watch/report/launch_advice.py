@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
+from typing import ClassVar
 
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import Found
@@ -24,6 +25,8 @@ class Launches:
 
 class LaunchAdviser:
     """Takes the events of a trace. Kernels of one work-item are left out: nobody knows how long their loops are."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("device kernel",)
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import THE_BUFFER, Found
@@ -26,6 +27,8 @@ class Wanderer:
 
 class PlaceAdviser:
     """Takes the events of a trace in the order of time."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("device migration",)
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fpgart.watch.family import is_fpga
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import Found
@@ -19,6 +21,8 @@ WORDS = (
 
 class TransferAdviser:
     """Takes the events of a trace."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("fpgart", "mmd")
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found

@@ -9,6 +9,7 @@ kernel may need.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import THE_ALLOCATION, Found
@@ -47,6 +48,8 @@ class Contents:
 
 class UsmAdviser:
     """Takes the events of a trace in the order of time."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("usm", "device kernel", "device transfer")
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
