@@ -55,7 +55,7 @@ def test_pieces_are_parsed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(trace_events.json, "loads", lambda text: texts.append(text) or loads(text))
     file = written(tmp_path / "t.json", [f"{json.dumps(event(number))},\n" for number in range(5000)])
     assert len(list(report.events(file))) == 5000
-    assert len(texts) == 1
+    assert len([text for text in texts if text]) == 1
 
 
 def test_the_bytes_that_were_read_are_told(tmp_path: Path) -> None:

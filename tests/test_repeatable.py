@@ -70,6 +70,16 @@ for _ in range(2):
 program.twice(queue, a.shape, None, buffer)
 queue.finish()
 """,
+    "without order": TWICE
+    + """
+a, other = np.arange(4096, dtype=np.int32), cl.CommandQueue(context)
+buffer = cl.Buffer(context, flags.READ_WRITE, a.nbytes)
+cl.enqueue_copy(queue, buffer, a)
+program.twice(queue, a.shape, None, buffer)
+queue.flush()
+cl.enqueue_copy(other, a, buffer)
+assert sys.argv[1] == "1"
+""",
     "threads": TWICE
     + """
 def work(number):
@@ -124,6 +134,7 @@ def test_a_second_run_with_a_cache_finds_the_same(name: str, tmp_path: Path) -> 
     assert sources_and_binaries(cold)[1] == 0, "the first run has no cache"
     assert sources_and_binaries(warm)[1] > 0, "the second run has one"
     assert said_again == said
+    assert ("[order]" in said) is (name == "without order")
     result = gate(cold, warm)
     assert (result.returncode, result.stdout) == (0, "the same bytes and launches\n")
 

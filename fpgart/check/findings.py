@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fpgart import log
+from fpgart.notices import NOTICES
 from fpgart.output_file import KeptOutput, open_output
 from fpgart.watch.callers import Site
 from fpgart.watch.origins import NoOrigins, Origins
@@ -67,8 +68,8 @@ class Finding:
         lines += [f"  {what} at {where}" for what, where in known if where]
         return "\n".join([*lines, f"  fix: {self.fix}"])
 
-    def as_json(self, places: Places) -> str:
-        """For programs: one line."""
+    def facts(self, places: Places) -> dict[str, Any]:
+        """For programs."""
         facts: dict[str, Any] = {
             "check": self.check,
             "rule": self.rule,
@@ -83,7 +84,7 @@ class Finding:
         for name, site in (("made_at", self.made_at), ("misused_at", self.misused_at), ("against_at", self.against_at)):
             if site is not None:
                 facts[name] = places.facts(site)
-        return json.dumps(facts)
+        return facts
 
 
 class Findings:
@@ -139,9 +140,14 @@ class Findings:
     def tell(self, finding: Finding) -> None:
         """Tell a finding that somebody else has counted, and told apart from others."""
         self._tell(finding.describe(self.places))
+        if self._output is None and not NOTICES.finding_told:
+            return
+        facts = finding.facts(self.places)
+        for listener in NOTICES.finding_told:
+            listener(finding.rule, facts)
         if self._output is not None:
             try:
-                self._output.write(f"{finding.as_json(self.places)}\n".encode(errors="replace"))
+                self._output.write(f"{json.dumps(facts)}\n".encode(errors="replace"))
             except OSError as error:
                 self._output = None
                 self._tell(f"no more findings are written to FPGART_FINDINGS: {error.strerror}")

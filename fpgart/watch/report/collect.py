@@ -16,6 +16,7 @@ from fpgart.watch.report.model import (
     Advice,
     BufferLife,
     CableTraffic,
+    CheckFinding,
     Copy,
     HeldBlock,
     KernelRuns,
@@ -247,6 +248,12 @@ def _add_copy(report: Report, begin: float, what: str, args: Args, cause: str) -
     life.copied_bytes += args["size"]
 
 
+def _take_finding(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    places = {key: args.get(key, {}).get("place", "") for key in ("made_at", "misused_at", "against_at")}
+    told = {key: args[key] for key in ("check", "rule", "object", "made_by", "misused_by", "words", "fix")}
+    report.findings.append(CheckFinding(**told, **places, against=args.get("against", "")))
+
+
 def _take_step(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     """A step of the simulated clock."""
     device, kernel = args["device"], args.get("kernel", "")
@@ -282,6 +289,7 @@ BY_CATEGORY: dict[str, Collect] = {
     "buffer": _take_buffer,
     "cable": _take_packets,
     "device": _take_operation,
+    "finding": _take_finding,
     "fpgart": _take_facts,
     "memory": _take_block,
     "mmd": _take_mmd_call,

@@ -148,6 +148,23 @@ class Finding:
     buffer: int
 
 
+@dataclass(frozen=True, slots=True)
+class CheckFinding:
+    """A mistake of the host that `--check` found in a traced run; "" for what is not known (docs/checks.md)."""
+
+    check: str
+    rule: str
+    object: str
+    made_by: str
+    misused_by: str
+    words: str
+    fix: str
+    made_at: str = ""
+    misused_at: str = ""
+    against: str = ""
+    against_at: str = ""
+
+
 @dataclass(slots=True)
 class Report:
     """Everything that `fpgart report` shows."""
@@ -191,6 +208,14 @@ class Report:
     """By device and resource, nanoseconds of the simulated clock."""
     heap_advice: list[Finding] = field(default_factory=list)
     """For heaps whose buffers kernels see through regions (66AK2x)."""
+
+    findings: list[CheckFinding] = field(default_factory=list)
+    """What `--check` found in the run."""
+
+    @property
+    def copies_to_avoid(self) -> list[Advice]:
+        """The advice that saves copies, in every run of the host."""
+        return [advice for advice in self.advice if advice.noun == "copy" and advice.certain]
 
     @property
     def loading(self) -> str:

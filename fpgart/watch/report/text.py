@@ -52,6 +52,7 @@ def as_text(report: Report) -> str:
         lines.append("  none")
     lines += ["", f"copies ({skipped_in_words(report.skipped_migrations)}: the buffer was already in place)"]
     lines += _copies_in_words(report.copies)
+    lines += findings_in_words(report)
     lines += ["", "to avoid"]
     for advice in report.advice:
         lines.append(f"  {advice.words}: {saved(advice)}")
@@ -60,6 +61,15 @@ def as_text(report: Report) -> str:
     if not report.advice and not report.heap_advice:
         lines.append("  nothing")
     return "\n".join(lines) + "\n"
+
+
+def findings_in_words(report: Report) -> list[str]:
+    """What the checks of the run found."""
+    lines = ["", "findings"] if report.findings else []
+    for finding in report.findings:
+        place = f", {finding.misused_at}" if finding.misused_at else ""
+        lines += [f"  [{finding.check}] {finding.words} ({finding.object}{place})", f"    fix: {finding.fix}"]
+    return lines
 
 
 def cables_in_words(report: Report) -> list[str]:
@@ -316,6 +326,7 @@ def as_json(report: Report) -> str:
             {"device": device, "resource": name, "nanoseconds": busy} for (device, name), busy in report.busy.items()
         ],
         "advice": [asdict(advice) for advice in report.advice],
+        "findings": [asdict(finding) for finding in report.findings],
         "heap_advice": [asdict(finding) for finding in report.heap_advice],
     }
     return json.dumps(facts, indent=2) + "\n"
