@@ -34,8 +34,9 @@ def activate(
     """Make this driver the OpenCL platform of this process (a script or a notebook) and of programs that it starts.
 
     Call it before pyopencl lists platforms, and best before importing pyopencl. `board`, `platform`, `engine` and
-    `check` take the values of FPGART_BOARD, FPGART_PLATFORM, FPGART_ENGINE and FPGART_CHECK (docs/options.md). `trace` is the file for a trace,
-    or True for a temporary one, which report() shows. With `only` False, pyopencl lists other platforms after this one.
+    `check` take the values of FPGART_BOARD, FPGART_PLATFORM, FPGART_ENGINE and FPGART_CHECK (docs/options.md). `trace`
+    is the file for a trace, or True for a temporary one, which report() shows. With `only` False, pyopencl lists other
+    platforms after this one.
 
     The result is a context manager. The end of its `with` statement restores everything that can be restored.
     Raises ActivationError.

@@ -35,7 +35,10 @@ from fpgart.watch import report as trace_report
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write one trace for Perfetto instead, with arrows for packets between boards.",
 )
-def report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None) -> None:
+@click.option("--all", "everything", is_flag=True, help="Print all advice, not only what saves most.")
+def report(
+    traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None, everything: bool
+) -> None:
     """Summarize a trace: traffic, buffers, copies and their causes, copies to avoid.
 
     fpgart run --trace t.json -- ./my_host; fpgart report t.json
@@ -43,10 +46,12 @@ def report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: b
     The traces of several processes, such as the ranks of mpirun, become one report.
     """
     with trace_report.of_fpgart(Path(", ".join(map(str, traces)))):
-        show_report(traces, as_json, page, follow, merged)
+        show_report(traces, as_json, page, follow, merged, everything)
 
 
-def show_report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None) -> None:
+def show_report(
+    traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None, everything: bool
+) -> None:
     """Raises TraceError."""
     if follow and len(traces) > 1:
         raise click.UsageError("--follow takes one trace")
@@ -70,9 +75,9 @@ def show_report(traces: tuple[Path, ...], as_json: bool, page: Path | None, foll
 
         from fpgart.cli.tables import show
 
-        show(found, Console())
+        show(found, Console(highlight=False), everything=everything)
     else:
-        click.echo(trace_report.as_text(found), nl=False)
+        click.echo(trace_report.as_text(found, everything=everything), nl=False)
 
 
 def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:

@@ -34,6 +34,7 @@ from fpgart.watch.report.text import (
     skipped_in_words,
 )
 from fpgart.watch.report.trace_events import Args, TraceError, events, in_order, of_fpgart, ordered
+from fpgart.watch.report.verdict import verdict
 
 __all__ = [
     "CERTAIN",
@@ -70,4 +71,5 @@ __all__ = [
     "read",
     "saved",
     "skipped_in_words",
+    "verdict",
 ]

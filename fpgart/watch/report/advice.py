@@ -10,7 +10,7 @@ from fpgart.watch.family import is_fpga
 from fpgart.watch.report.bank_advice import BankAdviser
 from fpgart.watch.report.channel_advice import ChannelAdviser
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import THE_BUFFER, Found
+from fpgart.watch.report.found import THE_BUFFER, Found, migration_of
 from fpgart.watch.report.idle_advice import IdleAdviser
 from fpgart.watch.report.launch_advice import LaunchAdviser
 from fpgart.watch.report.model import Advice
@@ -95,6 +95,11 @@ class Adviser:
             other.finish()
         return self._found.advice()
 
+    @property
+    def together(self) -> int:
+        """Nanoseconds on the board that all of it saves, once advice() was called."""
+        return self._found.together
+
     def take(self, event: Args) -> None:
         for take in self.takers(event.get("cat", ""), event["name"]):
             take(event)
@@ -142,8 +147,9 @@ class Adviser:
             words = self._placing(buffer, args, copied=written["command"] == "COPY_HOST_PTR")
         else:
             words = f"write {THE_BUFFER} through a queue of {target.split(',')[0]}, where {args['reason']} needs it"
-        cost = self._costs.copy(args["device"], args["size"])
-        self._found.add(words, args["size"], (buffer,), nanoseconds=cost, site=args.get("site", 0))
+        cost, operation = self._costs.copy(args["device"], args["size"]), migration_of(args)
+        site = args.get("site", 0)
+        self._found.add(words, args["size"], (buffer,), nanoseconds=cost, site=site, operation=operation)
 
     def _placing(self, buffer: int, args: Args, *, copied: bool) -> str:
         """How the host gets the buffer into the memory that the launch needs, before it writes the buffer."""
@@ -183,7 +189,8 @@ class Adviser:
 
     def _transfer_saved(self, words: str, args: Args) -> None:
         cost = self._costs.transfer(args["device"], args["size"])
-        self._found.add(words, args["size"], (args["buffer"],), nanoseconds=cost, site=args.get("site", 0))
+        site, operation = args.get("site", 0), args.get("operation", 0)
+        self._found.add(words, args["size"], (args["buffer"],), nanoseconds=cost, site=site, operation=operation)
 
     def _program(self, args: Args) -> None:
         history = self._programs.setdefault(args["device"], [])

@@ -90,8 +90,8 @@ class BankAdviser:
             f"put buffers {named(together)} into different banks of memory '{memory.name}' (CL_CHANNEL_1_INTELFPGA and "
             f"similar flags): kernel '{args['kernel']}' uses them together, all are in bank {worst} of {memory.banks}"
         )
-        site = args.get("site", 0)
-        self._found.add(words, 0, tuple(together), nanoseconds=saved, site=site, noun="time")
+        site, operation = args.get("site", 0), args.get("operation", 0)
+        self._found.add(words, 0, tuple(together), nanoseconds=saved, site=site, noun="time", operation=operation)
 
 
 def spread(sizes: list[int], banks: int) -> int:

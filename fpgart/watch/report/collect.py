@@ -27,6 +27,7 @@ from fpgart.watch.report.model import (
 )
 from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args, Tell, ignore, of_fpgart, ordered, without_collector
+from fpgart.watch.report.verdict import TimeSpent
 from fpgart.watch.words import place_in_words
 
 NAMED = frozenset(("api", "device"))
@@ -60,11 +61,12 @@ def _of(found: list[Args]) -> Report:
             costs.take(event)
         elif category == "site":
             sites.take(event)
-    adviser, heaps = Adviser(costs, sites), HeapAdviser()
+    adviser, heaps, spent = Adviser(costs, sites), HeapAdviser(), TimeSpent()
 
     @cache
     def takers(category: str, name: str) -> tuple[Take, ...]:
-        return (*adviser.takers(category, name), *([heaps.take] if category in heaps.CATEGORIES else []))
+        others = [other.take for other in (heaps, spent) if category in other.CATEGORIES]
+        return (*adviser.takers(category, name), *others)
 
     last = 0.0
     for event in found:
@@ -82,6 +84,8 @@ def _of(found: list[Args]) -> Report:
     for advice in report.advice:
         _name_places(advice, sites)
     report.heap_advice = heaps.findings
+    report.together = adviser.together
+    spent.finish(report)
     return report
 
 

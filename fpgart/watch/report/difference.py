@@ -11,6 +11,7 @@ from enum import Enum
 
 from fpgart.watch.report.model import Advice, Report
 from fpgart.watch.report.text import places_in_words, saved
+from fpgart.watch.report.verdict import total_of
 from fpgart.watch.words import in_words
 
 NUMBERS = re.compile(r"\d+(\.\d+)?")
@@ -116,7 +117,8 @@ def _repeatable(found: Difference) -> Difference:
 
 def _figures(report: Report) -> Iterator[tuple[tuple[str, Unit], int]]:
     if report.modelled:
-        yield ("simulated time", Unit.NANOSECONDS), report.modelled_nanoseconds
+        whole = total_of(report) if report.spent else report.modelled_nanoseconds
+        yield (f"simulated time, without {report.loading}", Unit.NANOSECONDS), whole
     for (device, name), made in report.modelled.items():
         yield (f"device {device}: {name}, in all", Unit.NANOSECONDS), made.nanoseconds
     for (device, name), traffic in report.traffic.items():

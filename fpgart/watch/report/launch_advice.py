@@ -20,7 +20,8 @@ class Launches:
     """Launches of one kernel on one device, and the time that their work takes."""
 
     work: int = 0
-    sites: list[int] = field(default_factory=list)
+    sites: list[tuple[int, int]] = field(default_factory=list)
+    """The place of the call and the operation of each."""
 
 
 class LaunchAdviser:
@@ -41,7 +42,7 @@ class LaunchAdviser:
         if work < self._costs.launch(args["device"]):
             launches = self._tiny.setdefault((args["device"], args["kernel"]), Launches())
             launches.work += work
-            launches.sites.append(args.get("site", 0))
+            launches.sites.append((args.get("site", 0), args.get("operation", 0)))
 
     def finish(self) -> None:
         for (device, kernel), launches in self._tiny.items():
@@ -52,5 +53,5 @@ class LaunchAdviser:
                 f"give kernel '{kernel}' more work per launch (a larger ND-range, or a loop inside it): "
                 f"each does {launches.work / count / 1000:.2f} us of work, and a launch costs {latency / 1000:g} us"
             )
-            for site in launches.sites[1:]:
-                self._found.add(words, nanoseconds=latency, site=site, noun="launch")
+            for site, operation in launches.sites[1:]:
+                self._found.add(words, nanoseconds=latency, site=site, noun="launch", operation=operation)

@@ -106,6 +106,7 @@ class ModelledChannel:
     """By kernel, and whether it writes, nanoseconds that it waited."""
 
 
+PROGRAM = "program"
 CERTAIN = ("copy", "programming", "program load")
 """What advice counts that follows from the order of the host's calls alone."""
 
@@ -124,6 +125,8 @@ class Advice:
     nanoseconds: int = 0
     """Time of the board by the model (docs/time.md), or as `measured` in the run; 0 where the trace does not say."""
     measured: bool = False
+    share: float = 0.0
+    """The part of the simulated time without programming that it saves; 0 where that is not known."""
     hint: bool = False
     """Whether it depends on more than the host's calls, such as where an allocator puts arrays: no gate counts it."""
     sites: dict[int, int] = field(default_factory=dict)
@@ -206,6 +209,10 @@ class Report:
     """When the last step ends."""
     busy: dict[tuple[int, str], int] = field(default_factory=dict)
     """By device and resource, nanoseconds of the simulated clock."""
+    spent: dict[str, int] = field(default_factory=dict)
+    """By activity, nanoseconds from the first command to the last end, in the simulated clock if there is one."""
+    together: int = 0
+    """Nanoseconds on the board that all advice saves, programming aside; what saves one operation twice counts once."""
     heap_advice: list[Finding] = field(default_factory=list)
     """For heaps whose buffers kernels see through regions (66AK2x)."""
 

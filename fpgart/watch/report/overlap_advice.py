@@ -53,8 +53,8 @@ class OverlapAdviser:
         self._sites = sites
         self._last: dict[int, Work] = {}
         self._waits: deque[Wait] = deque(maxlen=MOST_WAITS)
-        self._saved: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-        """By kernel and what keeps it and a transfer apart: nanoseconds and places."""
+        self._saved: defaultdict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
+        """By kernel and what keeps it and a transfer apart: nanoseconds, places and operations of transfers."""
 
     def take(self, event: Args) -> None:
         name, args, begin = event["name"], event.get("args", {}), float(event.get("ts", 0))
@@ -96,7 +96,8 @@ class OverlapAdviser:
         if cause:
             saved = min(self._cost(first), self._cost(second))
             site = second.args.get("site", 0)
-            self._saved[first.kernel or second.kernel, cause].append((saved, site))
+            operation = (first if second.kernel else second).args.get("operation", 0)
+            self._saved[first.kernel or second.kernel, cause].append((saved, site, operation))
 
     def _cause(self, first: Work, second: Work) -> str:
         """What keeps the second one from beginning beside the first; "" where that is not known."""
@@ -115,14 +116,14 @@ class OverlapAdviser:
 
     def finish(self) -> None:
         for (kernel, cause), saved in self._saved.items():
-            if sum(nanoseconds for nanoseconds, _ in saved) < WORTH_NS:
+            if sum(nanoseconds for nanoseconds, *_ in saved) < WORTH_NS:
                 continue
             words = (
                 f"overlap transfers with kernel '{kernel}', which does not use their buffers: {cause}; enqueue them "
                 "without blocking in a separate queue, and order dependent commands with events"
             )
-            for nanoseconds, site in saved:
-                self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time")
+            for nanoseconds, site, operation in saved:
+                self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time", operation=operation)
 
 
 MOVES = ("READ_BUFFER", "WRITE_BUFFER", "MEMCPY_INTEL")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import THE_BUFFER, Found
+from fpgart.watch.report.found import THE_BUFFER, Found, migration_of
 from fpgart.watch.report.trace_events import Args
 
 AGAIN = 2
@@ -59,7 +59,8 @@ class PlaceAdviser:
             words = _words(buffer.needs)
             for args in buffer.moves[1:]:
                 cost = self._costs.copy(args["device"], args["size"])
-                self._found.add(words, args["size"], (number,), nanoseconds=cost, site=args.get("site", 0))
+                site, operation = args.get("site", 0), migration_of(args)
+                self._found.add(words, args["size"], (number,), nanoseconds=cost, site=site, operation=operation)
 
 
 def _place(words: str) -> str:

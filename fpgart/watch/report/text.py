@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import TypeVar
 
 from fpgart.watch.report.model import Advice, BufferLife, Copy, Modelled, Report
+from fpgart.watch.report.verdict import MOST_ITEMS, folded, verdict
 from fpgart.watch.words import in_words, times
 
 MOST_PLACES = 4
@@ -19,9 +20,9 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 T = TypeVar("T")
 
 
-def as_text(report: Report) -> str:
-    """The report for people."""
-    lines = heading(report)
+def as_text(report: Report, *, everything: bool = False) -> str:
+    """The report for people; `everything`: all advice, not only what saves most."""
+    lines = [*verdict(report), "", *heading(report)]
     lines += ["", "traffic"]
     for (device, name), traffic in sorted(report.traffic.items()):
         lines.append(
@@ -54,13 +55,21 @@ def as_text(report: Report) -> str:
     lines += _copies_in_words(report.copies)
     lines += findings_in_words(report)
     lines += ["", "to avoid"]
-    for advice in report.advice:
-        lines.append(f"  {advice.words}: {saved(advice)}")
-        lines += [f"    {place}" for place in places_in_words(advice)]
-    lines += [f"  {finding.words}" for finding in report.heap_advice]
-    if not report.advice and not report.heap_advice:
-        lines.append("  nothing")
+    lines += advice_in_words(report, everything=everything)
     return "\n".join(lines) + "\n"
+
+
+def advice_in_words(report: Report, *, everything: bool) -> list[str]:
+    """What saves most, equal advice as one; then how much more there is."""
+    found = [item.summed() for item in folded(report.advice)]
+    items = [[f"  {each.words}: {saved(each)}", *(f"    {p}" for p in places_in_words(each))] for each in found]
+    items += [[f"  {finding.words}"] for finding in report.heap_advice]
+    if not items:
+        return ["  nothing"]
+    shown = items if everything else items[:MOST_ITEMS]
+    lines = [line for item in shown for line in item]
+    more = len(items) - len(shown)
+    return [*lines, f"  and {more} more (fpgart report --all)"] if more else lines
 
 
 def findings_in_words(report: Report) -> list[str]:
@@ -143,7 +152,8 @@ def saved(advice: Advice) -> str:
         what = f"{advice.copies} copies saved, {in_words(advice.bytes)} in all"
     if not advice.nanoseconds:
         return what
-    return f"{what}, {advice.nanoseconds / 1e6:.3f} ms {'of this run' if advice.measured else 'on the board'}"
+    share = f" ({100 * advice.share:.1f} %)" if advice.share else ""
+    return f"{what}, {advice.nanoseconds / 1e6:.3f} ms {'of this run' if advice.measured else 'on the board'}{share}"
 
 
 def places_in_words(advice: Advice) -> list[str]:
@@ -286,6 +296,9 @@ def as_json(report: Report) -> str:
     traffic = [{"device": device, "call": name, **asdict(made)} for (device, name), made in report.traffic.items()]
     kernels = [{"device": device, "kernel": name, **asdict(run)} for (device, name), run in report.kernels.items()]
     facts = {
+        "verdict": verdict(report),
+        "spent": report.spent,
+        "together": report.together,
         "boards": report.boards,
         "whole": report.whole,
         "unlocked": asdict(report.unlocked),

@@ -39,7 +39,10 @@ class TransferAdviser:
         if event.get("cat") == "mmd" and args.get("unaligned") and args["size"] >= LARGE and "buffer" in args:
             cost = self._costs.staging(args["size"])
             site = args.get("site", 0)
-            self._found.add(WORDS, args["size"], nanoseconds=cost, site=site, noun="staging copy", hint=True)
+            operation = args.get("operation", 0)
+            self._found.add(
+                WORDS, args["size"], nanoseconds=cost, site=site, noun="staging copy", hint=True, operation=operation
+            )
 
     def finish(self) -> None:
         """All was told transfer by transfer."""
