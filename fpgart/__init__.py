@@ -27,21 +27,23 @@ def activate(
     *,
     platform: str | None = None,
     engine: str | None = None,
+    check: str | None = None,
     trace: bool | str | os.PathLike[str] = False,
     only: bool = True,
 ) -> Activation:
     """Make this driver the OpenCL platform of this process (a script or a notebook) and of programs that it starts.
 
-    Call it before pyopencl lists platforms, and best before importing pyopencl. `board`, `platform` and `engine` take
-    the values of FPGART_BOARD, FPGART_PLATFORM and FPGART_ENGINE (docs/options.md). `trace` is the file for a trace,
-    or True for a temporary one, which report() shows. With `only` False, pyopencl lists other platforms after this one.
+    Call it before pyopencl lists platforms, and best before importing pyopencl. `board`, `platform`, `engine` and
+    `check` take the values of FPGART_BOARD, FPGART_PLATFORM, FPGART_ENGINE and FPGART_CHECK (docs/options.md). `trace`
+    is the file for a trace, or True for a temporary one, which report() shows. With `only` False, pyopencl lists other
+    platforms after this one.
 
     The result is a context manager. The end of its `with` statement restores everything that can be restored.
     Raises ActivationError.
     """
     from fpgart.activation import activate as begin
 
-    return begin(board, platform=platform, engine=engine, trace=trace, only=only)
+    return begin(board, platform=platform, engine=engine, check=check, trace=trace, only=only)
 
 
 def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:

@@ -36,6 +36,21 @@ class ShownReport:
         self.events = events
         self.facts = traces.of(events)
 
+    @property
+    def advice(self) -> list[traces.Advice]:
+        """What the host can do better, what saves most first."""
+        return self.facts.advice
+
+    @property
+    def copies_to_avoid(self) -> list[traces.Advice]:
+        """The advice that saves copies, in every run of the host."""
+        return self.facts.copies_to_avoid
+
+    @property
+    def findings(self) -> list[traces.CheckFinding]:
+        """Mistakes that the checks found; activate() needs `check` for that."""
+        return self.facts.findings
+
     def __str__(self) -> str:
         return traces.as_text(self.facts)
 
@@ -98,12 +113,14 @@ def activate(
     *,
     platform: str | None = None,
     engine: str | None = None,
+    check: str | None = None,
     trace: bool | str | os.PathLike[str] = False,
     only: bool = True,
 ) -> Activation:
     """See fpgart.activate()."""
     global _current
     wanted = {config.BOARD.name: board, config.PLATFORM.name: platform, config.ENGINE.name: engine}
+    wanted[config.CHECK.name] = check
     options = {name: value for name, value in wanted.items() if value is not None}
     if _current is not None:
         _current.end()

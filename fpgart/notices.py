@@ -37,6 +37,7 @@ class Notices:
         "end_observed",
         "event_made",
         "fault_injected",
+        "finding_told",
         "handle_given",
         "kernel_misused",
         "lock_refused",
@@ -75,6 +76,8 @@ class Notices:
         """(call, status, words): a call of the host gives an error, on the calling thread."""
         self.fault_injected: tuple[Listener, ...] = ()
         """(device's number, call, rule, begin_ns): a call has the fault that was asked for; None: a call of the API."""
+        self.finding_told: tuple[Listener, ...] = ()
+        """(rule, facts): a check has found a mistake of the host; the facts are for JSON."""
         self.event_made: tuple[Listener, ...] = ()
         """(event): a command or user event was made, on the thread of the host's call."""
         self.handle_given: tuple[Listener, ...] = ()

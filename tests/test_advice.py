@@ -33,7 +33,7 @@ MISTAKES = {
     ),
     "waiting": ("usm_s10", "overlap transfers with kernel 'near', which does not use their buffers: clFinish"),
     "tiny": ("usm_s10", "give kernel 'near' more work per launch"),
-    "unaligned": ("usm_s10", "align the host memory of transfers of buffer 1 to 64 bytes"),
+    "unaligned": ("usm_s10", "align the host memory of transfers to 64 bytes"),
     "programs": ("usm_s10", "device 0 is reprogrammed with a program that it held before"),
 }
 

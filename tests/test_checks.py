@@ -123,7 +123,7 @@ def run(*words: object, **more: str) -> subprocess.CompletedProcess[str]:
 def test_a_run_with_findings_exits_with_3() -> None:
     result = run("--check", "order", "--fail-on-finding", "--", build("order_two_writes"))
     assert result.returncode == 3
-    assert "fpgart: 1 finding" in result.stderr.splitlines()
+    assert "fpgart: 1 finding in 2 commands; looked at: races between commands" in result.stderr.splitlines()
 
 
 def test_a_run_without_findings_exits_as_its_program() -> None:
@@ -131,6 +131,14 @@ def test_a_run_without_findings_exits_as_its_program() -> None:
     assert run("--fail-on-finding", "--", "sh", "-c", "exit 7").returncode == 7
     assert run("--fail-on-finding", "--", "sh", "-c", "kill -9 $$").returncode == -9
     assert run("--fail-on-finding", "--", "no-such-program").returncode == 2
+
+
+def test_a_run_without_findings_says_what_was_looked_at() -> None:
+    said = run("--check", "order,usm", "--", build("order_two_writes"), "fixed").stderr.splitlines()
+    assert len(said) == 1
+    assert re.fullmatch(r"fpgart: no findings in \d+ commands; looked at: (.*)", said[0])
+    assert said[0].endswith("unified shared memory, races between commands")
+    assert run("--check", "--", "true").stderr == ""
 
 
 def test_findings_of_a_programs_children_count() -> None:

@@ -52,7 +52,7 @@ def test_figures_are_told_with_their_change_what_grew_most_first() -> None:
     before, after = run_of(1000, 990, launches=4), run_of(1500, 1990, launches=3)
     assert changes(before, after) == [
         ("device 0: kernel add, in all", "+101.0 %"),
-        ("simulated time", "+100.0 %"),
+        ("simulated time, without programming", "+100.0 %"),
         ("device 0: aocl_mmd_write", "+50.0 %"),
         ("device 0: kernel add, launches", "-25.0 %"),
     ]

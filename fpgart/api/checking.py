@@ -37,7 +37,9 @@ def start_checks(at_end: list[Callable[[], None]], *, owns: bool) -> KernelCheck
     except OSError as error:
         raise config.OptionError(f"FPGART_FINDINGS={path}: {error.strerror}") from None
     findings.host_frees_later = not owns
+    findings.asked_for = bool(config.CHECK.value)
     NOTICES.listen(origins)
+    NOTICES.listen(findings)
     check = None
     if kernels:
         from fpgart.check.kernels import KernelCheck

@@ -159,10 +159,9 @@ def _mode_of(address_qualifier: int, type_qualifier: int, flags: int, use: Use) 
 def _uses(kernel: Kernel) -> tuple[Use, ...]:
     program = kernel.program
     unknown = (Use.UNKNOWN,) * len(kernel.kinds)
-    if program.source is None:
+    if program.listing is None:
         return unknown
-    options = next((build.options for build in program.builds.values()), "")
-    uses = _uses_in(program.source, options).get(kernel.name, unknown)
+    uses = _uses_in(program.listing, program.options).get(kernel.name, unknown)
     return uses if len(uses) == len(unknown) else unknown
 
 

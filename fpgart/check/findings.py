@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fpgart import log
+from fpgart.notices import NOTICES
 from fpgart.output_file import KeptOutput, open_output
 from fpgart.watch.callers import Site
 from fpgart.watch.origins import NoOrigins, Origins
@@ -25,6 +26,16 @@ from fpgart.watch.words import times
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 MOST_REMEMBERED = 10_000
 """Findings that are told apart; what is found beyond that is told each time."""
+
+
+LOOKED_AT = {
+    "usm": "unified shared memory",
+    "buffers": "buffers and host memory",
+    "order": "races between commands",
+    "fpga": "what boards do otherwise",
+    "kernels": "memory accesses of kernels",
+}
+"""What each family looks at, for the last line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +68,8 @@ class Finding:
         lines += [f"  {what} at {where}" for what, where in known if where]
         return "\n".join([*lines, f"  fix: {self.fix}"])
 
-    def as_json(self, places: Places) -> str:
-        """For programs: one line."""
+    def facts(self, places: Places) -> dict[str, Any]:
+        """For programs."""
         facts: dict[str, Any] = {
             "check": self.check,
             "rule": self.rule,
@@ -73,7 +84,7 @@ class Finding:
         for name, site in (("made_at", self.made_at), ("misused_at", self.misused_at), ("against_at", self.against_at)):
             if site is not None:
                 facts[name] = places.facts(site)
-        return json.dumps(facts)
+        return facts
 
 
 class Findings:
@@ -95,9 +106,11 @@ class Findings:
         self.origins = origins or NoOrigins()
         """Where those who report find the sites of what they report."""
         self.places = places or Places()
+        self.asked_for = True
+        """Whether somebody wants to know that there is nothing, too."""
         self.host_frees_later = False
         """Whether the host may still free what it holds when the parts are asked to finish, as Python's may."""
-        self.total = self.different = 0
+        self.total = self.different = self.commands = 0
         self.file = open_output(path) if path else -1
         self._output = KeptOutput(self.file) if path else None
         self._tell = tell
@@ -127,9 +140,14 @@ class Findings:
     def tell(self, finding: Finding) -> None:
         """Tell a finding that somebody else has counted, and told apart from others."""
         self._tell(finding.describe(self.places))
+        if self._output is None and not NOTICES.finding_told:
+            return
+        facts = finding.facts(self.places)
+        for listener in NOTICES.finding_told:
+            listener(finding.rule, facts)
         if self._output is not None:
             try:
-                self._output.write(f"{finding.as_json(self.places)}\n".encode(errors="replace"))
+                self._output.write(f"{json.dumps(facts)}\n".encode(errors="replace"))
             except OSError as error:
                 self._output = None
                 self._tell(f"no more findings are written to FPGART_FINDINGS: {error.strerror}")
@@ -140,11 +158,19 @@ class Findings:
             self.total += number
             self.different += number
 
-    def sum_up(self) -> None:
-        """The end of the process: how many there were, nothing where there was none."""
+    def command_enqueued(self, event: object, wait_list: object, blocking: bool) -> None:
+        """Count what was looked at."""
         with self._lock:
-            total, different = self.total, self.different
-            self.total = self.different = 0
-        if total and os.getpid() == self._process:
-            repeated = f", {different} of them different" if different < total else ""
-            self._tell(f"{times(total, 'finding')}{repeated}")
+            self.commands += 1
+
+    def sum_up(self) -> None:
+        """The end of the process: how many there were in how many commands, and what was looked for."""
+        with self._lock:
+            total, different, commands = self.total, self.different, self.commands
+            self.total = self.different = self.commands = 0
+        if os.getpid() != self._process or not (total or (commands and self.asked_for)):
+            return
+        repeated = f", {different} of them different" if different < total else ""
+        found = times(total, "finding") if total else "no findings"
+        looked = ", ".join(dict.fromkeys(LOOKED_AT[family] for family in self.families))
+        self._tell(f"{found}{repeated} in {times(commands, 'command')}; looked at: {looked}")

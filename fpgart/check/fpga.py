@@ -62,17 +62,20 @@ class Fpga:
     # Compiling
 
     def program_built(self, program: Program, devices: list[Device]) -> None:
+        if not any(device.board.own is None for device in devices):
+            return  # a DSP's runtime compiles, and its compiler knows no such pragma
         self._check_promises(program)
-        if program.is_container or (program.source is None and not program.il):
+        if program.is_container or program.context.compiler_mode in NO_COMPILER_NEEDED:
             return
-        if program.context.compiler_mode not in NO_COMPILER_NEEDED and not self._compiled:
+        if not self._compiled:  # from a binary, too, which a host that caches programs has in its second run
             self._compiled = True
             self._report(
                 "compiled while the host runs",
-                "the first program made from source",
-                "clCreateProgramWithSource" if program.source is not None else "clCreateProgramWithIL",
+                "the first program that is no .aocx",
+                "",
                 "clBuildProgram",
-                "clBuildProgram compiles it, but the runtime of a board has no compiler; this is reported only once",
+                "clBuildProgram compiles it, or the host has a binary that was compiled in an earlier run, but the "
+                "runtime of a board has no compiler; this is reported only once",
                 "compile it with `fpgart aoc` (or aoc) and load the .aocx with clCreateProgramWithBinary",
                 self._origins.of(program),
                 self._origins.here(),
@@ -119,6 +122,15 @@ class Fpga:
         launch = operation.launch if operation is not None else None
         if launch is None:
             return
+        if launch.device.board.own is None:
+            self._check_launch(launch, event)
+        user = command(event)
+        for access in launch.accesses():
+            if access.buffer is not None:
+                self._check_lent(access.buffer.owner, user, self._origins.of(event))
+
+    def _check_launch(self, launch: LaunchKernel, event: Event) -> None:
+        """What a kernel in an .aocx does not do."""
         user = command(event)
         kernel = f"kernel '{launch.kernel.name}'"
         sites = self._origins.of(launch.kernel), self._origins.of(event)
@@ -126,31 +138,33 @@ class Fpga:
             self._report("work-group that the .aocx does not have", kernel, "clCreateKernel", user, words, fix, *sites)
         for words, fix in _alignment_problems(launch):
             self._report("pointer below the board's alignment", kernel, "clCreateKernel", user, words, fix, *sites)
-        for access in launch.accesses():
-            if access.buffer is not None:
-                self._check_lent(access.buffer.owner, user, self._origins.of(event))
 
     # CL_MEM_COPY_HOST_PTR and CL_MEM_USE_HOST_PTR
 
     def buffer_created(self, buffer: Buffer) -> None:
         context = buffer.context
         if buffer.flags & cl.CL_MEM_COPY_HOST_PTR and buffer.parent is None and len(context.devices) > 1:
-            first = context.devices[0]
-            self._report(
-                "copied at creation for the first device",
-                buffer_name(buffer),
-                buffer_maker(buffer),
-                buffer_maker(buffer),
-                f"has CL_MEM_COPY_HOST_PTR in a context of {len(context.devices)} devices: it is written to device "
-                f"{first.id} ('{first.board.name}'), whichever device will use it; the runtime of a board fails then",
-                "create it without the flag and write it through a queue of the device that uses it",
-                self._origins.of(buffer),
-                self._origins.of(buffer),
-            )
+            self._check_first(buffer, context.devices[0])
         if buffer.host_ptr and not buffer.svm:
             name, maker = buffer_name(buffer), buffer_maker(buffer)
             total = int(lib.checksum(0, buffer.host_ptr, buffer.size))
             self._lent[buffer] = _Lent(name, maker, buffer.host_ptr, buffer.size, total)
+
+    def _check_first(self, buffer: Buffer, first: Device) -> None:
+        """Of a buffer that is filled at its creation, in a context of several devices."""
+        if first.board.own is not None:
+            return
+        self._report(
+            "copied at creation for the first device",
+            buffer_name(buffer),
+            buffer_maker(buffer),
+            buffer_maker(buffer),
+            f"has CL_MEM_COPY_HOST_PTR in a context of {len(buffer.context.devices)} devices: it is written to device "
+            f"{first.id} ('{first.board.name}'), whichever device will use it; the runtime of a board fails then",
+            "create it without the flag and write it through a queue of the device that uses it",
+            self._origins.of(buffer),
+            self._origins.of(buffer),
+        )
 
     def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
         lent = self._lent.get(buffer.owner)
@@ -191,7 +205,7 @@ class Fpga:
             lent.maker,
             user,
             f"the host wrote to its {in_words(lent.size)} at {lent.address:#x} (CL_MEM_USE_HOST_PTR) without mapping "
-            f"the buffer, and then called {user}; a board with separate memory does not see the change",
+            f"the buffer, and then called {user}; a board that has a copy of it does not see the change",
             "write between clEnqueueMapBuffer and clEnqueueUnmapMemObject, or with clEnqueueWriteBuffer",
             self._origins.of(buffer),
             misused_at,

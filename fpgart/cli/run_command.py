@@ -118,8 +118,9 @@ def run(
     given = {name: value for name, value in wanted.items() if value}
     begin(given)
     given |= running.place_in_topology() | running.boards_of_service()
-    if require_use or fail_on_finding:
-        sys.exit(running.run_and_judge(program, given, require_use=require_use, fail_on_finding=fail_on_finding))
+    if require_use or fail_on_finding or trace:
+        judged = running.Judged(require_use, fail_on_finding, trace or "")
+        sys.exit(running.run_and_judge(program, given, judged))
     running.replace_process(program, given)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import resource
 import secrets
@@ -13,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 from fpgart import config
 from fpgart.cli.registration import PACKAGE, vendor_folder
@@ -113,7 +115,15 @@ def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:
         raise RunError(f"{program[0]}: {error.strerror}") from None
 
 
-def run_and_judge(program: tuple[str, ...], extra: dict[str, str], *, require_use: bool, fail_on_finding: bool) -> int:
+class Judged(NamedTuple):
+    """What a run is judged by: whether it has used a board, whether it has findings, and the trace that it leaves."""
+
+    use: bool
+    findings: bool
+    trace: str = ""
+
+
+def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judged) -> int:
     """Run `program` and return its exit status, or what is asked for: FOUND for findings, NOT_USED if it
     succeeded without any kernel on a board.
 
@@ -124,19 +134,34 @@ def run_and_judge(program: tuple[str, ...], extra: dict[str, str], *, require_us
         use = Path(folder) / "used"
         findings = Path(os.environ.get("FPGART_FINDINGS") or Path(folder) / "findings").absolute()
         before = length(findings)
-        asked = {"FPGART_USE_FILE": str(use)} if require_use else {}
-        if fail_on_finding:
+        asked = {"FPGART_USE_FILE": str(use)} if judged.use else {}
+        if judged.findings:
             asked["FPGART_FINDINGS"] = str(findings)
+        traces = states(judged.trace)
         status = run_and_wait(program, environment({**extra, **asked}))
         used = length(use) > 0
         found_something = length(findings) > before
-    if fail_on_finding and found_something:
+    if judged.trace and states(judged.trace) == traces:
+        name = program[0]
+        print(f"fpgart: {name} made no OpenCL call, so there is no trace {judged.trace}", file=sys.stderr)
+    if judged.findings and found_something:
         return FOUND
-    if require_use and not used:
+    if judged.use and not used:
         print(f"fpgart: {program[0]} ran no kernel on a board", file=sys.stderr)
     if status < 0:
         die_of(-status)
-    return NOT_USED if require_use and not status and not used else status
+    return NOT_USED if judged.use and not status and not used else status
+
+
+def states(trace: str) -> set[tuple[str, int, int]]:
+    """The files that a trace of that name may be in, with what changes when one is written."""
+    if not trace:
+        return set()
+    base, ending = os.path.splitext(trace)
+    named = glob.escape(base).replace("%p", "*"), glob.escape(ending).replace("%p", "*")
+    names = {each for middle in ("", ".*") for each in glob.glob(middle.join(named))}
+    facts = [(name, os.stat(name)) for name in names if os.path.exists(name)]
+    return {(name, found.st_size, found.st_mtime_ns) for name, found in facts}
 
 
 def length(file: Path) -> int:

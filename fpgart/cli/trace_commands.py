@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from fpgart.cli.progress import reading
 from fpgart.watch import report as trace_report
 
 
@@ -34,7 +35,10 @@ from fpgart.watch import report as trace_report
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write one trace for Perfetto instead, with arrows for packets between boards.",
 )
-def report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None) -> None:
+@click.option("--all", "everything", is_flag=True, help="Print all advice, not only what saves most.")
+def report(
+    traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None, everything: bool
+) -> None:
     """Summarize a trace: traffic, buffers, copies and their causes, copies to avoid.
 
     fpgart run --trace t.json -- ./my_host; fpgart report t.json
@@ -42,20 +46,26 @@ def report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: b
     The traces of several processes, such as the ranks of mpirun, become one report.
     """
     with trace_report.of_fpgart(Path(", ".join(map(str, traces)))):
-        show_report(traces, as_json, page, follow, merged)
+        show_report(traces, as_json, page, follow, merged, everything)
 
 
-def show_report(traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None) -> None:
+def show_report(
+    traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None, everything: bool
+) -> None:
     """Raises TraceError."""
     if follow and len(traces) > 1:
         raise click.UsageError("--follow takes one trace")
-    read = [follow_trace(trace, draw=not as_json) if follow else trace_report.ordered(trace) for trace in traces]
-    events = trace_report.merged(read, [trace.stem for trace in traces])
-    found = trace_report.of(events)
-    if merged is not None:
-        write_text(merged, trace_report.as_trace(events))
-    if page is not None:
-        write_page(page, found, events, ", ".join(trace.name for trace in traces))
+    with reading(() if follow else traces) as tell:
+        if follow:
+            read = [follow_trace(trace, draw=not as_json) for trace in traces]
+        else:
+            read = [trace_report.ordered(trace, tell) for trace in traces]
+        events = trace_report.merged(read, [trace.stem for trace in traces])
+        found = trace_report.of(events)
+        if merged is not None:
+            write_text(merged, trace_report.as_trace(events))
+        if page is not None:
+            write_page(page, found, events, ", ".join(trace.name for trace in traces))
     if (page is not None or merged is not None) and not as_json:
         return
     if as_json:
@@ -65,9 +75,9 @@ def show_report(traces: tuple[Path, ...], as_json: bool, page: Path | None, foll
 
         from fpgart.cli.tables import show
 
-        show(found, Console())
+        show(found, Console(highlight=False), everything=everything)
     else:
-        click.echo(trace_report.as_text(found), nl=False)
+        click.echo(trace_report.as_text(found, everything=everything), nl=False)
 
 
 def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
@@ -98,17 +108,28 @@ def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
     type=click.FloatRange(min=0),
     help="Exit with status 1 if a figure grew by more than this, or if there is new advice.",
 )
-def diff(before: Path, after: Path, form: str | None, threshold: float | None) -> None:
+@click.option(
+    "--gate",
+    is_flag=True,
+    help="Compare only what follows from the host's calls, no times; the threshold is 0 if none is given.",
+)
+def diff(before: Path, after: Path, form: str | None, threshold: float | None, gate: bool) -> None:
     """Compare the traces of two runs: what moved more, what takes longer by the model of time, which advice is new.
 
     fpgart run --time model --trace b.json -- ./my_host; fpgart diff a.json b.json --threshold 5
+
+    With --gate, two runs of one host are always equal: caches, times, addresses, numbers of buffers and hints do not
+    count.
     """
     from fpgart.watch.report import difference
 
-    found = difference.between(trace_report.read(before), trace_report.read(after))
+    with reading((before, after)) as tell:
+        reports = [trace_report.read(file, tell) for file in (before, after)]
+    found = difference.between(*reports, gate=gate)
     forms = {"markdown": difference.as_markdown, "json": difference.as_json}
     click.echo(forms.get(form or "", difference.as_text)(found), nl=False)
-    if threshold is not None and found.exceeds(threshold):
+    most = 0.0 if gate and threshold is None else threshold
+    if most is not None and found.exceeds(most):
         sys.exit(1)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from fpgart.watch import report
-from fpgart.watch.report import CERTAIN, Advice, Args, BufferLife, Copy, Report
+from fpgart.watch.report import Advice, Args, BufferLife, Copy, Report
 from fpgart.watch.words import on_board
 
 MmdName = Literal["write", "read", "copy", "program", "host_alloc", "shared_alloc", "free"]
@@ -124,7 +124,7 @@ class Traced:
 
     def advice(self) -> list[Advice]:
         """Copies and programmings that the host could have avoided, and how; `reports()` have all advice."""
-        return [advice for part in self.reports() for advice in part.advice if advice.noun in CERTAIN]
+        return [advice for part in self.reports() for advice in part.advice if advice.certain]
 
     def unreleased(self) -> list[BufferLife]:
         """Buffers and allocations that were made and, by now, not given back."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from fpgart.watch.family import dsps_of, movement
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.words import in_words, on_board
 
@@ -165,7 +166,7 @@ class Use:
 def uses(events: Iterable[Args]) -> list[Use]:
     """Transfers by direction and memory; kernels as if each touched its buffers' bytes once."""
     found = list(events)
-    known = memories(found)
+    known, dsps = memories(found), dsps_of(found)
     where = {
         (args["device"], args["buffer"]): args
         for event in found
@@ -178,7 +179,8 @@ def uses(events: Iterable[Args]) -> list[Use]:
         if event.get("cat") == "mmd" and "address" in args:
             device, size = args["device"], args["size"]
             places = [(on_board(args, key), size) for key in ("address", "source_address") if key in args]
-            name = f"{event['name']}, {_memory_at(known, device, places[0][0]) or f'device {device}'}"
+            what = movement(str(event["name"]), fpga=device not in dsps)
+            name = f"{what}, {_memory_at(known, device, places[0][0]) or f'device {device}'}"
         elif event.get("cat") == "device" and event["name"] == "kernel":
             device = args["device"]
             blocks = [where[device, b] for b in dict.fromkeys(args["buffers"]) if (device, b) in where]
@@ -224,7 +226,8 @@ def _least_time(known: list[Memory], device: int, places: list[tuple[int, int]])
 
 
 def box_in_words(box: Box) -> str:
-    return f"{box.kind} {box.buffer}: {in_words(box.size)} at {box.address:#x}, {bank_in_words(box.memory, box.bank)}"
+    what = f"{box.kind} {box.buffer}" if box.buffer else "the host's own allocation"
+    return f"{what}: {in_words(box.size)} at {box.address:#x}, {bank_in_words(box.memory, box.bank)}"
 
 
 def bank_in_words(memory: Memory, bank: int) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from fpgart.watch.family import PROGRAMMING, loading_of
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.words import in_words
 
@@ -20,7 +21,7 @@ DIRECTIONS = {
     "aocl_mmd_write": ("write", "host to board"),
     "aocl_mmd_read": ("read", "board to host"),
     "aocl_mmd_copy": ("copy", "within the board"),
-    "aocl_mmd_program": ("program", "programming"),
+    "aocl_mmd_program": ("program", PROGRAMMING),
 }
 OPERATIONS = {"transfer": "transfer", "migration": "migration", "program": "program"}
 DEVICE = re.compile(r"device \d+")
@@ -129,20 +130,21 @@ def nanoseconds(microseconds: float) -> int:
 def real(events: Iterable[Args]) -> list[Lane]:
     """Lanes of the host's threads, and of each device's queues, kernels, channels and directions."""
     found = list(events)
+    loading = loading_of(found)
     tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in found if e.get("name") == "thread_name"}
     processes = {e["pid"]: str(e["args"]["name"]) for e in found if e.get("name") == "process_name"}
     lanes = _Lanes()
     for event in found:
         phase, process = event.get("ph"), processes.get(event.get("pid", 0), "")
         if phase == "X":
-            _take(lanes, event, tracks.get((event["pid"], event["tid"]), ""), process)
+            _take(lanes, event, tracks.get((event["pid"], event["tid"]), ""), process, loading)
         elif phase == "C" and event.get("cat") == "channel":
             _take_level(lanes, event, process)
     return lanes.arranged()
 
 
-def _take(lanes: _Lanes, event: Args, track: str, process: str) -> None:
-    """`process`: whose host it is, in traces of several."""
+def _take(lanes: _Lanes, event: Args, track: str, process: str, loading: str) -> None:
+    """`process`: whose host it is, in traces of several; `loading`: what it is called that a program gets there."""
     category, name, args = event["cat"], str(event["name"]), event["args"]
     begin = nanoseconds(event["ts"])
     end = begin + nanoseconds(event["dur"])
@@ -152,6 +154,7 @@ def _take(lanes: _Lanes, event: Args, track: str, process: str) -> None:
         lanes.of(process or "host", lane, HOST).spans.append(Span("call", begin, end, name, in_facts(args)))
     elif category == "mmd" and name in DIRECTIONS:
         kind, lane = DIRECTIONS[name]
+        lane = loading if kind == "program" else lane
         lanes.of(device, lane, LINK).spans.append(Span(kind, begin, end, lane, in_facts(args)))
     elif category == "device" and not args.get("skipped"):
         queue = track or f"queue {event['tid']}"

@@ -11,6 +11,7 @@ from fpgart.board.faults import FAULTS
 from fpgart.output_file import open_output
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.objects.platform import Platform
+from fpgart.watch.family import MMD, movement
 from fpgart.watch.trace.memory import block_facts
 from fpgart.watch.words import in_words, place_in_words, times
 
@@ -39,10 +40,12 @@ class Summary:
             self._more += 1
             return
         device = block.device
-        place = f"{device.memories.name_of(block.memory)}, {place_in_words(block_facts(block))}"
-        life = _Life(
-            device, f"buffer {block.owner} of {in_words(block.range.size)} at {block.device_address:#x} ({place})"
-        )
+        fpga = device.board.own is None
+        bank = f", {place_in_words(block_facts(block))}" if fpga else ""
+        what = f"buffer {block.owner}" if block.owner else "memory of the host"
+        what = "program" if block.program else what
+        place = f"({device.memories.name_of(block.memory)}{bank})"
+        life = _Life(device, f"{what} of {in_words(block.range.size)} at {block.device_address:#x} {place}")
         self._lives.append(life)
         self._live[id(block)] = life
 
@@ -72,7 +75,8 @@ class Summary:
             lines.append("  no buffer was ever placed on it")
         for call, traffic in device.mmd.traffic.items():
             if traffic.calls:
-                lines.append(f"  aocl_mmd_{call}: {times(traffic.calls, 'call')}, {in_words(traffic.bytes)}")
+                what = movement(f"{MMD}{call}", fpga=board.own is None)
+                lines.append(f"  {what}: {times(traffic.calls, 'call')}, {in_words(traffic.bytes)}")
         if device.kernels_run:
             lines.append(f"  kernels: {times(device.kernels_run, 'launch')}, {device.kernel_ns / 1e6:.3f} ms")
         return lines

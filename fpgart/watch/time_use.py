@@ -8,10 +8,12 @@ busy, alone or not, stands beside that.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from fpgart.watch.family import PROGRAMMING, loading_of
+from fpgart.watch.intervals import owned, together
 from fpgart.watch.lanes import AUTORUN, BANK, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
 from fpgart.watch.report.trace_events import Args
 
@@ -22,7 +24,7 @@ NAMES = {
     "read": "link, board to host",
     "copy": "copies within a board",
     "migration": "migrations of shared memory",
-    "program": "programming",
+    "program": PROGRAMMING,
     "call": CALLS,
 }
 SIMULATED_NAMES = {**NAMES, "migration": "link, migrations"}
@@ -64,7 +66,7 @@ def of_real(events: list[Args], lanes: Iterable[Lane], end: int) -> TimeUse:
     """From the first command until `end`, in nanoseconds since the trace began."""
     begin = first_command(events)
     spans = [span for lane in lanes if lane.rank not in (QUEUE, AUTORUN, CHANNEL) for span in lane.spans]
-    return _of(spans, begin, end, NAMES, OWN)
+    return _of(spans, begin, end, NAMES | {"program": loading_of(events)}, OWN)
 
 
 def of_simulated(events: list[Args], lanes: Iterable[Lane]) -> TimeUse | None:
@@ -72,7 +74,8 @@ def of_simulated(events: list[Args], lanes: Iterable[Lane]) -> TimeUse | None:
     spans = [span for lane in lanes if lane.rank != BANK for span in lane.spans]
     if not spans:
         return None
-    use = _of(spans, first_simulated(events), max(span.end for span in spans), SIMULATED_NAMES, WAITING)
+    names = SIMULATED_NAMES | {"program": loading_of(events)}
+    use = _of(spans, first_simulated(events), max(span.end for span in spans), names, WAITING)
     use.before = 0
     use.banks = _banks(events)
     return use
@@ -112,36 +115,3 @@ def _of(spans: Iterable[Span], begin: int, end: int, names: dict[str, str], rest
     parts[rest] = Part(rest, "own", alone, alone)
     use.parts = sorted(parts.values(), key=lambda part: -part.own)
     return use
-
-
-def owned(intervals: list[tuple[int, int, int, str]]) -> dict[str, float]:
-    """How long each name has the lowest rank of all that are under way; equals share the time.
-
-    Intervals are begin, end, rank, name.
-    """
-    found: dict[str, float] = defaultdict(float)
-    active: dict[int, Counter[str]] = defaultdict(Counter)  # by rank, how many of each name are under way
-    changes = [(begin, 1, rank, name) for begin, _, rank, name in intervals]
-    changes += [(end, -1, rank, name) for _, end, rank, name in intervals]
-    before = 0
-    for at, change, rank, name in sorted(changes):
-        if at > before and active:
-            first = active[min(active)]
-            for each in first:
-                found[each] += (at - before) / len(first)
-        before = at
-        active[rank][name] += change
-        if not active[rank][name]:
-            del active[rank][name]
-        if not active[rank]:
-            del active[rank]
-    return found
-
-
-def together(intervals: list[tuple[int, int]]) -> int:
-    """The nanoseconds in which at least one is under way."""
-    total, reached = 0, -1
-    for begin, end in sorted(intervals):
-        total += max(0, end - max(begin, reached))
-        reached = max(reached, end)
-    return total

@@ -290,11 +290,12 @@ class Program:
         return self._identity == identity
 
     def image(self) -> bytes:
-        """What is loaded onto the board."""
+        """What is loaded onto the board. A binary that the driver made counts as its source, which a host may cache."""
         if self.origin.image:
             return self.origin.image
         if self.origin.binary is not None:
-            return self.origin.binary.payload
+            listing = self.origin.binary.listing
+            return self.origin.binary.payload if listing is None else listing.encode(errors="replace")
         return self.il or (self.source or f"linked program {self._number}").encode(errors="replace")
 
     # Kernels and binaries

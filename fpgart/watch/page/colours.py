@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fpgart.watch.family import PROGRAMMING
 from fpgart.watch.lanes import Lane, Span, in_numbers
 
 NAMED_KERNELS = 10
@@ -16,7 +17,7 @@ IN_WORDS = {
     "write": "host to board",
     "read": "board to host",
     "copy": "within the board",
-    "program": "programming",
+    "program": PROGRAMMING,
     "migration": "migration",
     "full": "waits to write to a channel that is full",
     "empty": "waits to read from one that is empty",
@@ -26,7 +27,9 @@ IN_WORDS = {
 class Colours:
     """The colours of one page. Kernels get theirs by their names, so that runs can be compared."""
 
-    def __init__(self, lanes: Iterable[Lane]) -> None:
+    def __init__(self, lanes: Iterable[Lane], loading: str = PROGRAMMING) -> None:
+        """`loading`: what it is called that programs get onto the boards."""
+        self._words = IN_WORDS | {"program": loading}
         found = sorted({key_of(span) for lane in lanes for span in lane.spans}, key=in_numbers)
         kinds = [kind for kind in IN_WORDS if kind in found]
         self.keys = kinds + [key for key in found if key not in IN_WORDS]
@@ -38,9 +41,8 @@ class Colours:
         number = self.kernels.get(key)
         return f"var(--{key})" if number is None else kernel_css(number)
 
-    @staticmethod
-    def words(key: str) -> str:
-        return IN_WORDS.get(key, key)
+    def words(self, key: str) -> str:
+        return self._words.get(key, key)
 
 
 def key_of(span: Span) -> str:

@@ -50,7 +50,7 @@ def as_html(report: Report, events: list[Args], title: str) -> str:
     """The page; `report` is that of `events`."""
     end = round(report.microseconds * 1000)
     real, simulated = lanes.real(events), lanes.simulated(events)
-    colours, words = Colours([*real, *simulated]), figures.Words()
+    colours, words = Colours([*real, *simulated], report.loading), figures.Words()
     zero = lanes.first_command(events)
     sent = lanes.arrows(real, packets(events))
     data: dict[str, Any] = {"real": figures.timeline(real, zero, end, colours, words, arrows=sent)}
@@ -66,7 +66,7 @@ def as_html(report: Report, events: list[Args], title: str) -> str:
     sections = [
         Section("use", "Where the time went", where_the_time_went(use, modelled, report, colours)),
         Section("avoid", "To avoid", advice_of(report)),
-        Section("timeline", "Timeline", _timeline(data, colours)),
+        Section("timeline", "Timeline", _timeline(data, colours, report.loading)),
     ]
     if boxes:
         sections.append(Section("memory", "Memory", _memory(data["memory"]["fullest"], data["real"]["end"])))
@@ -106,7 +106,7 @@ def _part(name: str) -> str:
     return resources.files("fpgart.watch.page").joinpath(name).read_text(encoding="utf-8")
 
 
-def _timeline(data: dict[str, Any], colours: Colours) -> str:
+def _timeline(data: dict[str, Any], colours: Colours, loading: str) -> str:
     names = [name for name in TIMELINES if name in data]
     both = len(names) > 1
     choices = [("both", "both"), ("real", "real time"), ("simulated", "simulated time")] if both else []
@@ -127,7 +127,7 @@ def _timeline(data: dict[str, Any], colours: Colours) -> str:
         for number, key in enumerate(colours.keys)
     )
     switch = f'<span class="group" role="group" aria-label="which time">{which}</span>' if which else ""
-    parts = [_figure(name, folded=bool(data[name]["folds"])) for name in names]
+    parts = [_figure(name, loading if data[name]["folds"] else "") for name in names]
     return (
         f'<div class="toolbar">{switch}{buttons}</div>'
         f'<div class="legend" role="group" aria-label="kinds">{legend}</div>'
@@ -135,10 +135,10 @@ def _timeline(data: dict[str, Any], colours: Colours) -> str:
     )
 
 
-def _figure(name: str, *, folded: bool) -> str:
-    """`folded`: programming takes a little of the axis only."""
+def _figure(name: str, folded: str) -> str:
+    """`folded`: what takes a little of the axis only."""
     title, words = TIMELINES[name]
-    note = "; programming, which would hide all else, is folded" if folded else ""
+    note = f"; {folded}, which would hide all else, is folded" if folded else ""
     return (
         f'<figure id="{name}-part"><figcaption><b>{title}</b>, {words}{note}</figcaption>'
         f'<canvas id="{name}" tabindex="0" role="application" aria-label="{title}: a timeline; the table of '

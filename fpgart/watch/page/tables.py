@@ -6,11 +6,12 @@ from __future__ import annotations
 from html import escape
 
 from fpgart.watch import history
+from fpgart.watch.intervals import together
 from fpgart.watch.lanes import Lane
 from fpgart.watch.report.model import Advice, BufferLife, Report
-from fpgart.watch.report.text import places_in_words, saved
+from fpgart.watch.report.text import never, places_in_words, saved
 from fpgart.watch.report.trace_events import Args
-from fpgart.watch.time_use import together
+from fpgart.watch.report.verdict import MOST_ITEMS, folded, verdict
 from fpgart.watch.words import in_words, times
 
 MOST_ROWS = 1000
@@ -35,7 +36,9 @@ def _table(name: str, heads: list[str], rows: list[list[str]], numbers: set[int]
 
 def head_of(report: Report) -> str:
     boards = ", ".join(f"device {device}: board '{name}'" for device, name in sorted(report.boards.items()))
-    lines = [f"<p>{escape(boards or 'no device')}; {times(sum(report.calls.values()), 'call')} "]
+    sentences = "<br>".join(map(escape, verdict(report)))
+    lines = [f'<p class="verdict" id="verdict">{sentences}</p>']
+    lines += [f"<p>{escape(boards or 'no device')}; {times(sum(report.calls.values()), 'call')} "]
     lines.append(f"in {report.microseconds / 1000:.1f} ms</p>")
     if not report.whole:
         lines.append('<p class="warn">The trace is incomplete: the process was killed or is still running.</p>')
@@ -48,12 +51,18 @@ def head_of(report: Report) -> str:
 def advice_of(report: Report) -> str:
     if not report.advice and not report.heap_advice:
         return "<p>Nothing to avoid was found.</p>"
+    all_advice = [item.summed() for item in folded(report.advice)]
     items = [
         f'<li>{escape(advice.words)}: <span class="saved">{saved(advice)}</span>{_places(advice)}</li>'
-        for advice in report.advice[:MOST_ROWS]
+        for advice in all_advice[:MOST_ROWS]
     ]
     items += [f"<li>{escape(finding.words)}</li>" for finding in report.heap_advice[:MOST_ROWS]]
-    return f'<ol class="advice">{"".join(items)}</ol>'
+    first, rest = items[:MOST_ITEMS], items[MOST_ITEMS:]
+    shown = f'<ol class="advice">{"".join(first)}</ol>'
+    if not rest:
+        return shown
+    more = f'<ol class="advice" start="{MOST_ITEMS + 1}">{"".join(rest)}</ol>'
+    return f"{shown}<details><summary>{len(rest)} more</summary>{more}</details>"
 
 
 def _places(advice: Advice) -> str:
@@ -77,11 +86,15 @@ def _buffer_row(life: BufferLife) -> list[str]:
         escape(life.kind) + (f", part of {life.parent}" if life.parent else ""),
         in_words(life.size),
         f"{life.created / 1000:.3f} ms" if life.created is not None else "before",
-        f"{life.released / 1000:.3f} ms" if life.released is not None else "never released",
+        f"{life.released / 1000:.3f} ms" if life.released is not None else never(life),
         str(life.copies + life.migrations),
         in_words(life.copied_bytes) if life.copied_bytes else "",
-        "<br>".join(places) or ("" if life.parent else "never on a board"),
+        "<br>".join(places) or ("" if life.parent else _without_place(life)),
     ]
+
+
+def _without_place(life: BufferLife) -> str:
+    return "in memory that host and board share" if life.in_place else "never on a board"
 
 
 def copies_of(report: Report) -> str:

@@ -20,11 +20,11 @@ def where_the_time_went(real: TimeUse, simulated: TimeUse | None, report: Report
         bars.append(_bar("simulated, modelled for the board", simulated, colours))
         rest = simulated.without("program")
         if 0 < rest.total < simulated.total:
-            bars.append(_bar("simulated, without programming", rest, colours))
+            bars.append(_bar(f"simulated, without {report.loading}", rest, colours))
     note = (
         "Each moment between the first command and the last end counts for one row (time): first for kernels, which "
-        "share it when they run together, then for programming, copies, the link, and the host. Busy counts a row also "
-        "while the time counts for another. "
+        f"share it when they run together, then for {report.loading}, copies, the link, and the host. Busy counts a "
+        "row also while the time counts for another. "
         "Real times are those of the simulation on this computer, not of a board."
     )
     if simulated is None:

@@ -13,6 +13,7 @@ from fpgart.watch.report.model import (
     Advice,
     BufferLife,
     CableTraffic,
+    CheckFinding,
     Copy,
     Finding,
     HeldBlock,
@@ -27,11 +28,13 @@ from fpgart.watch.report.text import (
     cables_in_words,
     heading,
     modelled_in_words,
+    never,
     places_in_words,
     saved,
     skipped_in_words,
 )
 from fpgart.watch.report.trace_events import Args, TraceError, events, in_order, of_fpgart, ordered
+from fpgart.watch.report.verdict import verdict
 
 __all__ = [
     "CERTAIN",
@@ -40,6 +43,7 @@ __all__ = [
     "Args",
     "BufferLife",
     "CableTraffic",
+    "CheckFinding",
     "Copy",
     "Finding",
     "HeldBlock",
@@ -58,6 +62,7 @@ __all__ = [
     "in_order",
     "merged",
     "modelled_in_words",
+    "never",
     "of",
     "of_fpgart",
     "ordered",
@@ -66,4 +71,5 @@ __all__ = [
     "read",
     "saved",
     "skipped_in_words",
+    "verdict",
 ]

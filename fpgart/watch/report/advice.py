@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
+from fpgart.watch.family import is_fpga
 from fpgart.watch.report.bank_advice import BankAdviser
 from fpgart.watch.report.channel_advice import ChannelAdviser
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import THE_BUFFER, Found
+from fpgart.watch.report.found import THE_BUFFER, Found, migration_of
 from fpgart.watch.report.idle_advice import IdleAdviser
 from fpgart.watch.report.launch_advice import LaunchAdviser
 from fpgart.watch.report.model import Advice
@@ -23,6 +27,36 @@ def covers(later: Args, earlier: Args) -> bool:
     """Whether a write replaces every byte of an earlier one to the same buffer."""
     begin, other = later.get("offset", 0), earlier.get("offset", 0)
     return bool(begin <= other and other + earlier["size"] <= begin + later["size"])
+
+
+AGAIN = {
+    True: (
+        "device {} is reprogrammed with a program that it held before: launch the kernels of one program together, "
+        "or put all kernels into one program",
+        "programming",
+    ),
+    False: (
+        "device {} loads a program that it held before: keep the program and its kernels until the last launch",
+        "program load",
+    ),
+}
+"""Words and noun of the advice; whether the board is an FPGA board."""
+
+
+Take = Callable[[Args], None]
+OWN = ("fpgart", "buffer", "placing", "device")
+
+
+class EventTaker(Protocol):
+    """Finds advice in the events of some categories, or of a category and a name, in the order of time."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]]
+
+    def take(self, event: Args) -> None:
+        """See an event of these categories."""
+
+    def finish(self) -> None:
+        """All events were taken: add what only shows then."""
 
 
 class Adviser:
@@ -42,7 +76,8 @@ class Adviser:
         self._set: dict[int, list[str]] = {}
         """By buffer without a block, the arguments with a buffer_location that it was set as."""
         self._programs: dict[int, list[str]] = {}
-        self._others = (
+        self._dsps: set[int] = set()
+        self._others: tuple[EventTaker, ...] = (
             UsmAdviser(self._found, costs),
             PlaceAdviser(self._found, costs),
             BankAdviser(self._found, costs),
@@ -60,12 +95,29 @@ class Adviser:
             other.finish()
         return self._found.advice()
 
+    @property
+    def together(self) -> int:
+        """Nanoseconds on the board that all of it saves, once advice() was called."""
+        return self._found.together
+
     def take(self, event: Args) -> None:
-        for other in self._others:
-            other.take(event)
+        for take in self.takers(event.get("cat", ""), event["name"]):
+            take(event)
+
+    def takers(self, category: str, name: str) -> list[Take]:
+        """Those who take events of a category and a name."""
+        wanted = {category, f"{category} {name}"}
+        takes: list[Take] = [other.take for other in self._others if not wanted.isdisjoint(other.CATEGORIES)]
+        if category in OWN:
+            takes.append(self._take)
+        return takes
+
+    def _take(self, event: Args) -> None:
         category, name, args = event.get("cat"), event["name"], event.get("args", {})
         if category == "fpgart" and name == "board":
             self._memories[args["device"]] = [memory["name"] for memory in args["memories"]]
+            if not is_fpga(args):
+                self._dsps.add(args["device"])
         elif category == "buffer" and "location" in args:
             self._located.add(args["buffer"])
         elif category == "placing" and "argument" in args:
@@ -95,8 +147,9 @@ class Adviser:
             words = self._placing(buffer, args, copied=written["command"] == "COPY_HOST_PTR")
         else:
             words = f"write {THE_BUFFER} through a queue of {target.split(',')[0]}, where {args['reason']} needs it"
-        cost = self._costs.copy(args["device"], args["size"])
-        self._found.add(words, args["size"], (buffer,), nanoseconds=cost, site=args.get("site", 0))
+        cost, operation = self._costs.copy(args["device"], args["size"]), migration_of(args)
+        site = args.get("site", 0)
+        self._found.add(words, args["size"], (buffer,), nanoseconds=cost, site=site, operation=operation)
 
     def _placing(self, buffer: int, args: Args, *, copied: bool) -> str:
         """How the host gets the buffer into the memory that the launch needs, before it writes the buffer."""
@@ -136,15 +189,14 @@ class Adviser:
 
     def _transfer_saved(self, words: str, args: Args) -> None:
         cost = self._costs.transfer(args["device"], args["size"])
-        self._found.add(words, args["size"], (args["buffer"],), nanoseconds=cost, site=args.get("site", 0))
+        site, operation = args.get("site", 0), args.get("operation", 0)
+        self._found.add(words, args["size"], (args["buffer"],), nanoseconds=cost, site=site, operation=operation)
 
     def _program(self, args: Args) -> None:
         history = self._programs.setdefault(args["device"], [])
         if args["program"] in history:
-            words = (
-                f"device {args['device']} is reprogrammed with a program that it held before: "
-                "launch the kernels of one program together, or put all kernels into one program"
-            )
+            words, noun = AGAIN[args["device"] not in self._dsps]
             cost = self._costs.programming(args["device"])
-            self._found.add(words, args["size"], nanoseconds=cost, site=args.get("site", 0), noun="programming")
+            words = words.format(args["device"])
+            self._found.add(words, args["size"], nanoseconds=cost, site=args.get("site", 0), noun=noun)
         history.append(args["program"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fpgart.watch.report.costs import SECOND, Costs
 from fpgart.watch.report.found import Found, named
@@ -30,6 +31,8 @@ class Place:
 
 class BankAdviser:
     """Takes the events of a trace in the order of time."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("fpgart", "device kernel", "device program", "memory")
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
@@ -87,8 +90,8 @@ class BankAdviser:
             f"put buffers {named(together)} into different banks of memory '{memory.name}' (CL_CHANNEL_1_INTELFPGA and "
             f"similar flags): kernel '{args['kernel']}' uses them together, all are in bank {worst} of {memory.banks}"
         )
-        site = args.get("site", 0)
-        self._found.add(words, 0, tuple(together), nanoseconds=saved, site=site, noun="time")
+        site, operation = args.get("site", 0), args.get("operation", 0)
+        self._found.add(words, 0, tuple(together), nanoseconds=saved, site=site, noun="time", operation=operation)
 
 
 def spread(sizes: list[int], banks: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from fpgart.watch.report.found import Found
 from fpgart.watch.report.idle_advice import Interval, covered, merged
@@ -33,6 +34,8 @@ class ChannelAdviser:
 
     A channel at which only one side waits is left alone: the other side is slower, and no depth changes that.
     """
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("time", "channel")
 
     def __init__(self, found: Found) -> None:
         self._found = found

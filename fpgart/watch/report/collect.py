@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
-from fpgart.watch.report.advice import Adviser
+from fpgart.watch.family import is_fpga
+from fpgart.watch.report.advice import Adviser, Take
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.heap_advice import HeapAdviser
 from fpgart.watch.report.model import (
     Advice,
     BufferLife,
     CableTraffic,
+    CheckFinding,
     Copy,
     HeldBlock,
     KernelRuns,
@@ -23,35 +26,66 @@ from fpgart.watch.report.model import (
     Traffic,
 )
 from fpgart.watch.report.sites import Sites
-from fpgart.watch.report.trace_events import Args, of_fpgart, ordered
+from fpgart.watch.report.trace_events import Args, Tell, ignore, of_fpgart, ordered, without_collector
+from fpgart.watch.report.verdict import TimeSpent
 from fpgart.watch.words import place_in_words
 
-Take = Callable[[Report, str, Args, float, float], None]
+NAMED = frozenset(("api", "device"))
+"""Categories whose events are told apart by their names, which are few."""
+HEAPS = {"msmc": "__malloc_msmc"}
+"""What allocates in a DSP's memories; in all others __malloc_ddr does."""
+NO_QUERY = " is not a query for "
+"""What the error of a call says that asked for something unknown."""
+Collect = Callable[[Report, str, Args, float, float], None]
 """Takes an event's name and arguments, begin and duration in microseconds into a report."""
 
 
-def read(path: Path) -> Report:
-    """The report of a trace; raises TraceError, OSError."""
+def read(path: Path, tell: Tell = ignore) -> Report:
+    """The report of a trace; raises TraceError, OSError. `tell` gets the numbers of bytes that were read."""
     with of_fpgart(path):
-        return of(ordered(path))
+        return of(ordered(path, tell))
 
 
 def of(found: list[Args]) -> Report:
     """The report of ordered() events."""
+    with without_collector():
+        return _of(found)
+
+
+def _of(found: list[Args]) -> Report:
     report = Report()
     costs, sites = Costs(), Sites()
     for event in found:
-        costs.take(event)
-        sites.take(event)
-    adviser, heaps = Adviser(costs, sites), HeapAdviser()
+        category = event.get("cat")
+        if category in costs.CATEGORIES:
+            costs.take(event)
+        elif category == "site":
+            sites.take(event)
+    adviser, heaps, spent = Adviser(costs, sites), HeapAdviser(), TimeSpent()
+
+    @cache
+    def takers(category: str, name: str) -> tuple[Take, ...]:
+        others = [other.take for other in (heaps, spent) if category in other.CATEGORIES]
+        return (*adviser.takers(category, name), *others)
+
+    last = 0.0
     for event in found:
-        _take(report, event)
-        adviser.take(event)
-        heaps.take(event)
+        category, begin, name = event.get("cat", ""), float(event.get("ts", 0.0)), event.get("name", "")
+        duration = float(event.get("dur", 0.0))
+        if begin + duration > last and category != "time":  # the simulated clock has times of its own
+            last = begin + duration
+        collect = BY_CATEGORY.get(category)
+        if collect is not None:
+            collect(report, name, event.get("args", {}), begin, duration)
+        for take in takers(category, name if category in NAMED else ""):
+            take(event)
+    report.microseconds = last
     report.advice = adviser.advice()
     for advice in report.advice:
         _name_places(advice, sites)
     report.heap_advice = heaps.findings
+    report.together = adviser.together
+    spent.finish(report)
     return report
 
 
@@ -70,18 +104,11 @@ def _name_places(advice: Advice, sites: Sites) -> None:
     advice.places = [advice.places[index] for index in order]
 
 
-def _take(report: Report, event: Args) -> None:
-    category, begin, duration = event.get("cat", ""), float(event.get("ts", 0.0)), float(event.get("dur", 0.0))
-    if category != "time":  # the simulated clock has times of its own
-        report.microseconds = max(report.microseconds, begin + duration)
-    take = BY_CATEGORY.get(category)
-    if take is not None:
-        take(report, event.get("name", ""), event.get("args", {}), begin, duration)
-
-
 def _take_facts(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     if name == "board":
         report.boards[args["device"]] = args["board"]
+        if not is_fpga(args):
+            report.dsps.add(args["device"])
     elif name == "process":
         report.processes.append(args["words"])
     elif name == "not locked":
@@ -95,7 +122,13 @@ def _take_facts(report: Report, name: str, args: Args, begin: float, duration: f
 def _take_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     report.calls[name] += 1
     if "error" in args:
-        report.errors[f"{name}: {args['error']}"] += 1
+        failed = report.probes if is_probe(name, args["error"]) else report.errors
+        failed[f"{name}: {args['error']}"] += 1
+
+
+def is_probe(name: str, error: str) -> bool:
+    """Whether a call that failed was a query for what the driver does not have."""
+    return name.startswith("clGet") and NO_QUERY in error
 
 
 def _take_mmd_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
@@ -119,6 +152,7 @@ def _take_buffer(report: Report, name: str, args: Args, begin: float, duration: 
     life = _life(report, args["buffer"])
     if name == "create":
         life.size, life.created, life.parent = args["size"], begin, args.get("parent", 0)
+        life.in_place = args.get("in_place", False)
     else:
         life.released = begin
 
@@ -129,18 +163,41 @@ def _take_placing(report: Report, name: str, args: Args, begin: float, duration:
 
 
 def _take_block(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    if not args["buffer"]:
+        _take_malloc(report, name, args, begin)
+        return
     life = _life(report, args["buffer"])
     life.size = life.size or args["size"]
     if "program" in args:
         life.kind, life.created = "program", begin if name == "reserve" else life.created
         life.released = begin if name == "free" else None
-    words = f"device {args['device']}, {args['memory']} {place_in_words(args)} at {args['address']}"
+    words = _block_in_words(report, args)
     if name == "reserve":
         life.places.append(HeldBlock(words, begin))
         return
     for place in life.places:
         if place.words == words and place.end is None:
             place.end = begin
+
+
+def _block_in_words(report: Report, args: Args) -> str:
+    """The heaps of a DSP have no banks."""
+    bank = "" if args["device"] in report.dsps else f" {place_in_words(args)}"
+    return f"device {args['device']}, {args['memory']}{bank} at {args['address']}"
+
+
+def _take_malloc(report: Report, name: str, args: Args, begin: float) -> None:
+    """Memory that the host allocated as its own, of no buffer: its lives have negative keys."""
+    words = _block_in_words(report, args)
+    if name == "reserve":
+        number = 1 + sum(1 for key in report.buffers if key < 0)
+        life = BufferLife(number, args["size"], begin, kind=f"{HEAPS.get(args['memory'], '__malloc_ddr')} allocation")
+        life.places.append(HeldBlock(words, begin))
+        report.buffers[-number] = life
+        return
+    for key, life in report.buffers.items():
+        if key < 0 and life.released is None and life.places[0].words == words:
+            life.released = life.places[0].end = begin
 
 
 def _take_usm(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
@@ -195,6 +252,12 @@ def _add_copy(report: Report, begin: float, what: str, args: Args, cause: str) -
     life.copied_bytes += args["size"]
 
 
+def _take_finding(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    places = {key: args.get(key, {}).get("place", "") for key in ("made_at", "misused_at", "against_at")}
+    told = {key: args[key] for key in ("check", "rule", "object", "made_by", "misused_by", "words", "fix")}
+    report.findings.append(CheckFinding(**told, **places, against=args.get("against", "")))
+
+
 def _take_step(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     """A step of the simulated clock."""
     device, kernel = args["device"], args.get("kernel", "")
@@ -225,11 +288,12 @@ def _life(report: Report, number: int) -> BufferLife:
     return report.buffers.setdefault(number, BufferLife(number))
 
 
-BY_CATEGORY: dict[str, Take] = {
+BY_CATEGORY: dict[str, Collect] = {
     "api": _take_call,
     "buffer": _take_buffer,
     "cable": _take_packets,
     "device": _take_operation,
+    "finding": _take_finding,
     "fpgart": _take_facts,
     "memory": _take_block,
     "mmd": _take_mmd_call,

@@ -6,8 +6,10 @@ The board's figures are in the trace; in traces of older versions they are not, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import ClassVar
 
 from fpgart.watch.report.trace_events import Args
 
@@ -20,12 +22,16 @@ STAGING_RATE = 4_000_000_000
 class Costs:
     """Nanoseconds, from the facts of a whole trace."""
 
+    CATEGORIES: ClassVar = frozenset(("fpgart", "buffer", "usm", "time"))
     _timing: dict[int, dict[str, int]] = field(default_factory=dict)
     _rates: dict[int, dict[str, int]] = field(default_factory=dict)
     _sizes: dict[int, int] = field(default_factory=dict)
     """Bytes of each buffer and allocation."""
     _kernels: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     """By device and kernel, its times in the simulated clock, where the trace has that."""
+
+    _by_shape: dict[tuple[object, ...], int] = field(default_factory=dict)
+    """What launches cost of which no time is known: many are the same."""
 
     def take(self, event: Args) -> None:
         category, args = event.get("cat"), event.get("args", {})
@@ -79,7 +85,11 @@ class Costs:
         known = self._kernels.get((args["device"], args["kernel"]))
         if known:
             return sum(known) // len(known)
-        return max(self.pipeline(args), self._streaming(args))
+        shape = args["device"], tuple(args.get("global", (1,))), *map(tuple, _used(args))
+        cost = self._by_shape.get(shape)
+        if cost is None:
+            cost = self._by_shape[shape] = max(self.pipeline(args), self._streaming(args))
+        return cost
 
     def pipeline(self, args: Args) -> int:
         clock = self._of(args["device"], "kernel_clock")
@@ -88,5 +98,11 @@ class Costs:
     def _streaming(self, args: Args) -> int:
         """Each byte of the buffers once through the board's default memory."""
         rate = self._rate(args["device"])
-        moved = sum(self.size(number) for number in {*args.get("buffers", ()), *args.get("allocations", ())})
+        buffers, allocations = _used(args)
+        moved = sum(self.size(number) for number in {*buffers, *allocations})
         return -(-moved * SECOND // rate) if rate else 0
+
+
+def _used(args: Args) -> tuple[Sequence[int], Sequence[int]]:
+    """The buffers and the allocations of a launch."""
+    return args.get("buffers", ()), args.get("allocations", ())

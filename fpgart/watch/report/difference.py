@@ -6,14 +6,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 
 from fpgart.watch.report.model import Advice, Report
 from fpgart.watch.report.text import places_in_words, saved
+from fpgart.watch.report.verdict import total_of
 from fpgart.watch.words import in_words
 
 NUMBERS = re.compile(r"\d+(\.\d+)?")
+BUFFERS = re.compile(r"(each of )?\b(buffer|allocation)s? \d+(, \d+)*( and \d+ more)?")
 
 
 class Unit(Enum):
@@ -75,16 +77,21 @@ class Difference:
         return "the same bytes, launches and times" if self.timed else "the same bytes and launches"
 
     def exceeds(self, percent: float) -> bool:
-        """Whether a figure grew by more than that, or there is new advice (but for what was measured in the run)."""
+        """Whether a figure grew by more than that, or there is new advice that is no hint and was not measured."""
         grown = any(figure.percent > percent for figure in self.figures)
-        return grown or any(not advice.measured for advice in self.new_advice)
+        return grown or any(not advice.measured and not advice.hint for advice in self.new_advice)
 
 
-def between(before: Report, after: Report) -> Difference:
-    """What differs; times only where both runs have the model's (FPGART_TIME=model)."""
+def between(before: Report, after: Report, *, gate: bool = False) -> Difference:
+    """What differs; times only where both runs have the model's (FPGART_TIME=model).
+
+    `gate`: only what follows from the host's calls, so that two runs of one host differ in nothing: no times, and no
+    advice that depends on them.
+    """
     first, second = dict(_figures(before)), dict(_figures(after))
-    modelled = bool(before.modelled) and bool(after.modelled)
-    found = Difference(warnings=list(_warnings(before, after)), timed=modelled)
+    modelled = bool(before.modelled) and bool(after.modelled) and not gate
+    warnings = [*_incomplete(before, after), *([] if gate else _without_times(before, after)), *_boards(before, after)]
+    found = Difference(warnings=warnings, timed=modelled)
     for key in dict.fromkeys([*first, *second]):
         what, unit = key
         figure = Figure(what, unit, first.get(key, 0), second.get(key, 0))
@@ -92,22 +99,37 @@ def between(before: Report, after: Report) -> Difference:
             found.figures.append(figure)
     found.figures.sort(key=lambda figure: (-figure.percent, -abs(figure.after - figure.before)))
     found.new_advice, found.old_advice = _beyond(after, before), _beyond(before, after)
+    return _repeatable(found) if gate else found
+
+
+def _repeatable(found: Difference) -> Difference:
+    """The same without what differs from run to run: numbers of buffers, and orders that threads decide."""
+    found.figures.sort(key=lambda figure: figure.what)
+    found.new_advice, found.old_advice = (
+        sorted(
+            (replace(a, words=BUFFERS.sub("a buffer", a.words), buffers=[], places=sorted(a.places)) for a in advice),
+            key=lambda a: (a.words, a.places),
+        )
+        for advice in ([a for a in found.new_advice if a.certain], [a for a in found.old_advice if a.certain])
+    )
     return found
 
 
 def _figures(report: Report) -> Iterator[tuple[tuple[str, Unit], int]]:
     if report.modelled:
-        yield ("simulated time", Unit.NANOSECONDS), report.modelled_nanoseconds
+        whole = total_of(report) if report.spent else report.modelled_nanoseconds
+        yield (f"simulated time, without {report.loading}", Unit.NANOSECONDS), whole
     for (device, name), made in report.modelled.items():
         yield (f"device {device}: {name}, in all", Unit.NANOSECONDS), made.nanoseconds
     for (device, name), traffic in report.traffic.items():
-        yield (f"device {device}: {name}, calls", Unit.TIMES), traffic.calls
-        yield (f"device {device}: {name}", Unit.BYTES), traffic.bytes
+        what = report.movement(device, name)
+        yield (f"device {device}: {what}, calls", Unit.TIMES), traffic.calls
+        yield (f"device {device}: {what}", Unit.BYTES), traffic.bytes
     for (device, name), runs in report.kernels.items():
         yield (f"device {device}: kernel {name}, launches", Unit.TIMES), runs.launches
     for device in sorted({device for device, _ in report.programmed}):
         count = sum(1 for each, _ in report.programmed if each == device)
-        yield (f"device {device}: programmed", Unit.TIMES), count
+        yield (f"device {device}: {'programs loaded' if device in report.dsps else 'programmed'}", Unit.TIMES), count
     yield ("calls with errors", Unit.TIMES), sum(report.errors.values())
 
 
@@ -121,12 +143,19 @@ def _kind(advice: Advice) -> str:
     return NUMBERS.sub("#", advice.words.replace("each of buffers", "buffer").split(" at ")[0])
 
 
-def _warnings(before: Report, after: Report) -> Iterator[str]:
+def _incomplete(before: Report, after: Report) -> Iterator[str]:
     for name, report in (("first", before), ("second", after)):
         if not report.whole:
             yield f"the {name} trace is incomplete: the process was killed or is still running"
+
+
+def _without_times(before: Report, after: Report) -> Iterator[str]:
+    for name, report in (("first", before), ("second", after)):
         if not report.modelled:
             yield f"the {name} trace has no simulated time (fpgart run --time model): no times are compared"
+
+
+def _boards(before: Report, after: Report) -> Iterator[str]:
     if before.boards != after.boards:
         yield "the boards differ: " + " and ".join(", ".join(r.boards.values()) or "none" for r in (before, after))
 

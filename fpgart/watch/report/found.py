@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fpgart.watch.report.model import Advice
+from fpgart.watch.report.trace_events import Args
 
 THE_BUFFER = "{buffer}"
 THE_ALLOCATION = "{allocation}"
@@ -15,6 +16,10 @@ class Found:
 
     def __init__(self) -> None:
         self._advice: dict[str, Advice] = {}
+        self._by_operation: dict[int, int] = {}
+        """What each operation can save at most."""
+        self.together = 0
+        """Nanoseconds on the board that all advice saves."""
 
     def add(
         self,
@@ -26,15 +31,28 @@ class Found:
         site: int = 0,
         noun: str = "copy",
         measured: bool = False,
+        hint: bool = False,
+        operation: int = 0,
     ) -> None:
-        """Count one `noun` that is to be avoided: its bytes and time, the buffers concerned, the place of its call."""
-        found = self._advice.setdefault(words, Advice(words, noun=noun, measured=measured))
+        """Count one `noun` that is to be avoided: its bytes and time, the buffers concerned, the place of its call.
+
+        `operation`: the one of the trace that takes less time then, so that other advice on it does not count twice.
+        """
+        if not measured and noun != "programming":
+            self._count(operation, nanoseconds)
+        found = self._advice.setdefault(words, Advice(words, noun=noun, measured=measured, hint=hint))
         found.copies += 1
         found.bytes += size
         found.nanoseconds += nanoseconds
         found.buffers += [number for number in buffers if number not in found.buffers[-len(buffers) :]]
         if site:
             found.sites[site] = found.sites.get(site, 0) + 1
+
+    def _count(self, operation: int, nanoseconds: int) -> None:
+        before = self._by_operation.get(operation, 0) if operation else 0
+        self.together += max(0, nanoseconds - before)
+        if operation:
+            self._by_operation[operation] = max(before, nanoseconds)
 
     def advice(self) -> list[Advice]:
         """What saves most time of the board first, then what saves most bytes; last what was measured in the run."""
@@ -43,6 +61,11 @@ class Found:
             found.words = words.replace(THE_BUFFER, _which("buffer", found.buffers))
             found.words = found.words.replace(THE_ALLOCATION, _which("allocation", found.buffers))
         return sorted(self._advice.values(), key=lambda advice: (advice.measured, -advice.nanoseconds, -advice.bytes))
+
+
+def migration_of(args: Args) -> int:
+    """What stands for the migration of one buffer, of which an operation may have several: no operation's number."""
+    return -(int(args.get("operation", 0)) << 32 | int(args["buffer"]))
 
 
 def _which(noun: str, numbers: list[int]) -> str:

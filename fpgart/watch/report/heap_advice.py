@@ -9,6 +9,7 @@ large buffers, allocated in decreasing order. The adviser finds buffers that dev
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from fpgart.board.first_fit import GRANULARITY, FirstFit
 from fpgart.board.keystone.addresses import power_of_two_from
@@ -34,6 +35,7 @@ class Heap:
 class HeapAdviser:
     """Takes the events of a trace in the order of time."""
 
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("fpgart", "memory", "refusal")
     _heaps: dict[tuple[int, str], Heap] = field(default_factory=dict)
     _live: dict[tuple[int, str], dict[int, tuple[int, int]]] = field(default_factory=dict)
     """By heap and address, the size and number of the buffer there."""
@@ -53,7 +55,7 @@ class HeapAdviser:
                 self._reserve(args, address, live)
             else:
                 live.pop(address, None)
-        elif category == "refusal":
+        elif category == "refusal" and args["buffer"]:
             self._refused(args["device"], args["size"], args["buffer"])
 
     def _reserve(self, args: Args, address: int, live: dict[int, tuple[int, int]]) -> None:
@@ -62,7 +64,7 @@ class HeapAdviser:
         if region != size:
             self.findings.append(
                 Finding(
-                    f"make buffer {buffer} a power of two: its {in_words(size)} take up a region of {in_words(region)}",
+                    f"make {_name(buffer)} a power of two: its {in_words(size)} take up a region of {in_words(region)}",
                     region - size,
                     buffer,
                 )
@@ -73,7 +75,7 @@ class HeapAdviser:
             smaller = [number for a, (s, number) in live.items() if a < address and s < size]
             self.findings.append(
                 Finding(
-                    f"allocate buffer {buffer} ({in_words(size)}) before the smaller {_which(smaller)}: "
+                    f"allocate {_name(buffer)} ({in_words(size)}) before the smaller {_which(smaller)}: "
                     f"it has left a hole of {in_words(address - below)}",
                     address - below,
                     buffer,
@@ -87,7 +89,7 @@ class HeapAdviser:
         wanted = [(s, n) for (where, _), live in self._live.items() if where == device for s, n in live.values()]
         order = fitting_order([*wanted, (size, buffer)], heaps)
         if order:
-            named = ", ".join(f"buffer {number} ({in_words(each)})" for each, number in order[:MOST_NAMED])
+            named = ", ".join(f"{_name(number)} ({in_words(each)})" for each, number in order[:MOST_NAMED])
             more = f" and {len(order) - MOST_NAMED} more" if len(order) > MOST_NAMED else ""
             self.findings.append(
                 Finding(
@@ -107,8 +109,13 @@ def fitting_order(wanted: list[tuple[int, int]], heaps: list[Heap]) -> list[tupl
     return order
 
 
+def _name(buffer: int) -> str:
+    """Memory that the host allocated as its own (__malloc_ddr) is of no buffer."""
+    return f"buffer {buffer}" if buffer else "the host's own allocation"
+
+
 def _which(buffers: list[int]) -> str:
-    named = sorted(buffers)[:MOST_NAMED]
+    named = sorted(filter(None, buffers))[:MOST_NAMED]
     if not named:
         return "ones"
     return f"{'buffer' if len(named) == 1 else 'buffers'} {', '.join(map(str, named))}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from fpgart.watch.report.found import Found
 from fpgart.watch.report.sites import Sites
@@ -21,6 +22,8 @@ Interval = tuple[float, float]
 class IdleAdviser:
     """Takes the events of a trace. Times are those of the run: the host's own work takes as long with a real board."""
 
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("api", "device")
+
     def __init__(self, found: Found, sites: Sites) -> None:
         self._found = found
         self._sites = sites
@@ -28,11 +31,12 @@ class IdleAdviser:
         self._calls: list[Interval] = []
 
     def take(self, event: Args) -> None:
-        begin, duration = float(event.get("ts", 0)), float(event.get("dur", 0))
-        if event.get("cat") == "device":
-            self._operations.append((begin, begin + duration, event["args"].get("site", 0)))
-        elif event.get("cat") == "api":
-            self._calls.append((begin, begin + duration))
+        begin = float(event.get("ts", 0))
+        end = begin + float(event.get("dur", 0))
+        if event.get("cat") == "api":
+            self._calls.append((begin, end))
+        else:
+            self._operations.append((begin, end, event["args"].get("site", 0)))
 
     def finish(self) -> None:
         pauses = [pause for pause in self._pauses() if pause[0] >= LEAST_US]
@@ -52,11 +56,14 @@ class IdleAdviser:
         return max(end for _, end, _ in self._operations) - min(begin for begin, _, _ in self._operations)
 
     def _pauses(self) -> Iterable[tuple[float, int]]:
-        """Of each gap between operations, how long the host was in no call, and the place of the next command."""
+        """Of each gap between operations that is worth a word, how long the host was in no call.
+
+        Besides, the place of the next command.
+        """
         calls = merged(self._calls)
         at, busy_until = 0, float("inf")
         for begin, end, site in sorted(self._operations):
-            if begin > busy_until:
+            if begin - busy_until >= LEAST_US:
                 while at < len(calls) and calls[at][1] <= busy_until:
                     at += 1
                 yield begin - busy_until - covered(calls, at, (busy_until, begin)), site

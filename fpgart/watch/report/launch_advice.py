@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
+from typing import ClassVar
 
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import Found
@@ -19,11 +20,14 @@ class Launches:
     """Launches of one kernel on one device, and the time that their work takes."""
 
     work: int = 0
-    sites: list[int] = field(default_factory=list)
+    sites: list[tuple[int, int]] = field(default_factory=list)
+    """The place of the call and the operation of each."""
 
 
 class LaunchAdviser:
     """Takes the events of a trace. Kernels of one work-item are left out: nobody knows how long their loops are."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("device kernel",)
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
@@ -38,7 +42,7 @@ class LaunchAdviser:
         if work < self._costs.launch(args["device"]):
             launches = self._tiny.setdefault((args["device"], args["kernel"]), Launches())
             launches.work += work
-            launches.sites.append(args.get("site", 0))
+            launches.sites.append((args.get("site", 0), args.get("operation", 0)))
 
     def finish(self) -> None:
         for (device, kernel), launches in self._tiny.items():
@@ -49,5 +53,5 @@ class LaunchAdviser:
                 f"give kernel '{kernel}' more work per launch (a larger ND-range, or a loop inside it): "
                 f"each does {launches.work / count / 1000:.2f} us of work, and a launch costs {latency / 1000:g} us"
             )
-            for site in launches.sites[1:]:
-                self._found.add(words, nanoseconds=latency, site=site, noun="launch")
+            for site, operation in launches.sites[1:]:
+                self._found.add(words, nanoseconds=latency, site=site, noun="launch", operation=operation)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from fpgart.watch.family import LOADING, PROGRAMMING, movement
+
 
 @dataclass(slots=True)
 class Traffic:
@@ -50,6 +52,8 @@ class BufferLife:
     parent: int = 0
     made_by: str = ""
     """The call that allocated it, for unified shared memory."""
+    in_place: bool = False
+    """Whether kernels work on the host's memory, so that it never moves."""
     kind: str = "buffer"
     migrations: int = 0
     """How often a shared allocation moved between the host and a device."""
@@ -102,7 +106,8 @@ class ModelledChannel:
     """By kernel, and whether it writes, nanoseconds that it waited."""
 
 
-CERTAIN = ("copy", "programming")
+PROGRAM = "program"
+CERTAIN = ("copy", "programming", "program load")
 """What advice counts that follows from the order of the host's calls alone."""
 
 
@@ -120,12 +125,21 @@ class Advice:
     nanoseconds: int = 0
     """Time of the board by the model (docs/time.md), or as `measured` in the run; 0 where the trace does not say."""
     measured: bool = False
+    share: float = 0.0
+    """The part of the simulated time without programming that it saves; 0 where that is not known."""
+    hint: bool = False
+    """Whether it depends on more than the host's calls, such as where an allocator puts arrays: no gate counts it."""
     sites: dict[int, int] = field(default_factory=dict)
     """How often it is due to each of the host's calls, by the number of the call's place in the trace."""
     places: list[str] = field(default_factory=list)
     """The places of these calls, the most frequent first."""
     stacks: list[dict[str, object]] = field(default_factory=list)
     """The same with whole stacks, for programs."""
+
+    @property
+    def certain(self) -> bool:
+        """Whether it follows from the order of the host's calls alone, and is the same in every run."""
+        return self.noun in CERTAIN and not self.hint and not self.measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +151,30 @@ class Finding:
     buffer: int
 
 
+@dataclass(frozen=True, slots=True)
+class CheckFinding:
+    """A mistake of the host that `--check` found in a traced run; "" for what is not known (docs/checks.md)."""
+
+    check: str
+    rule: str
+    object: str
+    made_by: str
+    misused_by: str
+    words: str
+    fix: str
+    made_at: str = ""
+    misused_at: str = ""
+    against: str = ""
+    against_at: str = ""
+
+
 @dataclass(slots=True)
 class Report:
     """Everything that `fpgart report` shows."""
 
     boards: dict[int, str] = field(default_factory=dict)
+    dsps: set[int] = field(default_factory=set)
+    """Devices whose board is no FPGA board."""
     unlocked: Traffic = field(default_factory=Traffic)
     """Host memory that a board uses and the system did not lock."""
     lock_limit: int = 0
@@ -151,6 +184,9 @@ class Report:
     microseconds: float = 0.0
     calls: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
+    """Calls that failed, but for probes."""
+    probes: Counter[str] = field(default_factory=Counter)
+    """Queries for what the driver does not have: hosts ask every device for what those of other vendors have."""
     traffic: dict[tuple[int, str], Traffic] = field(default_factory=dict)
     kernels: dict[tuple[int, str], KernelRuns] = field(default_factory=dict)
     cables: dict[tuple[int, str], CableTraffic] = field(default_factory=dict)
@@ -173,5 +209,26 @@ class Report:
     """When the last step ends."""
     busy: dict[tuple[int, str], int] = field(default_factory=dict)
     """By device and resource, nanoseconds of the simulated clock."""
+    spent: dict[str, int] = field(default_factory=dict)
+    """By activity, nanoseconds from the first command to the last end, in the simulated clock if there is one."""
+    together: int = 0
+    """Nanoseconds on the board that all advice saves, programming aside; what saves one operation twice counts once."""
     heap_advice: list[Finding] = field(default_factory=list)
     """For heaps whose buffers kernels see through regions (66AK2x)."""
+
+    findings: list[CheckFinding] = field(default_factory=list)
+    """What `--check` found in the run."""
+
+    @property
+    def copies_to_avoid(self) -> list[Advice]:
+        """The advice that saves copies, in every run of the host."""
+        return [advice for advice in self.advice if advice.noun == "copy" and advice.certain]
+
+    @property
+    def loading(self) -> str:
+        """What it is called that programs get onto the boards."""
+        return LOADING if self.boards and self.dsps.issuperset(self.boards) else PROGRAMMING
+
+    def movement(self, device: int, call: str) -> str:
+        """What a call through the MMD is called on a device."""
+        return movement(call, fpga=device not in self.dsps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fpgart.watch.callers import MAY_WAIT
 from fpgart.watch.report.costs import Costs
@@ -17,9 +18,9 @@ WORTH_NS = 100_000
 MOST_WAITS = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Work:
-    """A transfer over the link, or a kernel, in microseconds of the run; `nanoseconds` on the board."""
+    """A transfer over the link, or a kernel, in microseconds of the run."""
 
     args: Args
     kernel: str
@@ -27,10 +28,9 @@ class Work:
     begin: float
     end: float
     touched: frozenset[int]
-    nanoseconds: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wait:
     """A call in which the host may wait."""
 
@@ -38,10 +38,14 @@ class Wait:
     site: int
     begin: float
     end: float
+    reach: float
+    """When the last of this wait and those before it ended."""
 
 
 class OverlapAdviser:
     """Takes the events of a trace in the order of time, and compares each operation of a device with the one before."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("device", *(f"api {name}" for name in MAY_WAIT))
 
     def __init__(self, found: Found, costs: Costs, sites: Sites) -> None:
         self._found = found
@@ -49,17 +53,18 @@ class OverlapAdviser:
         self._sites = sites
         self._last: dict[int, Work] = {}
         self._waits: deque[Wait] = deque(maxlen=MOST_WAITS)
-        self._saved: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-        """By kernel and what keeps it and a transfer apart: nanoseconds and places."""
+        self._saved: defaultdict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
+        """By kernel and what keeps it and a transfer apart: nanoseconds, places and operations of transfers."""
 
     def take(self, event: Args) -> None:
-        category, name, args = event.get("cat"), event["name"], event.get("args", {})
-        begin, end = float(event.get("ts", 0)), float(event.get("ts", 0)) + float(event.get("dur", 0))
-        if category == "api" and name in MAY_WAIT:
-            self._waits.append(Wait(name, args.get("site", 0), begin, end))
-        elif category == "device" and name == "program":
+        name, args, begin = event["name"], event.get("args", {}), float(event.get("ts", 0))
+        end = begin + float(event.get("dur", 0))
+        if event.get("cat") == "api":
+            reach = max(end, self._waits[-1].reach) if self._waits else end
+            self._waits.append(Wait(name, args.get("site", 0), begin, end, reach))
+        elif name == "program":
             self._last.pop(args["device"], None)
-        elif category == "device" and "error" not in args:
+        elif "error" not in args:
             work = self._work(name, args, int(event.get("tid", 0)), begin, end)
             if work is not None:
                 last = self._last.get(args["device"])
@@ -71,25 +76,37 @@ class OverlapAdviser:
         """None for what moves nothing over the link."""
         if name == "kernel" and not args.get("indirect"):
             touched = frozenset((*args["buffers"], *args.get("allocations", ())))
-            return Work(args, args["kernel"], queue, begin, end, touched, self._costs.kernel(args))
+            return Work(args, args["kernel"], queue, begin, end, touched)
         command = args.get("command", "")
         if name != "transfer" or not args.get("size") or args.get("on_host") or not command.startswith(MOVES):
             return None
         touched = frozenset(args[key] for key in ("buffer", "allocation", "source") if key in args)
-        return Work(args, "", queue, begin, end, touched, self._costs.transfer(args["device"], args["size"]))
+        return Work(args, "", queue, begin, end, touched)
+
+    def _cost(self, work: Work) -> int:
+        """Nanoseconds on the board."""
+        if work.kernel:
+            return self._costs.kernel(work.args)
+        return self._costs.transfer(work.args["device"], work.args["size"])
 
     def _compare(self, first: Work, second: Work) -> None:
         if bool(first.kernel) == bool(second.kernel) or first.touched & second.touched or second.begin < first.end:
             return
         cause = self._cause(first, second)
         if cause:
-            saved = min(first.nanoseconds, second.nanoseconds)
+            saved = min(self._cost(first), self._cost(second))
             site = second.args.get("site", 0)
-            self._saved[first.kernel or second.kernel, cause].append((saved, site))
+            operation = (first if second.kernel else second).args.get("operation", 0)
+            self._saved[first.kernel or second.kernel, cause].append((saved, site, operation))
 
     def _cause(self, first: Work, second: Work) -> str:
         """What keeps the second one from beginning beside the first; "" where that is not known."""
-        wait = next((w for w in self._waits if w.begin <= first.end <= w.end <= second.begin), None)
+        wait = None
+        for each in reversed(self._waits):
+            if each.reach < first.end:
+                break
+            if each.begin <= first.end <= each.end <= second.begin:
+                wait = each
         if wait is not None:
             place = self._sites.place(wait.site)
             return f"{wait.call}{f' at {place}' if place else ''} waits in between"
@@ -99,14 +116,14 @@ class OverlapAdviser:
 
     def finish(self) -> None:
         for (kernel, cause), saved in self._saved.items():
-            if sum(nanoseconds for nanoseconds, _ in saved) < WORTH_NS:
+            if sum(nanoseconds for nanoseconds, *_ in saved) < WORTH_NS:
                 continue
             words = (
                 f"overlap transfers with kernel '{kernel}', which does not use their buffers: {cause}; enqueue them "
                 "without blocking in a separate queue, and order dependent commands with events"
             )
-            for nanoseconds, site in saved:
-                self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time")
+            for nanoseconds, site, operation in saved:
+                self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time", operation=operation)
 
 
 MOVES = ("READ_BUFFER", "WRITE_BUFFER", "MEMCPY_INTEL")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fpgart.watch.report.found import Found
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.words import in_words
@@ -10,6 +12,8 @@ from fpgart.watch.words import in_words
 
 class PatternAdviser:
     """Takes the events of a trace; without the simulated clock there is nothing to say."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("time",)
 
     def __init__(self, found: Found) -> None:
         self._found = found

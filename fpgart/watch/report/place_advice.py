@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import THE_BUFFER, Found
+from fpgart.watch.report.found import THE_BUFFER, Found, migration_of
 from fpgart.watch.report.trace_events import Args
 
 AGAIN = 2
@@ -26,6 +27,8 @@ class Wanderer:
 
 class PlaceAdviser:
     """Takes the events of a trace in the order of time."""
+
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("device migration",)
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
@@ -56,7 +59,8 @@ class PlaceAdviser:
             words = _words(buffer.needs)
             for args in buffer.moves[1:]:
                 cost = self._costs.copy(args["device"], args["size"])
-                self._found.add(words, args["size"], (number,), nanoseconds=cost, site=args.get("site", 0))
+                site, operation = args.get("site", 0), migration_of(args)
+                self._found.add(words, args["size"], (number,), nanoseconds=cost, site=site, operation=operation)
 
 
 def _place(words: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import TypeVar
 
 from fpgart.watch.report.model import Advice, BufferLife, Copy, Modelled, Report
+from fpgart.watch.report.verdict import MOST_ITEMS, folded, verdict
 from fpgart.watch.words import in_words, times
 
 MOST_PLACES = 4
@@ -19,13 +20,14 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 T = TypeVar("T")
 
 
-def as_text(report: Report) -> str:
-    """The report for people."""
-    lines = heading(report)
+def as_text(report: Report, *, everything: bool = False) -> str:
+    """The report for people; `everything`: all advice, not only what saves most."""
+    lines = [*verdict(report), "", *heading(report)]
     lines += ["", "traffic"]
     for (device, name), traffic in sorted(report.traffic.items()):
         lines.append(
-            f"  device {device}: {name}: {times(traffic.calls, 'call')}, {in_words(traffic.bytes)}, "
+            f"  device {device}: {report.movement(device, name)}: {times(traffic.calls, 'call')}, "
+            f"{in_words(traffic.bytes)}, "
             f"{traffic.microseconds / 1000:.3f} ms"
         )
     if not report.traffic:
@@ -41,7 +43,7 @@ def as_text(report: Report) -> str:
         programs = len(set(report.programmed))
         lines += [
             "",
-            f"programming: {times(len(report.programmed), 'time')}, {times(programs, 'program')}, {cost:.3f} ms",
+            f"{report.loading}: {times(len(report.programmed), 'time')}, {times(programs, 'program')}, {cost:.3f} ms",
         ]
     lines += modelled_in_words(report)
     lines += ["", "buffers"]
@@ -51,14 +53,32 @@ def as_text(report: Report) -> str:
         lines.append("  none")
     lines += ["", f"copies ({skipped_in_words(report.skipped_migrations)}: the buffer was already in place)"]
     lines += _copies_in_words(report.copies)
+    lines += findings_in_words(report)
     lines += ["", "to avoid"]
-    for advice in report.advice:
-        lines.append(f"  {advice.words}: {saved(advice)}")
-        lines += [f"    {place}" for place in places_in_words(advice)]
-    lines += [f"  {finding.words}" for finding in report.heap_advice]
-    if not report.advice and not report.heap_advice:
-        lines.append("  nothing")
+    lines += advice_in_words(report, everything=everything)
     return "\n".join(lines) + "\n"
+
+
+def advice_in_words(report: Report, *, everything: bool) -> list[str]:
+    """What saves most, equal advice as one; then how much more there is."""
+    found = [item.summed() for item in folded(report.advice)]
+    items = [[f"  {each.words}: {saved(each)}", *(f"    {p}" for p in places_in_words(each))] for each in found]
+    items += [[f"  {finding.words}"] for finding in report.heap_advice]
+    if not items:
+        return ["  nothing"]
+    shown = items if everything else items[:MOST_ITEMS]
+    lines = [line for item in shown for line in item]
+    more = len(items) - len(shown)
+    return [*lines, f"  and {more} more (fpgart report --all)"] if more else lines
+
+
+def findings_in_words(report: Report) -> list[str]:
+    """What the checks of the run found."""
+    lines = ["", "findings"] if report.findings else []
+    for finding in report.findings:
+        place = f", {finding.misused_at}" if finding.misused_at else ""
+        lines += [f"  [{finding.check}] {finding.words} ({finding.object}{place})", f"    fix: {finding.fix}"]
+    return lines
 
 
 def cables_in_words(report: Report) -> list[str]:
@@ -132,7 +152,8 @@ def saved(advice: Advice) -> str:
         what = f"{advice.copies} copies saved, {in_words(advice.bytes)} in all"
     if not advice.nanoseconds:
         return what
-    return f"{what}, {advice.nanoseconds / 1e6:.3f} ms {'of this run' if advice.measured else 'on the board'}"
+    share = f" ({100 * advice.share:.1f} %)" if advice.share else ""
+    return f"{what}, {advice.nanoseconds / 1e6:.3f} ms {'of this run' if advice.measured else 'on the board'}{share}"
 
 
 def places_in_words(advice: Advice) -> list[str]:
@@ -169,7 +190,7 @@ def _life_in_words(life: BufferLife) -> list[str]:
     if life.made_by:
         return _allocation_in_words(life)
     begin = f"from {life.created / 1000:.3f} ms" if life.created is not None else "created before"
-    end = f"to {life.released / 1000:.3f} ms" if life.released is not None else "never released"
+    end = f"to {life.released / 1000:.3f} ms" if life.released is not None else never(life)
     part = f", part of buffer {life.parent}" if life.parent else ""
     moved = f"; {times(life.copies, 'copy')}, {in_words(life.copied_bytes)}" if life.copies else ""
     lines = [f"  {life.kind} {life.number}: {in_words(life.size)}{part}, {begin} {end}{moved}"]
@@ -178,8 +199,15 @@ def _life_in_words(life: BufferLife) -> list[str]:
         lines.append(f"    {place.words}, from {place.begin / 1000:.3f} ms {until}")
     lines += [f"    {words}" for words in life.banks]
     if not life.places and not life.parent:
-        lines.append("    never on a board")
+        lines.append("    in memory that host and board share" if life.in_place else "    never on a board")
     return lines
+
+
+def never(life: BufferLife) -> str:
+    """What is said of the end of what was never given back: a program stays on its board until then."""
+    if life.kind == "program":
+        return "to the end"
+    return "never freed" if life.kind.startswith("__malloc") else "never released"
 
 
 def _allocation_in_words(life: BufferLife) -> list[str]:
@@ -229,7 +257,7 @@ def _lives_in_words(lives: list[BufferLife]) -> list[str]:
     first = lives[0]
     numbers = ranges_in_words(first.kind, [life.number for life in lives])
     moved = f"; {times(first.copies, 'copy')} each" if first.copies else ""
-    end = "released" if first.released is not None else "never released"
+    end = "released" if first.released is not None else never(first)
     lines = [f"  {len(lives):,} x {in_words(first.size)}: {numbers}, {end}{moved}"]
     return lines + [f"    {place}" for place in dict.fromkeys(_without_address(each.words) for each in first.places)]
 
@@ -268,12 +296,16 @@ def as_json(report: Report) -> str:
     traffic = [{"device": device, "call": name, **asdict(made)} for (device, name), made in report.traffic.items()]
     kernels = [{"device": device, "kernel": name, **asdict(run)} for (device, name), run in report.kernels.items()]
     facts = {
+        "verdict": verdict(report),
+        "spent": report.spent,
+        "together": report.together,
         "boards": report.boards,
         "whole": report.whole,
         "unlocked": asdict(report.unlocked),
         "microseconds": report.microseconds,
         "calls": report.calls,
         "errors": report.errors,
+        "probes": report.probes,
         "traffic": traffic,
         "kernels": kernels,
         "cables": [
@@ -307,6 +339,7 @@ def as_json(report: Report) -> str:
             {"device": device, "resource": name, "nanoseconds": busy} for (device, name), busy in report.busy.items()
         ],
         "advice": [asdict(advice) for advice in report.advice],
+        "findings": [asdict(finding) for finding in report.findings],
         "heap_advice": [asdict(finding) for finding in report.heap_advice],
     }
     return json.dumps(facts, indent=2) + "\n"

@@ -9,6 +9,7 @@ kernel may need.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import THE_ALLOCATION, Found
@@ -48,16 +49,19 @@ class Contents:
 class UsmAdviser:
     """Takes the events of a trace in the order of time."""
 
+    CATEGORIES: ClassVar[tuple[str, ...]] = ("usm", "device kernel", "device transfer")
+
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
         self._costs = costs
-        self._device = self._site = 0
-        """Of the event at hand: the device, and the place of the call."""
+        self._device = self._site = self._operation = 0
+        """Of the event at hand: the device, the place of the call, and the operation."""
         self._on_board: dict[int, Contents] = {}
 
     def take(self, event: Args) -> None:
         args, name = event.get("args", {}), event.get("name")
         self._device, self._site = args.get("device", 0), args.get("site", 0)
+        self._operation = args.get("operation", 0)
         if event.get("cat") == "usm" and args["kind"] == "device":
             if name == "allocate":
                 self._on_board[args["allocation"]] = Contents(args["size"])
@@ -73,7 +77,7 @@ class UsmAdviser:
 
     def _add(self, words: str, size: int, number: int) -> None:
         cost = self._costs.transfer(self._device, size)
-        self._found.add(words, size, (number,), nanoseconds=cost, site=self._site)
+        self._found.add(words, size, (number,), nanoseconds=cost, site=self._site, operation=self._operation)
 
     def _kernel(self, args: Args) -> None:
         everything = "device" in args.get("indirect", ())

@@ -46,6 +46,10 @@ class HostCalls:
         self._failure.words = None
         return {"error": failure[1]}
 
+    def finding_told(self, rule: str, facts: dict[str, Any]) -> None:
+        """A check has found a mistake of the host."""
+        self._timeline.mark("finding", rule, facts)
+
     def call_failed(self, call: str, status: int, words: str) -> None:
         """Keep the error until the call returns, on the same thread."""
         self._failure.words = call, f"{cl.NAMES_OF_STATUS.get(status, str(status))}: {words}"

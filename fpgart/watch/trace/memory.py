@@ -30,6 +30,8 @@ class BufferEvents:
             args |= {"parent": buffer.parent.number, "origin": buffer.origin}
         if buffer.bank:
             args["bank"] = buffer.bank
+        if buffer.stays_on_host:
+            args["in_place"] = True
         if buffer.location is not None:
             args["location"] = buffer.location
         self._timeline.mark("buffer", "create", args)

@@ -15,6 +15,7 @@ from fpgart.runtime.commands.operation import DeviceOperation
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.family import resource
 from fpgart.watch.names import COMMANDS
 from fpgart.watch.trace.sites import Sites
 from fpgart.watch.trace.timeline import Timeline
@@ -94,7 +95,9 @@ class SimulatedSteps:
         for step in steps:
             args = {"device": step.device.id, "command": command_name(event), "queue": queue_number(event)}
             args |= {"queued": command.queued, "submit": command.submit, "begin": step.begin, "end": step.end}
-            args |= {"bound": step.bound, "busy": step.busy, "banks": step.banks, "size": step.size}
+            fpga = step.device.board.own is None
+            busy = {resource(name, fpga=fpga): taken for name, taken in step.busy.items()}
+            args |= {"bound": resource(step.bound, fpga=fpga), "busy": busy, "banks": step.banks, "size": step.size}
             if step.kernel:
                 args["kernel"] = step.kernel
             if step.uncounted:
@@ -107,7 +110,7 @@ class SimulatedSteps:
                 args["patterns"] = [asdict(each) for each in step.patterns]
             if step.untold:
                 args["untold"] = step.untold
-            lane = f"kernel {step.kernel}" if step.kernel else next(iter(step.busy), step.name)
+            lane = f"kernel {step.kernel}" if step.kernel else next(iter(busy), step.name)
             self._timeline.emit_simulated(
                 step.name, step.device.id, step.device.board, lane, step.begin, step.end, args
             )

@@ -102,6 +102,7 @@ class Timeline:
             for m in board.memories
         ]  # fmt: skip
         facts = {"device": device, "board": board.name, "memories": memories, "timing": timing_of(board)}
+        facts["fpga"] = board.own is None
         self._write(self._event("fpgart", "board", HOST, 0, self._begin, None, facts))
 
     # The operation of a thread

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first two sentences of a report: where the time goes, and what following the advice gains.
+
+Programming stands apart: it takes seconds, once, and would hide all else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from fpgart.watch.intervals import owned
+from fpgart.watch.report.model import PROGRAM, Advice, Modelled, Report
+from fpgart.watch.report.trace_events import Args
+from fpgart.watch.words import times
+
+KERNELS, COPIES, LINK, HOST = "kernels", "copies on the board", "the link", "the host"
+RANKS = {KERNELS: 0, PROGRAM: 1, COPIES: 2, LINK: 3}
+MMD = {"aocl_mmd_write": LINK, "aocl_mmd_read": LINK, "aocl_mmd_copy": COPIES, "aocl_mmd_program": PROGRAM}
+STEPS = {"write": LINK, "read": LINK, "copy": COPIES, "migration": LINK, "program": PROGRAM}
+MOST_ITEMS = 5
+MOST_LIKE = 6
+VARIABLE = re.compile(r"'[^']*'|\d+(?:\.\d+)?(?:, \d+)*(?: and \d+ more)?")
+"""What tells two items apart that are equal otherwise: names and numbers."""
+
+Interval = tuple[int, int, int, str]
+
+
+@dataclass(slots=True)
+class TimeSpent:
+    """Takes the events of a trace; the simulated clock counts, where there is one, else what was measured."""
+
+    CATEGORIES = ("device", "mmd", "usm", "time", "api")
+    _real: list[Interval] = field(default_factory=list)
+    _simulated: list[Interval] = field(default_factory=list)
+    _begin: float | None = None
+    _queued: int | None = None
+
+    def take(self, event: Args) -> None:
+        category, name = event["cat"], event["name"]
+        if category == "api":
+            if self._begin is None and name.startswith("clEnqueue"):
+                self._begin = event["ts"]
+        elif category == "time":
+            args = event["args"]
+            kind = KERNELS if "kernel" in args else STEPS.get(name, LINK)
+            self._simulated.append((args["begin"], args["end"], RANKS[kind], kind))
+            self._queued = args["queued"] if self._queued is None else min(self._queued, args["queued"])
+        elif category == "mmd" and name in MMD:
+            self._add(event, MMD[name])
+        elif category == "device" and name == "kernel":
+            self._add(event, KERNELS)
+        elif category == "usm" and name == "migrate":
+            self._add(event, LINK)
+
+    def _add(self, event: Args, kind: str) -> None:
+        begin = round(event["ts"] * 1000)
+        self._real.append((begin, begin + round(event["dur"] * 1000), RANKS[kind], kind))
+
+    def finish(self, report: Report) -> None:
+        """Put the sums into a report."""
+        intervals = self._simulated or self._real
+        if not intervals:
+            return
+        first = min(interval[0] for interval in intervals)
+        if self._simulated:
+            first = min(first, self._queued or 0)
+        elif self._begin is not None:
+            first = min(first, round(self._begin * 1000))
+        total = max(interval[1] for interval in intervals) - first
+        report.spent = {kind: round(taken) for kind, taken in owned(intervals).items()}
+        report.spent[HOST] = max(0, total - sum(report.spent.values()))
+        whole = total_of(report)
+        for advice in report.advice if self._simulated else ():
+            if not advice.measured and advice.noun != "programming" and whole:
+                advice.share = advice.nanoseconds / whole
+
+
+def total_of(report: Report) -> int:
+    """Nanoseconds from the first command to the last end, without programming."""
+    return sum(taken for kind, taken in report.spent.items() if kind != PROGRAM)
+
+
+def verdict(report: Report) -> list[str]:
+    """Two sentences; the first alone where nothing ran."""
+    if not report.spent:
+        return ["No command ran on a board."]
+    return [_where(report), _gain(report)]
+
+
+def _where(report: Report) -> str:
+    total = total_of(report)
+    shares = sorted(((taken, kind) for kind, taken in report.spent.items() if kind != PROGRAM and taken), reverse=True)
+    parts = [f"{100 * taken / max(1, total):.0f} % {kind}{_bound(report, kind)}" for taken, kind in shares]
+    clock = "on the board (simulated)" if report.modelled else "on this computer"
+    programming = report.spent.get(PROGRAM, 0)
+    apart = f"; {report.loading} apart: {in_ms(programming)}" if programming else ""
+    return f"{in_ms(total)} {clock}: {', '.join(parts) or 'nothing'}{apart}."
+
+
+def _bound(report: Report, kind: str) -> str:
+    """What bounds most of the time of kernels in the simulated clock."""
+    if kind != KERNELS or not report.modelled:
+        return ""
+    weights: Counter[str] = Counter()
+    for (_, name), modelled in report.modelled.items():
+        if name.startswith("kernel "):
+            weights.update(_weights(modelled))
+    bound = max(weights, key=lambda name: (weights[name], name), default="")
+    return f", bound by {'their pipelines' if bound == 'pipeline' else bound}" if bound else ""
+
+
+def _weights(modelled: Modelled) -> dict[str, int]:
+    count = max(1, sum(modelled.bounds.values()))
+    return {bound: modelled.nanoseconds * number // count for bound, number in modelled.bounds.items()}
+
+
+def _gain(report: Report) -> str:
+    items = folded(report.advice)
+    if not items and not report.heap_advice:
+        return "There is no advice: nothing to avoid was found."
+    gains = [item for item in items if item.nanoseconds and not item.first.measured]
+    if not gains and not report.together:
+        return f"There is advice ({times(len(items) + len(report.heap_advice), 'item')}), but no time of it is known."
+    total = total_of(report)
+    share = f" ({100 * report.together / total:.0f} %)" if report.modelled and total else ""
+    programming = sum(item.nanoseconds for item in items if item.first.noun == "programming")
+    apart = f", and {in_ms(programming)} of programming" if programming else ""
+    best = max(gains, key=lambda item: item.nanoseconds)
+    most = f"; most of it: {_short(best)}" if len(gains) > 1 else f": {_short(best)}"
+    return f"Following the advice saves {in_ms(report.together)}{share} on the board{apart}{most}."
+
+
+def _short(item: Item) -> str:
+    return item.first.words.partition(":")[0]
+
+
+def in_ms(nanoseconds: int) -> str:
+    """Three digits, in milliseconds."""
+    milliseconds = nanoseconds / 1e6
+    return f"{milliseconds:,.0f} ms" if milliseconds >= 100 else f"{milliseconds:.3g} ms"
+
+
+@dataclass(slots=True)
+class Item:
+    """Advice that is equal but for names and numbers, the one that saves most first."""
+
+    all: list[Advice]
+
+    @property
+    def first(self) -> Advice:
+        return self.all[0]
+
+    @property
+    def nanoseconds(self) -> int:
+        return sum(advice.nanoseconds for advice in self.all)
+
+    @property
+    def words(self) -> str:
+        """The first in words, and of the others what differs."""
+        likes = [_what_differs(each.words, self.first.words) for each in self.all[1:]]
+        if not likes:
+            return self.first.words
+        more = f" and {len(likes) - MOST_LIKE} more" if len(likes) > MOST_LIKE else ""
+        return f"{self.first.words}; likewise for {'; '.join(likes[:MOST_LIKE])}{more}"
+
+    def summed(self) -> Advice:
+        """All as one, with the words of all."""
+        places = Counter(place for advice in self.all for place in advice.places)
+        return Advice(
+            self.words,
+            sum(advice.copies for advice in self.all),
+            sum(advice.bytes for advice in self.all),
+            noun=self.first.noun,
+            nanoseconds=self.nanoseconds,
+            measured=self.first.measured,
+            hint=self.first.hint,
+            share=sum(advice.share for advice in self.all),
+            places=[place for place, _ in places.most_common()],
+        )
+
+
+def _what_differs(words: str, others: str) -> str:
+    pairs = zip(VARIABLE.findall(words), VARIABLE.findall(others), strict=True)
+    return " ".join(dict.fromkeys(one for one, other in pairs if one != other))
+
+
+def folded(advice: list[Advice]) -> list[Item]:
+    """Equal advice as one item, what saves most first; last what was measured in the run."""
+    items: dict[tuple[str, str], Item] = {}
+    for each in advice:
+        items.setdefault((VARIABLE.sub("#", each.words), each.noun), Item([])).all.append(each)
+    return sorted(items.values(), key=lambda item: (item.first.measured, -item.nanoseconds))

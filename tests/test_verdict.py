@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first sentences of a report: where the time goes, what the advice gains; equal advice as one item."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from fpgart.cli.tables import show
+from fpgart.watch import report
+from fpgart.watch.page import as_html
+from fpgart.watch.report import Advice, Report, difference, verdict
+from fpgart.watch.report.found import Found
+from fpgart.watch.report.verdict import folded, total_of
+
+BOARD = {
+    "name": "board",
+    "cat": "fpgart",
+    "ts": 0.0,
+    "args": {"device": 0, "board": "b", "memories": [], "timing": {"link": 10**9, "launch_latency": 10_000}},
+}
+END = {"name": "end", "cat": "fpgart", "ts": 5000.0, "args": {}}
+
+
+def event(category: str, name: str, begin: float, duration: float, **args: Any) -> report.Args:
+    base = {"name": name, "cat": category, "ts": begin, "dur": duration, "pid": 2, "tid": 1, "ph": "X"}
+    return base | {"args": {"device": 0, **args}}
+
+
+def kernel(begin: float, duration: float, name: str = "add") -> report.Args:
+    return event("device", "kernel", begin, duration, kernel=name, buffers=[], **{"global": [1]})
+
+
+def step(begin: int, end: int, name: str = "launch", **args: Any) -> report.Args:
+    facts = {"begin": begin, "end": end, "queued": 0, "bound": "pipeline", "busy": {"pipeline": end - begin}, "size": 0}
+    made = event("time", name, begin / 1000, (end - begin) / 1000)
+    made["args"] |= facts | args
+    return made
+
+
+def write(begin: float, duration: float, operation: int, **args: Any) -> list[report.Args]:
+    facts = {"buffer": 1, "size": 1_000_000, "operation": operation, **args}
+    moved = event("mmd", "aocl_mmd_write", begin, duration, **facts)
+    return [moved, event("device", "transfer", begin, duration, command="WRITE_BUFFER", **facts)]
+
+
+def of(*events: report.Args) -> Report:
+    return report.of(report.in_order([BOARD, *events, END]))
+
+
+def test_a_run_without_commands_says_so() -> None:
+    assert verdict(of()) == ["No command ran on a board."]
+
+
+def test_measured_time_is_divided_and_programming_stands_apart() -> None:
+    programming = event("mmd", "aocl_mmd_program", 1000.0, 400.0, size=64)
+    found = of(programming, kernel(1400.0, 750.0), *write(2150.0, 150.0, 1), kernel(2300.0, 100.0))
+    assert verdict(found) == [
+        "1 ms on this computer: 85 % kernels, 15 % the link; programming apart: 0.4 ms.",
+        "There is no advice: nothing to avoid was found.",
+    ]
+    assert total_of(found) == 1_000_000
+
+
+def test_the_simulated_clock_goes_before_and_names_what_bounds_kernels() -> None:
+    steps = [
+        step(0, 2_000_000_000, "program"),
+        step(2_000_000_000, 2_000_600_000, kernel="add"),
+        step(2_000_600_000, 2_000_700_000, kernel="far", bound="memory 'DDR'"),
+        step(2_000_700_000, 2_001_000_000, "write"),
+    ]
+    found = of(kernel(0.0, 9e6), *steps)
+    assert verdict(found)[0] == (
+        "1 ms on the board (simulated): 70 % kernels, bound by their pipelines, 30 % the link; "
+        "programming apart: 2,000 ms."
+    )
+
+
+def test_what_two_items_save_of_one_operation_counts_once() -> None:
+    twice = [*write(100.0, 10.0, 1, unaligned=True), *write(200.0, 10.0, 2, unaligned=True), kernel(300.0, 10.0)]
+    found = of(*twice)
+    costs = {advice.noun: advice.nanoseconds for advice in found.advice}
+    assert costs == {"copy": 1_000_000, "staging copy": 500_000}
+    assert found.together == 1_000_000 + 250_000
+    assert verdict(found)[1].startswith("Following the advice saves 1.25 ms on the board; most of it: buffer 1 is")
+
+
+def test_gains_have_a_share_of_the_simulated_time() -> None:
+    found = of(*write(100.0, 10.0, 1), *write(200.0, 10.0, 2), kernel(300.0, 10.0), step(0, 4_000_000, kernel="add"))
+    assert verdict(found)[1].startswith("Following the advice saves 1 ms (25 %) on the board; most of it: buffer 1 is")
+    assert "saved, 1.000 ms on the board (25.0 %)" in report.as_text(found)
+
+
+def test_programming_that_can_be_saved_stands_apart() -> None:
+    found = Found()
+    found.add("do not", nanoseconds=2_000_000_000, noun="programming")
+    found.add("omit it", 64, nanoseconds=1_000_000)
+    found.add("idle", nanoseconds=10**9, noun="time", measured=True)
+    told = Report(advice=found.advice(), together=found.together, spent={"kernels": 10**7})
+    assert verdict(told)[1] == (
+        "Following the advice saves 1 ms on the board, and 2,000 ms of programming; most of it: do not."
+    )
+
+
+def pair(first: int, second: int, saved: int) -> Advice:
+    words = f"put buffers {first}, {second} into different banks of memory 'DDR': all are in bank 1 of 2"
+    return Advice(words, 1, noun="time", nanoseconds=saved, places=[f"main.c:{first}"])
+
+
+def test_equal_advice_is_one_item_with_what_differs() -> None:
+    (item,) = folded([pair(1, 2, 50), pair(3, 4, 30), pair(5, 6, 20)])
+    assert item.words == f"{pair(1, 2, 0).words}; likewise for 3, 4; 5, 6"
+    found = item.summed()
+    assert (found.nanoseconds, found.copies, found.places) == (100, 3, ["main.c:1", "main.c:3", "main.c:5"])
+
+
+def test_items_are_sorted_by_gain_and_those_beyond_five_are_told() -> None:
+    advice = [Advice(f"do {letter}", 1, noun="time", nanoseconds=10**6 * n) for n, letter in enumerate("abcdefg", 1)]
+    found = Report(whole=True, advice=[*advice, pair(1, 2, 10**7), pair(3, 4, 10**7)])
+    lines = report.as_text(found).partition("to avoid\n")[2].splitlines()
+    assert [line[:10].strip() for line in lines if not line.startswith("    ")] == [
+        "put buff", "do g: 1", "do f: 1", "do e: 1", "do d: 1", "and 3 mo"
+    ]  # fmt: skip
+    assert "  do a: " in report.as_text(found, everything=True)
+    assert "more (" not in report.as_text(found, everything=True)
+
+
+@pytest.mark.parametrize("width", [40, 80, 1000])
+def test_a_terminal_shows_the_same_facts_as_a_pipe(width: int) -> None:
+    found = of(*write(100.0, 10.0, 1), *write(200.0, 10.0, 2), kernel(300.0, 10.0))
+    found.errors["clFinish: CL_INVALID_COMMAND_QUEUE: [red]no queue[/]"] = 2
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard", highlight=False)
+    show(found, console)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "\x1b[" in shown
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert plain.split() == report.as_text(found).split()
+    assert max(map(len, plain.splitlines())) <= width
+
+
+def test_the_page_begins_with_the_verdict_and_folds_what_is_beyond_five() -> None:
+    events = [BOARD, *write(100.0, 10.0, 1), *write(200.0, 10.0, 2), kernel(300.0, 10.0), END]
+    found = report.of(report.in_order(events))
+    page = as_html(found, events, "t")
+    assert page.index(verdict(found)[0]) < page.index("Where the time went</h2>")
+    assert "more</summary>" not in page
+    found.advice = [Advice(f"do {letter}", 1, nanoseconds=5) for letter in "abcdefg"]
+    assert "<details><summary>2 more</summary>" in as_html(found, events, "t")
+
+
+def test_the_total_of_a_comparison_is_without_programming() -> None:
+    before = of(step(0, 2_000_000_000, "program"), step(2_000_000_000, 2_001_000_000, kernel="add"))
+    after = of(step(0, 9_000_000_000, "program"), step(9_000_000_000, 9_001_000_000, kernel="add"))
+    changes = [figure.what for figure in difference.between(before, after).figures]
+    assert changes == ["device 0: program, in all"]
