@@ -89,6 +89,14 @@ def vendor_of(device: Device) -> str:
     return str(device.mmd.get_offline_info(OfflineInfo.VENDOR_NAME))
 
 
+SYSTEM_CAPABILITIES = (
+    cl.CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL
+    | cl.CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL
+    | cl.CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL
+    | cl.CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL
+)
+
+
 def usm(query: Info) -> info.Query[Device]:
     """What the device can do with a kind of allocations, as its board says."""
 
@@ -289,7 +297,9 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL: usm(Info.DEVICE_MEM_CAPABILITIES),
     cl.CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL: usm(Info.SHARED_MEM_CAPABILITIES),
     cl.CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL: NONE64,
-    cl.CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL: NONE64,
+    cl.CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL: lambda d: info.bitfield(
+        SYSTEM_CAPABILITIES if d.reaches_system_memory else 0
+    ),
 }
 MOMENTARY = {
     cl.CL_DEVICE_AVAILABLE,
