@@ -1,4 +1,4 @@
-"""Boards whose kernels reach all memory of the host: `system_allocations` of board_spec.xml, which is off by default."""
+"""Boards whose kernels reach all memory of the host: `system_allocations` of board_spec.xml, off by default."""
 
 from __future__ import annotations
 

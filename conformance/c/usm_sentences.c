@@ -124,6 +124,8 @@ static void capability_queries(void)
     }
     must_be(can(DEVICE, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL),
             "access to device allocations is required");
+    must_be(!all || capabilities(host.device, asked[3]) == capabilities(host.device, asked[2]),
+            "boards reach the shared memory of each other as their own");
 }
 
 static void properties_and_alignments(enum kind kind)

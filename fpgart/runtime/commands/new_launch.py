@@ -121,7 +121,7 @@ def _usm_use(kernel: Kernel, device: Device, arguments: list[Argument]) -> UsmUs
         allocation = registry.find(value)
         if allocation is None:
             continue
-        if device not in allocation.givers:
+        if device not in allocation.reached_by:
             for listener in NOTICES.pointer_refused:
                 listener(kernel, index, allocation, device)
             raise InvalidOperation(f"{kernel.describe(index)} is {_whose(allocation)}, {_not_reached_by(device)}")
