@@ -938,6 +938,15 @@ def test_each_call_of_unified_shared_memory_can_lack_something(status: str, numb
     assert result.stdout.splitlines() == [" ".join([number] * 10), " ".join(["0"] * 10)]
 
 
+def test_a_device_without_allocations_of_a_kind_refuses_them() -> None:
+    body = """
+print(allocate("clHostMemAllocINTEL"))
+for kind in ("Device", "Shared"): print(allocate(f"cl{kind}MemAllocINTEL", host.device))
+"""
+    result = command("run", "--board", "hetero", "--", sys.executable, "-c", HOST + body)
+    assert result.stdout.split() == [str(cl.CL_INVALID_OPERATION)] * 3, result.stderr
+
+
 def test_a_host_in_python_asks_for_failing_calls_while_it_runs() -> None:
     body = """
 import fpgart.faults

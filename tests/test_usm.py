@@ -298,16 +298,47 @@ def test_the_owning_device_reaches_every_kind(boards: Boards, kind: Kind) -> Non
     assert value.raw == b"\1"
 
 
-@pytest.mark.parametrize("kind", [Kind.DEVICE, Kind.SHARED])
-def test_memory_of_another_device_is_refused(boards: Boards, kind: Kind) -> None:
-    """CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL is 0."""
-    machine = boards("usm_s10", "usm_s10")
+@pytest.mark.parametrize(("kind", "other"), [(Kind.DEVICE, "usm_s10"), (Kind.SHARED, "a10_ref")])
+def test_memory_of_another_device_is_refused(boards: Boards, kind: Kind, other: str) -> None:
+    """Device allocations by all others, shared ones by those whose boards have none."""
+    machine = boards("usm_s10", other)
     allocation = allocate(machine, kind, device=0)
     kernel = machine.kernel(increment, "")
     kernel.set_pointer(0, allocation.pointer)
-    words = rf"{kind.name.lower()} allocation of device 0, which device 1 \('usm_s10'\) does not reach"
+    words = rf"{kind.name.lower()} allocation of device 0, which device 1 \('{other}'\) does not reach"
     with pytest.raises(InvalidOperation, match=words):
         machine.enqueue(kernel, device=1)
+
+
+@pytest.mark.parametrize("indirect", [False, True])
+def test_shared_memory_crosses_to_another_device_through_the_host(boards: Boards, indirect: bool) -> None:
+    """From one board's side to the other's: two moves, each told with its bytes; what is on the host's makes one."""
+    machine = boards("usm_s10", "usm_s10")
+    allocation = allocate(machine, Kind.SHARED, 2 * PAGE, device=0)
+    told: list[tuple[int, int, int | None]] = []
+    listener = SimpleNamespace(
+        usm_migrated=lambda what, offset, size, side, begin, reason: told.append(
+            (offset, size, side.id if side is not None else None)
+        )
+    )
+    kernel = machine.kernel(increment, "")
+    kernel.set_pointer(0, allocation.pointer)
+    machine.run(kernel)
+    allocation.move(PAGE, PAGE, None, "test")
+    other = machine.kernel(increment, "")
+    if indirect:
+        other.indirect = Indirect.SHARED
+        other.set_pointer(0, allocate(machine, Kind.HOST).pointer)
+    else:
+        other.set_pointer(0, allocation.pointer)
+    NOTICES.listen(listener)
+    try:
+        machine.run(other, 1)
+    finally:
+        NOTICES.silence(listener)
+    assert told == [(0, PAGE, None), (0, 2 * PAGE, 1)]
+    assert sides(allocation) == [(0, 2 * PAGE, 1)]
+    assert ctypes.string_at(allocation.pointer, 1) == (b"\1" if indirect else b"\2")
 
 
 COPIES = [
@@ -403,8 +434,8 @@ def test_fills_and_copies_are_commands_of_the_queues_device(boards: Boards, kind
 
 
 def test_a_shared_allocation_is_for_one_device_of_several(boards: Boards) -> None:
-    """Its MMD alone is asked, it alone reaches the memory, and the memory goes back to it alone."""
-    machine = boards("usm_s10", "usm_s10", "usm_s10")
+    """Its MMD alone is asked, and the memory goes back to it alone; boards without shared memory do not reach it."""
+    machine = boards("a10_ref", "usm_s10", "usm_s10")
     allocation = allocate(machine, Kind.SHARED, device=1)
     assert allocation.device is machine.devices[1]
     assert allocation.givers == (machine.devices[1],)
@@ -413,9 +444,8 @@ def test_a_shared_allocation_is_for_one_device_of_several(boards: Boards) -> Non
     kernel.set_pointer(0, allocation.pointer)
     machine.run(kernel, 1)
     assert ctypes.string_at(allocation.pointer, 1) == b"\1"
-    for other in (0, 2):
-        with pytest.raises(InvalidOperation, match=f"allocation of device 1, which device {other}"):
-            machine.enqueue(kernel, device=other)
+    with pytest.raises(InvalidOperation, match="allocation of device 1, which device 0"):
+        machine.enqueue(kernel)
     usm.free(machine.context, allocation.pointer)
     assert [device.mmd.traffic["free"].calls for device in machine.devices] == [0, 1, 0]
 
@@ -458,7 +488,7 @@ def test_device_memory_that_is_not_the_contexts_is_no_memory_of_the_host(
 
 @pytest.mark.parametrize("kind", [Kind.DEVICE, Kind.SHARED])
 def test_a_fill_is_for_memory_that_the_queues_device_reaches(boards: Boards, kind: Kind) -> None:
-    machine = boards("usm_s10", "usm_s10")
+    machine = boards("usm_s10" if kind is Kind.DEVICE else "a10_ref", "usm_s10")
     pointer = UsmPointer(machine.context, allocate(machine, kind, device=1).pointer, PAGE)
     UsmFill(machine.devices[1], pointer, b"x", PAGE).run()
     with pytest.raises(InvalidValue, match=f"a {kind.name.lower()} allocation of device 1, which device 0"):
@@ -498,13 +528,13 @@ KINDS = [Indirect.HOST, Indirect.DEVICE, Indirect.SHARED]
 
 @pytest.mark.parametrize("reach", KINDS)
 def test_a_kernel_brings_all_shared_memory_if_it_may_find_its_way_there(boards: Boards, reach: Indirect) -> None:
-    machine = boards("usm_s10", "usm_s10")
+    machine = boards("usm_s10", "usm_s10", "a10_ref")
     mine, others = (allocate(machine, Kind.SHARED, device=device) for device in (0, 1))
     kernel = machine.kernel(increment)
     kernel.indirect = reach
-    machine.run(kernel)
-    assert sides(mine) == [(0, PAGE, 0 if reach is Indirect.SHARED else None)]
-    assert sides(others) == [(0, PAGE, None)]
+    for device, side in ((2, None), (0, 0)):  # a10_ref reaches no shared memory
+        machine.run(kernel, device)
+        assert sides(mine) == sides(others) == [(0, PAGE, side if reach is Indirect.SHARED else None)]
 
 
 @pytest.mark.parametrize("reach", KINDS)

@@ -124,6 +124,8 @@ static void capability_queries(void)
     }
     must_be(can(DEVICE, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL),
             "access to device allocations is required");
+    must_be(!all || capabilities(host.device, asked[3]) == capabilities(host.device, asked[2]),
+            "boards reach the shared memory of each other as their own");
 }
 
 static void properties_and_alignments(enum kind kind)
@@ -385,6 +387,8 @@ static void explicit_sets(void)
     cl_int *data = allocate(DEVICE);
     void *first = allocate(DEVICE), *second = allocate(DEVICE);
     void *both[] = {first, second}, *one[] = {second};
+    const size_t items = 1;
+    cl_event held_back = user_event();
     set_all(data, 0);
     must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, 1, NULL);
@@ -394,10 +398,16 @@ static void explicit_sets(void)
     must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof one, one),
          "a set of one");
     must(clFinish(host.queue), "clFinish");
-    release(first);
-    launch(host.queue, kernel, 1, NULL);
-    must_be(first_of(data) == 3, "a new set takes the place of the one before");
+    /* A new set takes the place of the one before: nobody waits for this launch, which is held
+     * back.
+     */
+    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &items, NULL, 1, &held_back, NULL),
+         "clEnqueueNDRangeKernel");
+    must(blocking_free(host.context, first), "clMemBlockingFreeINTEL");
+    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    must_be(first_of(data) == 3, "and it runs without what was freed");
     must(blocking_free(host.context, second), "clMemBlockingFreeINTEL");
+    must(clReleaseEvent(held_back), "clReleaseEvent");
     must(clReleaseKernel(kernel), "clReleaseKernel");
     release(data);
 }
@@ -500,6 +510,19 @@ static void enqueue(cl_command_type type, void *to, const void *from, cl_uint co
     }
 }
 
+/* A command that did not wait for its list would complete. */
+static void fails_with_its_list(cl_command_type type, void *to, const void *from)
+{
+    cl_event failed = user_event(), event;
+    enqueue(type, to, from, 1, &failed, &event);
+    must(clSetUserEventStatus(failed, -1), "clSetUserEventStatus");
+    must_be(clWaitForEvents(1, &event) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+            "a command behind a failure");
+    must_be(status_of(event) < 0, "fails");
+    must(clReleaseEvent(failed), "clReleaseEvent");
+    must(clReleaseEvent(event), "clReleaseEvent");
+}
+
 static void wait_lists_and_events(void)
 {
     const cl_command_type types[] = {CL_COMMAND_MEMFILL_INTEL, CL_COMMAND_MEMCPY_INTEL,
@@ -528,6 +551,8 @@ static void wait_lists_and_events(void)
         must(clReleaseEvent(kept[0]), "clReleaseEvent");
         must(clReleaseEvent(kept[1]), "clReleaseEvent");
         must(clReleaseEvent(event), "clReleaseEvent");
+        if (all)
+            fails_with_its_list(types[i], to, from);
     }
     release(to);
     release(from);

@@ -288,13 +288,13 @@ def pointee_alignment(kernel: Kernel, index: int) -> int:
 def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
     """Raises InvalidArgValue for what is no USM pointer, not aligned for the argument, or of a wrong memory."""
     allocation = kernel.context.usm.find(pointer)
-    if allocation is None:
+    if allocation is None and not any(device.reaches_system_memory for device in kernel.context.devices):
         raise InvalidArgValue(f"{pointer:#x} for {kernel.describe(index)} is in no USM allocation of the context")
     argument = kernel.interface.arguments[index]
     alignment = pointee_alignment(kernel, index)
     if alignment and pointer % alignment:
         raise InvalidArgValue(f"{pointer:#x} for {kernel.describe(index)} is not aligned to {alignment} bytes")
-    if not argument.buffer_location:
+    if not argument.buffer_location or allocation is None:
         return
     kind = AllocationType[allocation.kind.name]
     for device in kernel.program.devices:

@@ -106,7 +106,7 @@ def device_in(context: Context, handle: int) -> Device:
 
 def _known(context: Context, allocation: UsmAllocation) -> int:
     """The pointer of a new allocation, which C knows from now on as a right argument (icd/arguments.c)."""
-    is_plain = allocation.pointer == allocation.address and len(allocation.givers) == len(context.devices)
+    is_plain = allocation.pointer == allocation.address and len(allocation.reached_by) == len(context.devices)
     lib.fpgart_allocation_made(context.handle, allocation.pointer, allocation.size, is_plain)
     return allocation.pointer
 

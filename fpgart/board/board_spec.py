@@ -5,8 +5,8 @@ Understood are `board` (name), `global_mem` (name, max_bandwidth, interleaved_by
 allocation_type) and its `interface` elements (port, address, size, width, latency, maxburst), and the `interface`
 elements of `channels` (type, width, chan_id); everything else (host, interfaces of other parts, PLL, ...) is passed
 over. What such files have no place for is in an element of our own:
-<fpgart vendor="..." full_duplex="0|1" unified_memory="0|1" lowest_first="0|1"/>, which also takes the fields of
-description.Timing (pcie_generation, kernel_clock, ...) as attributes.
+<fpgart vendor="..." full_duplex="0|1" unified_memory="0|1" lowest_first="0|1" system_allocations="0|1"/>, which also
+takes the fields of description.Timing (pcie_generation, kernel_clock, ...) as attributes.
 
 Banks are interleaved unless `interleaved_bytes` is 0; left out, it is the longest burst of the memory's interfaces.
 """
@@ -87,6 +87,7 @@ def parse(data: bytes, file: str) -> BoardDescription:
         full_duplex=ours.flag("full_duplex"),
         unified_memory=ours.flag("unified_memory"),
         lowest_first=ours.flag("lowest_first"),
+        system_allocations=ours.flag("system_allocations"),
         text=data.decode(errors="replace"),
         timing=_timing(ours),
         channels=_channels(reader.channels),

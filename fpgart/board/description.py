@@ -55,6 +55,7 @@ class BoardDescription(NamedTuple):
     goes to the memory at the lowest address and not to the default one. `told_allocation`: bytes of the largest
     buffer as hosts are told, 0 where it is the largest there can be. `local_memory` in bytes and `clock_mhz` are 0
     where nothing is said of them. `channels` are its I/O channels; empty where nothing is said of them.
+    `system_allocations`: kernels reach all memory of the host, malloc's as well.
     """
 
     name: str
@@ -63,6 +64,7 @@ class BoardDescription(NamedTuple):
     full_duplex: bool = False
     unified_memory: bool = False
     lowest_first: bool = False
+    system_allocations: bool = False
     cores: int = 0
     largest_group: int = 0
     told_allocation: int = 0

@@ -52,7 +52,7 @@ class SharedMemory:
 
     def usm_allocated(self, allocation: UsmAllocation) -> None:
         if allocation.kind is not Kind.SHARED or any(
-            Capability.CONCURRENT in device.capabilities(CAPABILITIES[Kind.SHARED]) for device in allocation.givers
+            Capability.CONCURRENT in device.capabilities(CAPABILITIES[Kind.SHARED]) for device in allocation.reached_by
         ):
             return
         first, last = allocation.pointer, allocation.pointer + round_up(allocation.size, guarded.PAGE)

@@ -206,6 +206,8 @@ class Usm:
 
     def _check_argument(self, event: Event, launch: LaunchKernel, access: MemoryAccess) -> None:
         pointer = access.ranges[0][0]
+        if launch.device.reaches_system_memory:
+            return
         if context_of(event).svm.find(pointer) is None and self._graves.find(pointer) is None:
             user = command(event)
             self._findings.report(

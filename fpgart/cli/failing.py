@@ -24,7 +24,7 @@ from fpgart.cli.running import FOUND, RunError, environment, found
 from fpgart.watch.words import times
 
 CHANGES = re.compile(rb"0x[0-9a-f]+|\d+")
-TELLS = re.compile(r"err|fail|cannot|could not|unable|invalid|out of|\bcl_|\bcl[A-Z]", re.IGNORECASE)
+TELLS = re.compile(r"err|fail|warn|cannot|could not|unable|invalid|out of|\bcl_|\bcl[A-Z]", re.IGNORECASE)
 LOSES_NOTHING = re.compile(r"cl(Get|Retain|Release|Flush|Unload|Set\w*Callback)")
 """Calls without which a host can do its work all the same."""
 

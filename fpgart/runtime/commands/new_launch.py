@@ -81,6 +81,8 @@ def new_launch_with(
         launch.engine_sizes = for_engine(kernel, device, launch.sizes)
     if not device.has_svm:
         _refuse_svm(kernel, device, snapshot)
+    if any(other.board.system_allocations for other in kernel.context.devices):
+        _refuse_system_memory(kernel, device, arguments)
     if len(kernel.context.usm):
         launch.usm = _usm_use(kernel, device, snapshot)
     if device.knows_memories:
@@ -93,6 +95,17 @@ def _refuse_svm(kernel: Kernel, device: Device, arguments: list[Argument]) -> No
     for index, (kind, _, value) in enumerate(arguments):
         if kind == POINTER and isinstance(value, int) and kernel.context.svm.find(value) is not None:
             raise InvalidOperation(f"{kernel.describe(index)} is shared virtual memory, {_not_reached_by(device)}")
+
+
+def _refuse_system_memory(kernel: Kernel, device: Device, arguments: Sequence[Argument | None]) -> None:
+    """Raises InvalidOperation for pointers into no allocation, which only some devices of the context reach."""
+    if device.reaches_system_memory:
+        return
+    known = kernel.context.usm, kernel.context.svm
+    for index, argument in enumerate(arguments):
+        kind, _, value = argument or (LOCAL, 0, 0)
+        if kind == POINTER and isinstance(value, int) and value and all(each.find(value) is None for each in known):
+            raise InvalidOperation(f"{kernel.describe(index)} is memory of the system, {_not_reached_by(device)}")
 
 
 def _usm_use(kernel: Kernel, device: Device, arguments: list[Argument]) -> UsmUse:
@@ -108,7 +121,7 @@ def _usm_use(kernel: Kernel, device: Device, arguments: list[Argument]) -> UsmUs
         allocation = registry.find(value)
         if allocation is None:
             continue
-        if device not in allocation.givers:
+        if device not in allocation.reached_by:
             for listener in NOTICES.pointer_refused:
                 listener(kernel, index, allocation, device)
             raise InvalidOperation(f"{kernel.describe(index)} is {_whose(allocation)}, {_not_reached_by(device)}")

@@ -137,7 +137,7 @@ class UsmFill(Transfer):
         """Raises InvalidValue for an allocation that the device does not reach."""
         super().__init__(device)
         allocation = target.allocation
-        if allocation is not None and device not in allocation.givers:
+        if allocation is not None and device not in allocation.reached_by:
             owners = ", ".join(str(each.id) for each in allocation.givers)
             raise InvalidValue(
                 f"{target.address:#x} is in a {allocation.kind.name.lower()} allocation of device {owners}, which "

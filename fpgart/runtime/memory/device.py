@@ -305,6 +305,14 @@ class Device:
         """What the board can do with a kind of unified shared memory."""
         return Capability(int(self.mmd.get_info(query)))
 
+    @property
+    def reaches_system_memory(self) -> bool:
+        """Whether its kernels reach all memory of the host: the board says so, and they run in the host's process."""
+        if not self.board.system_allocations:
+            return False
+        engine = self.platform.engine
+        return not engine.works_on_own_buffers and engine.memory is None
+
     def _own_interleaving(self) -> tuple[bool, ...]:
         return tuple(memory.interleaved for memory in self.board.memories)
 

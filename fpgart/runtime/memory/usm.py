@@ -43,9 +43,9 @@ class Kind(enum.IntEnum):
 class UsmAllocation:
     """`size` bytes at `pointer`, which is what the host knows; `address` is where they are in this process.
 
-    `device` is its owner, None for host allocations and shared ones without an owner; the devices that reach it are
-    its `givers`. `number` is its name in traces, from the same row as buffers' numbers. `sides` of a shared allocation:
-    where each range last was, as (begin, end, device or None for the host), in bytes, without gaps; TOUCHING guards it.
+    `device` is its owner, None for host allocations and shared ones without an owner. `number` is its name in traces,
+    from the same row as buffers' numbers. `sides` of a shared allocation: where each range last was, as (begin, end,
+    device or None for the host), in bytes, without gaps; TOUCHING guards it.
     """
 
     __slots__ = (
@@ -59,6 +59,7 @@ class UsmAllocation:
         "location",
         "number",
         "pointer",
+        "reached_by",
         "running",
         "sides",
         "size",
@@ -74,9 +75,14 @@ class UsmAllocation:
         location: int,
         pointer: int,
         givers: tuple[Device, ...],
+        reached_by: tuple[Device, ...] = (),
     ) -> None:
-        """`givers`: the devices whose MMDs gave the memory, and which reach it; the first one has allocated it."""
+        """`givers`: the devices whose MMDs gave the memory; the first one has allocated it.
+
+        `reached_by`: the devices whose kernels reach it; those that gave it if none are named.
+        """
         self.givers = givers
+        self.reached_by = reached_by or givers
         self.kind = kind
         self.device = device
         self.size = size
@@ -118,8 +124,11 @@ class UsmAllocation:
 
     def _move(self, offset: int, size: int, side: Device | None, reason: str) -> None:
         begin, end = offset // PAGE * PAGE, min(self.size, -(-(offset + size) // PAGE) * PAGE)
-        if all(owner is side for _, _, owner in self._within(begin, end)):
+        owners = {owner for _, _, owner in self._within(begin, end)}
+        if owners <= {side}:
             return
+        if side is not None and owners - {None, side}:  # one board reaches another's side through the host
+            self._move_from_others(begin, end, side, reason)
         now = monotonic_ns()
         moved = sum(stop - start for start, stop, owner in self._within(begin, end) if owner is not side)
         kept = list(self._without(begin, end))
@@ -129,6 +138,12 @@ class UsmAllocation:
             self._forget_touches(begin, end)
         for listener in NOTICES.usm_migrated:
             listener(self, offset, moved, side, now, reason)
+
+    def _move_from_others(self, begin: int, end: int, side: Device, reason: str) -> None:
+        """What is on the side of a third goes to the host's."""
+        for start, stop, owner in list(self._within(begin, end)):
+            if owner is not None and owner is not side:
+                self._move(start, stop - start, None, reason)
 
     # What the host touches between kernels, where that is watched
 
@@ -271,7 +286,10 @@ def _allocate_for(
             _free_by(givers[:done], pointer)
             raise OutOfHostMemory(f"no {size} bytes of {kind.name.lower()} memory for device {device.id}")
         pointer = given
-    return _made(context, UsmAllocation(kind, owner, size, flags, location, pointer, givers))
+    reached_by = givers
+    if owner is not None:
+        reached_by += tuple(other for other in context.devices if other is not owner and supports(other, kind))
+    return _made(context, UsmAllocation(kind, owner, size, flags, location, pointer, givers, reached_by))
 
 
 def _free_by(givers: tuple[Device, ...], pointer: int) -> None:

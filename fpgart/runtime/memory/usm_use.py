@@ -38,7 +38,7 @@ class UsmUse:
         """Shared allocations are on the device's side when the kernel runs. Gives those whose touches are watched."""
         wanted = list(self.allocations)
         if self.indirect & Indirect.SHARED:
-            wanted += [a for a in context.usm.all() if a.kind is Kind.SHARED and device in a.givers]
+            wanted += [a for a in context.usm.all() if a.kind is Kind.SHARED and device in a.reached_by]
         watched = []
         for allocation in wanted:
             if allocation.kind is Kind.SHARED:
