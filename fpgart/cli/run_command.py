@@ -39,6 +39,8 @@ from fpgart.cli.validation import refuse_wrong_options
 @click.option(
     "--fail-on-finding", is_flag=True, help="Exit with status 3 for findings of --check (all by default) or --leaks."
 )
+@click.option("--sarif", metavar="FILE", help="Write the findings of --check as SARIF 2.1.0.")
+@click.option("--github", is_flag=True, help="Print the findings of --check as annotations of GitHub at the end.")
 @click.option("--summary", is_flag=True, help="Print on stderr, at the end, which data moved where.")
 @click.option("--log", is_flag=True, help="Print on stderr why each failing call failed.")
 @click.option(
@@ -74,6 +76,8 @@ def run(
     clock: str | None,
     check: str | None,
     fail_on_finding: bool,
+    sarif: str | None,
+    github: bool,
     summary: bool,
     log: bool,
     leaks: bool,
@@ -95,6 +99,7 @@ def run(
 
     Invalid options end the run with status 2 before the program starts.
     """
+    judges = fail_on_finding or bool(sarif) or github
     wanted = {
         "FPGART_BOARD": board,
         "FPGART_PLATFORM": platform,
@@ -103,7 +108,7 @@ def run(
         "FPGART_TRACE": trace,
         "FPGART_FAULTS": faults,
         "FPGART_TIME": clock,
-        "FPGART_CHECK": check or ("all" if fail_on_finding and not (leaks or config.CHECK.is_set) else None),
+        "FPGART_CHECK": check or ("all" if judges and not (leaks or config.CHECK.is_set) else None),
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
         "FPGART_LEAKS": "1" if leaks else None,
@@ -118,8 +123,8 @@ def run(
     given = {name: value for name, value in wanted.items() if value}
     begin(given)
     given |= running.place_in_topology() | running.boards_of_service()
-    if require_use or fail_on_finding or trace:
-        judged = running.Judged(require_use, fail_on_finding, trace or "")
+    if require_use or fail_on_finding or trace or sarif or github:
+        judged = running.Judged(require_use, fail_on_finding, trace or "", sarif or "", github)
         sys.exit(running.run_and_judge(program, given, judged))
     running.replace_process(program, given)
 
