@@ -10,11 +10,17 @@ import click
 
 from fpgart import config
 from fpgart.cli import running
+from fpgart.cli.hints import Choice, boards, checks, complete_list, files, refuse_dashes
 from fpgart.cli.validation import refuse_wrong_options
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
+@click.option(
+    "--board",
+    metavar="NAME,...",
+    shell_complete=complete_list(boards),
+    help="Boards, one per device (see `fpgart info`).",
+)
 @click.option("--platform", metavar="NAME", help="Name of the platform that hosts see (see `fpgart info`).")
 @click.option(
     "--topology",
@@ -26,14 +32,13 @@ from fpgart.cli.validation import refuse_wrong_options
 )
 @click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
 @click.option("--faults", metavar="SPEC", help="Board calls that fail, such as write:fail:nth=3 (docs/faults.md).")
-@click.option(
-    "--time", "clock", type=click.Choice(("real", "model")), help="Times that profiling reports (docs/time.md)."
-)
+@click.option("--time", "clock", type=Choice(("real", "model")), help="Times that profiling reports (docs/time.md).")
 @click.option(
     "--check",
     metavar="NAME,...",
     is_flag=False,
     flag_value="all",
+    shell_complete=complete_list(checks),
     help="Look for mistakes: usm, buffers, order, fpga (the default), kernels (docs/checks.md).",
 )
 @click.option(
@@ -65,8 +70,10 @@ from fpgart.cli.validation import refuse_wrong_options
 @click.option("--isolate", is_flag=True, help="Run kernels in a process of their own (docs/isolation.md).")
 @click.option("--served", metavar="NAME", help="Use the boards of a service: see `fpgart board` and docs/serving.md.")
 @click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True, shell_complete=files)
+@click.pass_context
 def run(
+    context: click.Context,
     board: str | None,
     platform: str | None,
     topology: str | None,
@@ -99,6 +106,7 @@ def run(
 
     Invalid options end the run with status 2 before the program starts.
     """
+    refuse_dashes(context)
     judges = fail_on_finding or bool(sarif) or github
     wanted = {
         "FPGART_BOARD": board,
