@@ -59,7 +59,9 @@ def test_versions_and_help_have_several_spellings() -> None:
     assert len(told) == 1
     assert told.pop().startswith("fpgart, version ")
     for command in ([], ["run"], ["board"], ["board", "list"]):
-        assert fpgart("help", *command).stdout == fpgart(*command, "--help").stdout.replace("python -m fpgart", "fpgart")
+        assert fpgart("help", *command).stdout == fpgart(*command, "--help").stdout.replace(
+            "python -m fpgart", "fpgart"
+        )
 
 
 def test_the_state_of_a_process_that_is_no_host_ends_at_once() -> None:
