@@ -36,7 +36,15 @@ def kernel(begin: float, duration: float, name: str = "add") -> report.Args:
 
 
 def step(begin: int, end: int, name: str = "launch", **args: Any) -> report.Args:
-    facts = {"begin": begin, "end": end, "queued": 0, "bound": "pipeline", "busy": {"pipeline": end - begin}, "size": 0}
+    facts = {
+        "begin": begin,
+        "end": end,
+        "queued": 0,
+        "bound": "pipeline",
+        "busy": {"pipeline": end - begin},
+        "size": 0,
+        "command": "C",
+    }
     made = event("time", name, begin / 1000, (end - begin) / 1000)
     made["args"] |= facts | args
     return made
@@ -157,3 +165,15 @@ def test_the_total_of_a_comparison_is_without_programming() -> None:
     after = of(step(0, 9_000_000_000, "program"), step(9_000_000_000, 9_001_000_000, kernel="add"))
     changes = [figure.what for figure in difference.between(before, after).figures]
     assert changes == ["device 0: program, in all"]
+
+
+def test_programming_has_no_share_on_the_page() -> None:
+    steps = [step(0, 2_000_000_000, "program"), step(2_000_000_000, 2_001_000_000, kernel="add")]
+    events = report.in_order([BOARD, kernel(0.0, 100.0), *steps, END])
+    page = as_html(report.of(events), events, "t")
+    assert "modelled for the board: <b>1 ms</b><span class='note'>; programming apart: 2 s" in page
+    (row,) = re.findall(r"<tr><th scope=\"row\">[^\n]*?</span>programming</th>.*?</tr>", page)
+    assert ">apart<" in row
+    assert "%" not in row
+    (other,) = re.findall(r"<tr><th scope=\"row\">[^\n]*?</span>kernel add</th>.*?</tr>", page)
+    assert "100.0 %" in other

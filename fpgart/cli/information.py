@@ -170,6 +170,16 @@ def as_text() -> str:
             lines.append(f"      unsafe: {place['fault']}")
     lines += ["", "environment"]
     for option in facts["environment"]:
-        value = option["value"] if option["value"] else f"(not set; {option['default']!r})"
+        default = as_typed(option["default"])
+        value = option["value"] or (f"(not set; {default})" if default else "(not set)")
         lines += [f"   {option['name']} = {value}", f"      {option['sentence']}"]
     return "\n".join(lines) + "\n"
+
+
+def as_typed(value: object) -> str:
+    """A default as a user would type it."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, tuple):
+        return ("/" if value and isinstance(value[0], int) else ",").join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

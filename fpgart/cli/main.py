@@ -18,6 +18,7 @@ from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running
 from fpgart.cli.build_commands import aoc, aocl, aocx, cflags, clocl, libs, sdk
+from fpgart.cli.hints import Commands
 from fpgart.cli.run_command import run
 from fpgart.cli.sdk import SdkError
 from fpgart.cli.serving import board as board_commands
@@ -31,8 +32,8 @@ from fpgart.watch import report as trace_report
 from fpgart.watch.captured import CaptureError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
-@click.version_option(__version__, prog_name="fpgart")
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, "-V", "--version", prog_name="fpgart")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """An OpenCL driver for accelerator boards that you do not have.
@@ -68,6 +69,29 @@ def icd(action: str | None, system: bool) -> None:
         click.echo(registration.unregister(system))
     else:
         click.echo(registration.vendor_folder())
+
+
+@cli.command()
+def version() -> None:
+    """Print the version."""
+    click.echo(f"fpgart, version {__version__}")
+
+
+@cli.command(name="help")
+@click.argument("command", nargs=-1)
+@click.pass_context
+def show_help(context: click.Context, command: tuple[str, ...]) -> None:
+    """Show the help of a command: `fpgart help run`."""
+    found: click.Command = cli
+    inner = click.Context(cli, info_name="fpgart", **cli.context_settings)
+    for word in command:
+        if not isinstance(found, click.Group):
+            raise click.UsageError(f"'{found.name}' has no command '{word}'")
+        _, chosen, _ = found.resolve_command(inner, [word])
+        assert chosen is not None  # else resolve_command() has raised
+        found = chosen
+        inner = click.Context(found, info_name=word, parent=inner, **found.context_settings)
+    click.echo(found.get_help(inner))
 
 
 @cli.command()
@@ -113,6 +137,8 @@ def top(process: int | None, once: bool, as_json: bool, interval: float) -> None
 
     looks = live_view.Looks(process)
     console = Console(width=None if sys.stdout.isatty() else live_view.WIDTH, highlight=False)
+    if process is not None and not once and not looks.look():
+        raise running.RunError(f"no running host answers as process {process}")
     if not once and not as_json and console.is_terminal:
         live_view.show(looks, interval, console)
         return
@@ -120,6 +146,8 @@ def top(process: int | None, once: bool, as_json: bool, interval: float) -> None
         if once and looks.look():  # rates need a look before
             time.sleep(interval)
         pairs = looks.look()
+        if process is not None and not pairs and not once:
+            raise running.RunError(f"no running host answers as process {process}")
         for before, now in pairs if as_json else ():
             click.echo(json.dumps(live_view.with_rates(before, now)))
         if not as_json:

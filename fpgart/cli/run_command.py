@@ -10,11 +10,17 @@ import click
 
 from fpgart import config
 from fpgart.cli import running
+from fpgart.cli.hints import Choice, boards, checks, complete_list, files, refuse_dashes
 from fpgart.cli.validation import refuse_wrong_options
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--board", metavar="NAME,...", help="Boards, one per device (see `fpgart info`).")
+@click.option(
+    "--board",
+    metavar="NAME,...",
+    shell_complete=complete_list(boards),
+    help="Boards, one per device (see `fpgart info`).",
+)
 @click.option("--platform", metavar="NAME", help="Name of the platform that hosts see (see `fpgart info`).")
 @click.option(
     "--topology",
@@ -26,19 +32,20 @@ from fpgart.cli.validation import refuse_wrong_options
 )
 @click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
 @click.option("--faults", metavar="SPEC", help="Calls that fail, such as write:fail:nth=3 (docs/faults.md).")
-@click.option(
-    "--time", "clock", type=click.Choice(("real", "model")), help="Times that profiling reports (docs/time.md)."
-)
+@click.option("--time", "clock", type=Choice(("real", "model")), help="Times that profiling reports (docs/time.md).")
 @click.option(
     "--check",
     metavar="NAME,...",
     is_flag=False,
     flag_value="all",
+    shell_complete=complete_list(checks),
     help="Look for mistakes: usm, buffers, order, fpga (the default), kernels (docs/checks.md).",
 )
 @click.option(
     "--fail-on-finding", is_flag=True, help="Exit with status 3 for findings of --check (all by default) or --leaks."
 )
+@click.option("--sarif", metavar="FILE", help="Write the findings of --check as SARIF 2.1.0.")
+@click.option("--github", is_flag=True, help="Print the findings of --check as annotations of GitHub at the end.")
 @click.option("--summary", is_flag=True, help="Print on stderr, at the end, which data moved where.")
 @click.option("--log", is_flag=True, help="Print on stderr why each failing call failed.")
 @click.option(
@@ -63,8 +70,10 @@ from fpgart.cli.validation import refuse_wrong_options
 @click.option("--isolate", is_flag=True, help="Run kernels in a process of their own (docs/isolation.md).")
 @click.option("--served", metavar="NAME", help="Use the boards of a service: see `fpgart board` and docs/serving.md.")
 @click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True, shell_complete=files)
+@click.pass_context
 def run(
+    context: click.Context,
     board: str | None,
     platform: str | None,
     topology: str | None,
@@ -74,6 +83,8 @@ def run(
     clock: str | None,
     check: str | None,
     fail_on_finding: bool,
+    sarif: str | None,
+    github: bool,
     summary: bool,
     log: bool,
     leaks: bool,
@@ -95,6 +106,8 @@ def run(
 
     Invalid options end the run with status 2 before the program starts.
     """
+    refuse_dashes(context)
+    judges = fail_on_finding or bool(sarif) or github
     wanted = {
         "FPGART_BOARD": board,
         "FPGART_PLATFORM": platform,
@@ -103,7 +116,7 @@ def run(
         "FPGART_TRACE": trace,
         "FPGART_FAULTS": faults,
         "FPGART_TIME": clock,
-        "FPGART_CHECK": check or ("all" if fail_on_finding and not (leaks or config.CHECK.is_set) else None),
+        "FPGART_CHECK": check or ("all" if judges and not (leaks or config.CHECK.is_set) else None),
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
         "FPGART_LEAKS": "1" if leaks else None,
@@ -118,8 +131,8 @@ def run(
     given = {name: value for name, value in wanted.items() if value}
     begin(given)
     given |= running.place_in_topology() | running.boards_of_service()
-    if require_use or fail_on_finding or trace:
-        judged = running.Judged(require_use, fail_on_finding, trace or "")
+    if require_use or fail_on_finding or trace or sarif or github:
+        judged = running.Judged(require_use, fail_on_finding, trace or "", sarif or "", github)
         sys.exit(running.run_and_judge(program, given, judged))
     running.replace_process(program, given)
 

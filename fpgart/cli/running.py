@@ -116,11 +116,16 @@ def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:
 
 
 class Judged(NamedTuple):
-    """What a run is judged by: whether it has used a board, whether it has findings, and the trace that it leaves."""
+    """What a run is judged by: whether it has used a board, whether it has findings, and the trace that it leaves.
+
+    `sarif` is the file that gets the findings; `github`: whether they are printed as annotations.
+    """
 
     use: bool
     findings: bool
     trace: str = ""
+    sarif: str = ""
+    github: bool = False
 
 
 def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judged) -> int:
@@ -135,12 +140,14 @@ def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judge
         findings = Path(os.environ.get("FPGART_FINDINGS") or Path(folder) / "findings").absolute()
         before = length(findings)
         asked = {"FPGART_USE_FILE": str(use)} if judged.use else {}
-        if judged.findings:
+        if judged.findings or judged.sarif or judged.github:
             asked["FPGART_FINDINGS"] = str(findings)
         traces = states(judged.trace)
         status = run_and_wait(program, environment({**extra, **asked}))
         used = length(use) > 0
         found_something = length(findings) > before
+        if judged.sarif or judged.github:
+            tell_findings(findings, before, judged)
     if judged.trace and states(judged.trace) == traces:
         name = program[0]
         print(f"fpgart: {name} made no OpenCL call, so there is no trace {judged.trace}", file=sys.stderr)
@@ -151,6 +158,21 @@ def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judge
     if status < 0:
         die_of(-status)
     return NOT_USED if judged.use and not status and not used else status
+
+
+def tell_findings(findings: Path, before: int, judged: Judged) -> None:
+    """Those behind the first bytes of a file, in the forms that are asked for. Raises RunError."""
+    from fpgart.watch.report import export
+
+    data = findings.read_bytes()[before:] if findings.exists() else b""
+    remarks = export.of_findings(data.decode(errors="replace").splitlines())
+    if judged.github:
+        print(export.as_github(remarks), end="", flush=True)
+    if judged.sarif:
+        try:
+            Path(judged.sarif).write_text(export.as_sarif(remarks))
+        except OSError as error:
+            raise RunError(f"{judged.sarif}: {error.strerror}") from None
 
 
 def states(trace: str) -> set[tuple[str, int, int]]:

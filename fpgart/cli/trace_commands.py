@@ -10,6 +10,7 @@ import click
 
 from fpgart.cli.progress import reading
 from fpgart.watch import report as trace_report
+from fpgart.watch.report import export
 
 
 @click.command()
@@ -35,9 +36,23 @@ from fpgart.watch import report as trace_report
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write one trace for Perfetto instead, with arrows for packets between boards.",
 )
+@click.option(
+    "--sarif",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write findings and advice as SARIF 2.1.0 instead.",
+)
+@click.option("--github", is_flag=True, help="Print findings and advice as annotations of GitHub instead.")
 @click.option("--all", "everything", is_flag=True, help="Print all advice, not only what saves most.")
 def report(
-    traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None, everything: bool
+    traces: tuple[Path, ...],
+    as_json: bool,
+    page: Path | None,
+    follow: bool,
+    merged: Path | None,
+    sarif: Path | None,
+    github: bool,
+    everything: bool,
 ) -> None:
     """Summarize a trace: traffic, buffers, copies and their causes, copies to avoid.
 
@@ -46,13 +61,20 @@ def report(
     The traces of several processes, such as the ranks of mpirun, become one report.
     """
     with trace_report.of_fpgart(Path(", ".join(map(str, traces)))):
-        show_report(traces, as_json, page, follow, merged, everything)
+        found = read_report(traces, as_json, page, follow, merged)
+        remarks = export.of_report(found) if sarif is not None or github else []
+        if sarif is not None:
+            write_text(sarif, export.as_sarif(remarks))
+        if github:
+            click.echo(export.as_github(remarks), nl=False)
+        if as_json or (page is None and merged is None and sarif is None and not github):
+            print_report(found, as_json, everything)
 
 
-def show_report(
-    traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None, everything: bool
-) -> None:
-    """Raises TraceError."""
+def read_report(
+    traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None
+) -> trace_report.Report:
+    """The report, once the files are written that are asked for. Raises TraceError."""
     if follow and len(traces) > 1:
         raise click.UsageError("--follow takes one trace")
     with reading(() if follow else traces) as tell:
@@ -66,8 +88,10 @@ def show_report(
             write_text(merged, trace_report.as_trace(events))
         if page is not None:
             write_page(page, found, events, ", ".join(trace.name for trace in traces))
-    if (page is not None or merged is not None) and not as_json:
-        return
+    return found
+
+
+def print_report(found: trace_report.Report, as_json: bool, everything: bool) -> None:
     if as_json:
         click.echo(trace_report.as_json(found), nl=False)
     elif sys.stdout.isatty():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fpgart import config, option_paths
+from fpgart.cli.hints import with_suggestion
 from fpgart.config import Option, OptionError
 from fpgart.option_paths import Holds
 
@@ -26,7 +27,8 @@ class Wrong(NamedTuple):
     def spelt(self, spelling: Mapping[str, str]) -> str:
         """The sentence, with the option as the user gave it in front: `spelling` has other names of options."""
         other = spelling.get(self.name)
-        return f"{other}: {self.words}" if other else self.words
+        words = with_suggestion(self.words)
+        return f"{other}: {words}" if other else words
 
 
 def wrong_options() -> list[Wrong]:

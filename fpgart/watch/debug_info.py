@@ -17,6 +17,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from fpgart.watch.code_location import CodeLocation
+from fpgart.watch.cpp_names import plain
 from fpgart.watch.modules import Modules
 
 C_LIBRARY = ("libc.so", "libc-")
@@ -97,7 +98,7 @@ class Module:
         if index < 0:
             return ""
         begin, size, name = self._functions[index]
-        return name if address < begin + max(size, 1) else ""
+        return plain(name) if address < begin + max(size, 1) else ""
 
     def places(self, address: int) -> list[CodeLocation]:
         """The function that an address is in, behind those that were inlined there."""

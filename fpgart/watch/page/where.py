@@ -15,12 +15,9 @@ MOST_PARTS = 40
 
 def where_the_time_went(real: TimeUse, simulated: TimeUse | None, report: Report, colours: Colours) -> str:
     """Bars and table of both timelines."""
-    bars = [_bar("real, measured on this computer", real, colours)]
+    bars = [_bar("real, measured on this computer", real, colours, report.loading)]
     if simulated is not None:
-        bars.append(_bar("simulated, modelled for the board", simulated, colours))
-        rest = simulated.without("program")
-        if 0 < rest.total < simulated.total:
-            bars.append(_bar(f"simulated, without {report.loading}", rest, colours))
+        bars.append(_bar("simulated, modelled for the board", simulated, colours, report.loading))
     note = (
         "Each moment between the first command and the last end counts for one row (time): first for kernels, which "
         f"share it when they run together, then for {report.loading}, copies, the link, and the host. Busy counts a "
@@ -37,7 +34,9 @@ def _css(part: Part, colours: Colours) -> str:
     return colours.css(part.name if part.kind == "kernel" else part.kind)
 
 
-def _bar(title: str, use: TimeUse, colours: Colours) -> str:
+def _bar(title: str, whole: TimeUse, colours: Colours, loading: str) -> str:
+    """Without programs that are loaded (`loading` says what that is called): they take seconds and hide all else."""
+    use = whole.without("program")
     parts = [part for part in use.parts if part.own]
     spans = "".join(
         f'<span style="--c: {_css(part, colours)}; flex: {part.own}" '
@@ -45,7 +44,8 @@ def _bar(title: str, use: TimeUse, colours: Colours) -> str:
         for part in parts
     )
     words = ", ".join(f"{part.name} {_percent(part.own, use)}" for part in parts[:6])
-    before = f"; {_time(use.before)} before the first command" if use.before else ""
+    before = f"; {loading} apart: {_time(whole.total - use.total)}" if use.total < whole.total else ""
+    before += f"; {_time(use.before)} before the first command" if use.before else ""
     return (
         f"<div>{escape(title)}: <b>{_time(use.total)}</b><span class='note'>{before}</span></div>"
         f'<div class="stack" role="img" aria-label="{escape(title)}: {escape(words)}">{spans}</div>'
@@ -80,13 +80,21 @@ def _row(part: Part, columns: list[TimeUse], found: list[dict[str, Part]], repor
             cells.append('<td></td><td></td><td class="busy"></td>')
             continue
         own = _time(mine.own) if mine.kind != "bank" else ""
-        share = mine.busy if mine.kind == "bank" else mine.own
-        bar = f'<span class="share" style="--c: {css}; --p: {100 * share / max(use.total, 1):.1f}"></span>'
-        cells += [f'<td class="n">{own}</td><td class="n">{bar}{_percent(share, use)}</td>']
+        cells.append(f'<td class="n">{own}</td><td class="n">{_share(mine, use, css)}</td>')
         cells.append(f'<td class="n busy">{_time(mine.busy)}</td>')
     if len(columns) > 1:
         cells.append(f'<td class="wide">{escape(_bound(part, report))}</td>')
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _share(part: Part, use: TimeUse, css: str) -> str:
+    """Of the time without programming, which has no share itself."""
+    if part.kind == "program":
+        return "apart"
+    rest = use.without("program")
+    share = part.busy if part.kind == "bank" else part.own
+    bar = f'<span class="share" style="--c: {css}; --p: {100 * share / max(rest.total, 1):.1f}"></span>'
+    return f"{bar}{_percent(share, rest)}"
 
 
 def _bound(part: Part, report: Report) -> str:

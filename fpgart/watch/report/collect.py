@@ -25,7 +25,7 @@ from fpgart.watch.report.model import (
     Report,
     Traffic,
 )
-from fpgart.watch.report.sites import Sites
+from fpgart.watch.report.sites import Sites, place_of
 from fpgart.watch.report.trace_events import Args, Tell, ignore, of_fpgart, ordered, without_collector
 from fpgart.watch.report.verdict import TimeSpent
 from fpgart.watch.words import place_in_words
@@ -255,7 +255,8 @@ def _add_copy(report: Report, begin: float, what: str, args: Args, cause: str) -
 def _take_finding(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     places = {key: args.get(key, {}).get("place", "") for key in ("made_at", "misused_at", "against_at")}
     told = {key: args[key] for key in ("check", "rule", "object", "made_by", "misused_by", "words", "fix")}
-    report.findings.append(CheckFinding(**told, **places, against=args.get("against", "")))
+    file, line = place_of(args.get("misused_at") or args.get("made_at") or {})
+    report.findings.append(CheckFinding(**told, **places, against=args.get("against", ""), file=file, line=line))
 
 
 def _take_step(report: Report, name: str, args: Args, begin: float, duration: float) -> None:

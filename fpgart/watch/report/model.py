@@ -166,6 +166,9 @@ class CheckFinding:
     misused_at: str = ""
     against: str = ""
     against_at: str = ""
+    file: str = ""
+    line: int = 0
+    """Of the misuse, else of what made the object; 0 where there is no debug information."""
 
 
 @dataclass(slots=True)

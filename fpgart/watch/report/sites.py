@@ -55,6 +55,14 @@ class Sites:
         return self._known[number]
 
 
+def place_of(facts: Args) -> tuple[str, int]:
+    """File and line of the frame that facts() tells first; "" and 0 where they are not known."""
+    for frame in facts.get("stack", ()):
+        if str(CodeLocation(**{"file": "", "line": 0, "function": "", **frame})) == facts.get("place"):
+            return frame.get("file", ""), frame.get("line", 0)
+    return "", 0
+
+
 def _locations(frame: Args) -> list[CodeLocation]:
     if "path" not in frame:
         return [CodeLocation(**frame)]

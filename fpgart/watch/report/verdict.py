@@ -91,7 +91,10 @@ def verdict(report: Report) -> list[str]:
 
 def _where(report: Report) -> str:
     total = total_of(report)
-    shares = sorted(((taken, kind) for kind, taken in report.spent.items() if kind != PROGRAM and taken), reverse=True)
+    least = total / 200  # which is rounded to 0 %
+    shares = sorted(
+        ((taken, kind) for kind, taken in report.spent.items() if kind != PROGRAM and taken > least), reverse=True
+    )
     parts = [f"{100 * taken / max(1, total):.0f} % {kind}{_bound(report, kind)}" for taken, kind in shares]
     clock = "on the board (simulated)" if report.modelled else "on this computer"
     programming = report.spent.get(PROGRAM, 0)

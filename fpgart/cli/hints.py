@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users probably meant by what they typed, and what shells may complete."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from fpgart.option_values import CHECKS
+
+CHOICES = re.compile(r"(?P<name>FPGART_\w+)=(?P<value>.*?): (?:.*? is )?not one of (?P<choices>.*?)(?:, nor |$)")
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """`; did you mean x?` behind a sentence; "" where nothing is like the word."""
+    found = get_close_matches(word, list(choices), n=1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def with_suggestion(words: str) -> str:
+    """The sentence about an option's value, with the valid value that is most like the wrong one."""
+    found = CHOICES.search(words)
+    if found is None:
+        return words
+    choices = found["choices"].split(", ")
+    wrong = [part for part in found["value"].split(",") if part not in choices]
+    return words + (did_you_mean(wrong[0], choices) if wrong else "")
+
+
+class Choice(click.Choice[str]):
+    """A choice whose error names the valid value that is most like the wrong one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            words = error.message.rstrip(".") + did_you_mean(str(value), map(str, self.choices))
+            raise click.BadParameter(words, ctx, param) from None
+
+
+class Commands(click.Group):
+    """Commands, with a hint where the first word is none."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            raise click.UsageError(f"there is no command '{args[0]}'{self._hint(ctx, args)}")
+        return super().resolve_command(ctx, args)
+
+    def _hint(self, ctx: click.Context, args: list[str]) -> str:
+        word = args[0]
+        if word in ("check", *CHECKS):
+            check = "" if word == "check" else f" {word}"
+            return f": fpgart run --check{check} -- ./my_host looks for mistakes of a host"
+        known = did_you_mean(word, self.list_commands(ctx))
+        if known:
+            return known
+        if os.sep in word or os.path.exists(word) or shutil.which(word):
+            return f"; to run a program: fpgart run -- {' '.join(args)}"
+        return "; fpgart --help lists the commands"
+
+
+def refuse_dashes(context: click.Context) -> None:
+    """Raises UsageError if the value of an option is the -- behind which the program begins."""
+    for parameter in context.command.params:
+        if isinstance(parameter, click.Option) and context.params.get(parameter.name or "") == "--":
+            raise click.UsageError(f"{parameter.opts[0]} needs a value before --")
+
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def complete_list(choices: Callable[[], Iterable[str]]) -> Complete:
+    """Completes the last of several values that commas separate."""
+
+    def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+        before, comma, last = typed.rpartition(",")
+        return [CompletionItem(f"{before}{comma}{each}") for each in choices() if each.startswith(last)]
+
+    return complete
+
+
+def boards() -> list[str]:
+    from fpgart.board.catalogue import shipped
+
+    return shipped()
+
+
+def checks() -> list[str]:
+    return [*CHECKS, "all"]
+
+
+def files(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """The shell itself completes names of files."""
+    return [CompletionItem(typed, type="file")]

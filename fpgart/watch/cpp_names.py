@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of C++ functions as their source has them, from the symbols of executables."""
+
+from __future__ import annotations
+
+from functools import cache
+
+MANGLED = "_Z"
+LIBRARY = "libstdc++.so.6"
+BEHIND = (" const", " volatile", " &", " &&")
+"""What may follow the parameters of a member function."""
+
+
+def plain(symbol: str) -> str:
+    """`space::Class::function`, without parameters; other symbols, and all where there is no libstdc++, as they are."""
+    if not symbol.startswith(MANGLED):
+        return symbol
+    return without_parameters(_demangled(symbol) or symbol)
+
+
+def without_parameters(name: str) -> str:
+    """A function's name without the parentheses at its end."""
+    bare = name
+    while bare.endswith(BEHIND):
+        bare = bare.rpartition(" ")[0]
+    if not bare.endswith(")"):
+        return name
+    depth = 0
+    for index in range(len(bare) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(bare[index], 0)
+        if not depth:
+            return bare[:index] or name
+    return name
+
+
+@cache
+def _demangled(symbol: str) -> str:
+    import ctypes  # for hosts in C++ only
+
+    try:
+        demangle = ctypes.CDLL(LIBRARY)["__cxa_demangle"]
+    except OSError:
+        return ""
+    free = ctypes.CDLL(None).free
+    status = ctypes.c_int()
+    demangle.restype, free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    made = demangle(symbol.encode(errors="surrogateescape"), None, None, ctypes.byref(status))
+    try:
+        return ctypes.string_at(made).decode(errors="replace") if made else ""
+    finally:
+        free(made)
