@@ -221,7 +221,7 @@ def test_what_differs_in_numbers_only_is_told_once_and_counted() -> None:
     assert told == [
         "[order] byte 0 at 0x0\n  buffer 1, created by m, misused by u\n  fix: f",
         "[order] w\n  buffer 2, created by m, misused by u\n  fix: f",
-        "4 findings, 2 of them different",
+        "4 findings, 2 of them different in 0 commands; looked at: races between commands",
     ]
 
 

@@ -62,6 +62,10 @@ def _chosen() -> tuple[list[BoardDescription], list[str]]:
     return found, faults
 
 
+ORIGINS: dict[str, str] = {}
+"""By variable, the file of the project that says its value, and the key there."""
+
+
 def collect() -> dict[str, Any]:
     """Everything, as plain data."""
     choice = choose()
@@ -96,6 +100,7 @@ def collect() -> dict[str, Any]:
                 "name": option.name,
                 "value": os.environ.get(option.name),
                 "default": option.default,
+                "origin": ORIGINS.get(option.name) or ("environment" if option.name in os.environ else "default"),
                 "sentence": option.sentence,
             }
             for option in config.OPTIONS.values()
@@ -132,8 +137,8 @@ def _memory_in_words(memory: dict[str, Any]) -> str:
     return f"{memory['name']:<8} {'; '.join(parts)}"
 
 
-def as_text() -> str:
-    """For people."""
+def as_text(*, origin: bool = False) -> str:
+    """For people; `origin`: with where each value comes from."""
     facts = collect()
     lines = [
         f"fpgart {facts['fpgart']}, Python {facts['python']}",
@@ -172,7 +177,8 @@ def as_text() -> str:
     for option in facts["environment"]:
         default = as_typed(option["default"])
         value = option["value"] or (f"(not set; {default})" if default else "(not set)")
-        lines += [f"   {option['name']} = {value}", f"      {option['sentence']}"]
+        source = f"  ({option['origin']})" if origin else ""
+        lines += [f"   {option['name']} = {value}{source}", f"      {option['sentence']}"]
     return "\n".join(lines) + "\n"
 
 

@@ -16,7 +16,7 @@ from fpgart import config
 from fpgart import opencl as cl
 from fpgart.aocx.errors import AocxError
 from fpgart.cli import doctor as doctor_checks
-from fpgart.cli import information, registration, running
+from fpgart.cli import information, registration, running, settings
 from fpgart.cli.build_commands import aoc, aocl, aocx, cflags, clocl, libs, sdk
 from fpgart.cli.hints import Commands
 from fpgart.cli.run_command import run
@@ -105,9 +105,10 @@ def fcd() -> None:
 
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-def info(as_json: bool) -> None:
+@click.option("--origin", is_flag=True, help="Say where the value of each variable comes from.")
+def info(as_json: bool, origin: bool) -> None:
     """Show boards, engines, versions and every environment variable with its value."""
-    click.echo(information.as_json() if as_json else information.as_text(), nl=False)
+    click.echo(information.as_json() if as_json else information.as_text(origin=origin), nl=False)
     for words in config.misspelt(os.environ):
         click.echo(f"fpgart: {words}", err=True)
     refuse_wrong_options({})
@@ -268,6 +269,7 @@ def main() -> None:
 def run_command_line() -> int | None:
     """Run what the arguments say; returns the exit status."""
     try:
+        information.ORIGINS.update(settings.apply(os.environ, Path.cwd()))
         status: int | None = cli(standalone_mode=False)
         return status
     except click.ClickException as error:

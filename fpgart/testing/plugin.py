@@ -51,8 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _register(config: pytest.Config, option: str) -> None:
     """Have the loaders of this process find the driver; raises UsageError."""
-    board = option or config.getini("fpgart_board")
-    if not board or BOARDS in config.stash:
+    if BOARDS in config.stash:
+        return
+    settings = _of_project(config.rootpath)
+    board = option or config.getini("fpgart_board") or settings.get("FPGART_BOARD")
+    if not board:
         return
     base = config.invocation_params.dir if option else config.rootpath
     from fpgart import config as options
@@ -63,7 +66,8 @@ def _register(config: pytest.Config, option: str) -> None:
 
     try:
         boards = tuple(_absolute(name, base) for name in names(board))
-        variables = {**for_loaders(), options.BOARD.name: ",".join(boards)}
+        own = {name: value for name, value in settings.items() if name not in os.environ}
+        variables = {**own, **for_loaders(), options.BOARD.name: ",".join(boards)}
         platform = config.getini("fpgart_platform")
         if platform:
             variables[options.PLATFORM.name] = platform
@@ -73,6 +77,22 @@ def _register(config: pytest.Config, option: str) -> None:
     except (options.OptionError, RegistrationError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[BOARDS] = boards
+
+
+def _of_project(root: Path) -> dict[str, str]:
+    """The variables that the project's fpgart.toml or pyproject.toml says; raises UsageError for a wrong file."""
+    shared = root / "pyproject.toml"
+    if not (root / "fpgart.toml").exists() and not (shared.exists() and b"tool.fpgart" in shared.read_bytes()):
+        return {}
+    from fpgart.cli.settings import apply
+    from fpgart.config import OptionError
+
+    found: dict[str, str] = {}
+    try:
+        apply(found, root)
+    except OptionError as error:
+        raise pytest.UsageError(str(error)) from None
+    return found
 
 
 def _absolute(board: str, base: Path) -> str:
