@@ -354,8 +354,10 @@ def session(page: Path) -> Iterator[Chrome]:
 
 
 @pytest.fixture
-def shown(session: Chrome) -> Chrome:
+def shown(session: Chrome, page: Path) -> Chrome:
     """The same, 1280 pixels wide and as it was after loading, as far as tests change it."""
+    if session.current_url != page.as_uri():  # a test has loaded another one
+        session.get(page.as_uri())
     at_width(session, 1280)
     session.execute_script("report.views.real.show(0, report.views.real.end); scrollTo(0, 0)")
     return session

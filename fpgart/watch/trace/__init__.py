@@ -36,6 +36,7 @@ under its device (process 2 + the device's number).
 - cat "autorun": an autorun kernel, from when the board was programmed, args device, units.
 - cat "usm": allocate or free of unified shared memory, migrate of a shared range.
 - cat "mapping": set or default of the regions through which a kernel sees memory, args device, kernel, regions.
+- cat "finding": a mistake that FPGART_CHECK found, with the facts of FPGART_FINDINGS.
 - cat "fault": an injected fault, for as long as it delayed the call, args device (null: a call of the API), call.
 
 An address carries the device's number in its upper bits, as kernels receive it, and bit 61 in events of unified shared
