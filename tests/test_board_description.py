@@ -112,7 +112,7 @@ def test_a_board_has_first_fit_memories() -> None:
 
 
 def test_what_is_not_said_of_a_board_is_the_simplest_one() -> None:
-    assert board(DDR) == BoardDescription("b", "v", (DDR,), False, False, False, 0, 0, 0, 0, 0, "", Timing())
+    assert board(DDR) == BoardDescription("b", "v", (DDR,), False, False, False, False, 0, 0, 0, 0, 0, "", Timing())
     assert GlobalMemory("m", 1, 2) == GlobalMemory("m", 1, 2, 1, 0, AllocationType.NONE, 0, 0, (), False, 0)
     assert Interface("p", 4096, 8192) == Interface("p", 4096, 8192, width=512, latency=0, maxburst=16)
     assert Interface("p", 4096, 8192).end == 12288
