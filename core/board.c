@@ -162,6 +162,29 @@ bool core_board_is_open(struct core_board *board)
     return is_open;
 }
 
+bool core_board_has_others(struct core_board *board, const struct core_queue *queue)
+{
+    bool found = false;
+    core_lock();
+    for (struct core_queue *each = board->queues; each != NULL && !found;) {
+        if (each == queue || each->held.open == 0) {
+            each = each->next;
+            continue;
+        }
+        atomic_fetch_add(&each->references, 1);
+        core_unlock();
+        core_note_queue(each);
+        core_lock();
+        found = each->held.open != 0;
+        core_unlock();
+        core_queue_release(each);
+        core_lock();
+        each = board->queues; /* they may be others now */
+    }
+    core_unlock();
+    return found;
+}
+
 bool core_queue_is_held(struct core_queue *queue)
 {
     core_lock();

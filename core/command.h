@@ -51,6 +51,7 @@ struct core_command {
     int32_t error;   /* with which it ends when it is its turn; 0: none so far */
     struct core_callback *callbacks;
     uint64_t times[4];
+    _Atomic bool has_times; /* the engine's are among them */
     _Alignas(16) char operation[];
 };
 
@@ -129,6 +130,7 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
 
 /* The engine says that a command has ended; the thread that observes notes it. Without the lock. */
 void core_ended(void *command);
+void core_tell(struct core_command *command);
 
 void core_begin_work(struct core_work *work);
 /* Submits, notifies and releases until nothing is left. Without the lock. */

@@ -31,6 +31,9 @@ struct core_engine {
                       void **event);
     /* A carried command has ended: its operation needs nothing any more. Called once for each. */
     void (*ended)(void *operation, int32_t status);
+    /* The end has been noted: called at least once for each, and for one that is observed on the
+     * observing thread. core_settle() does not wait for it. NULL: nothing. */
+    void (*told)(void *operation, int32_t status);
     /* The execution status of an event: CL_QUEUED to CL_COMPLETE, or an error. */
     int32_t (*status)(void *event);
     /* Returns when the event has ended. */
@@ -53,6 +56,8 @@ void core_board_release(struct core_board *board);
 bool core_board_hold(struct core_board *board);
 void core_board_resume(struct core_board *board);
 bool core_board_is_open(struct core_board *board);
+/* Returns whether carried commands are open in other queues of the board than that one. */
+bool core_board_has_others(struct core_board *board, const struct core_queue *queue);
 /* Returns when ended() has returned for all commands whose ends were noted before, on whichever
  * thread; at once within ended(). */
 void core_settle(void);

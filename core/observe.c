@@ -3,6 +3,13 @@
  * The thread that notes the ends of carried commands which others wait for. */
 #include "command.h"
 
+void core_tell(struct core_command *command)
+{
+    const struct core_engine *engine = command->queue->engine;
+    if (engine->told != NULL)
+        engine->told(command->operation, atomic_load(&command->status));
+}
+
 /* Commands whose end the engine has notified the core of. */
 static struct core_command *noted, **last_noted = &noted;
 static _Atomic uint32_t notes;
@@ -83,6 +90,7 @@ void core_observe(void)
             core_sleep(&notes, seen);
         } else {
             core_note_carried(command, true);
+            core_tell(command);
             core_release(command);
         }
     }

@@ -156,11 +156,13 @@ static void drop(struct core_command *command)
     if (core_is_carried(command))
         command->queue->engine->ended(command->operation, atomic_load(&command->status));
     core_is_ending = was_ending;
+    if (atomic_fetch_sub(&endings[of], 1) == 1)
+        core_wake(&endings[of]);
+    if (core_is_carried(command) && !command->watched) /* else the observing thread does */
+        core_tell(command);
     for (uint32_t i = 0; i < command->link_count; i++)
         core_release(command->links[i].before);
     core_release(command);
-    if (atomic_fetch_sub(&endings[of], 1) == 1)
-        core_wake(&endings[of]);
 }
 
 bool core_in_ended(void)

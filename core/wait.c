@@ -133,10 +133,21 @@ void core_note_queue(struct core_queue *queue)
 
 void core_times(struct core_command *command, uint64_t times[4])
 {
+    uint64_t begin = 0, end = 0;
+    bool is_known = atomic_load(&command->has_times) || command->event == NULL;
+    if (!is_known)
+        command->queue->engine->times(command->event, &begin, &end);
+    core_lock();
+    if (!is_known && !atomic_load(&command->has_times)) {
+        uint64_t earliest =
+            command->times[CL_SUBMITTED]; /* the clocks of the two may differ a little */
+        command->times[CL_RUNNING] = begin > earliest ? begin : earliest;
+        command->times[CL_COMPLETE] = command->times[CL_RUNNING] + (end - begin);
+        atomic_store(&command->has_times, true);
+    }
     for (int i = 0; i < 4; i++)
         times[i] = command->times[i];
-    if (command->event != NULL)
-        command->queue->engine->times(command->event, &times[CL_RUNNING], &times[CL_COMPLETE]);
+    core_unlock();
 }
 
 static struct core_callback *due, **last_due = &due;

@@ -64,6 +64,16 @@ static void start_threads(void)
 
 static _Atomic(struct fpgart_board *) boards; /* all that there ever were */
 
+/* Whether commands of other queues are under way. The engine runs its kernels on a few threads; one
+ * that waits for what another queue writes may keep all of them. */
+int fpgart_others_run(const struct fpgart_carried_queue *queue)
+{
+    for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
+        if (core_board_has_others(each->core, queue->core))
+            return 1;
+    return 0;
+}
+
 void fpgart_observe_commands(void)
 {
     for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)

@@ -8,20 +8,9 @@
 
 enum { FILL_CALL = 1 << 20 };
 
-/* The board is programmed for the launch if another program is loaded. A simulated one disturbs no
- * kernel by that. */
-static void load(struct fpgart_board *board, const struct fpgart_program *program)
-{
-    if (atomic_exchange(&board->program, program->number) == program->number)
-        return;
-    __atomic_fetch_add(&board->traffic[3][0], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&board->traffic[3][1], program->size, __ATOMIC_RELAXED);
-}
-
 static int carry_launch(const struct call *call)
 {
     struct command command;
-    struct fpgart_program program;
     if (call->nd_range.dimensions == 0 || !fpgart_begin_command(&command, call))
         return 0;
     if (!fpgart_hold(call->kernel, FPGART_KERNEL, fpgart_handle_serial(call->kernel)))
@@ -29,14 +18,10 @@ static int carry_launch(const struct call *call)
     command.held.kernel = call->kernel;
     int size = fpgart_lay_out_launch(call->kernel, command.queue, &call->nd_range, command.epoch,
                                      command.carried, ROOM - sizeof(struct carried),
-                                     command.held.handles, &command.buffers, &program);
+                                     command.held.handles, &command.buffers, &command.held.program);
     if (size == 0)
         return fpgart_give_up(&command);
-    struct fpgart_board *board = command.queue->board;
-    if (!fpgart_enqueue_command(&command, CORE_WORK, (size_t)size - 1))
-        return 0;
-    load(board, &program);
-    return 1;
+    return fpgart_enqueue_command(&command, CORE_WORK, (size_t)size - 1);
 }
 
 int fpgart_carries_launch(const void *queue, const void *kernel, cl_uint dimensions,

@@ -83,6 +83,7 @@ int fpgart_may_wait(void); /* this thread does not keep the interpreter from oth
 /* The same for the arguments and the ND-range of a launch (arguments.c): 0 where that is for
  * Python. `held`: room for the handles of the buffers that it uses. */
 struct carried;
+int fpgart_others_run(const struct fpgart_carried_queue *queue);
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
                     struct fpgart_place *found);
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,

@@ -14,8 +14,9 @@
 enum { MOST_WAITS = 64 };
 
 static atomic_int is_on;
-static _Thread_local struct call
-    missed; /* the last one that was for Python; none without `carry` */
+/* The last call that was for Python, until that has returned, or another call of the thread has
+ * come in between (a callback of the host may make one); none without `carry`. */
+static _Thread_local struct call missed;
 
 void fpgart_carry(int flag)
 {
@@ -45,6 +46,11 @@ int fpgart_carries(const struct call *call)
     if (!done)
         missed = *call;
     return done;
+}
+
+void fpgart_forget_missed(void)
+{
+    missed.carry = NULL;
 }
 
 int fpgart_carry_again(void)
@@ -85,14 +91,34 @@ static void command_ended(struct carried *carried, int32_t status)
     struct fpgart_visit visit;
     if (status == CL_COMPLETE)
         fpgart_count_command(held);
-    if ((failed || atomic_load(&held->is_viewed)) && fpgart_enter(&visit)) {
-        if (failed)
-            fpgart_carried_failed(held->queue, held->kernel, status, carried->place);
-        if (atomic_load(&held->is_viewed))
-            fpgart_view_ended(held->event, held->serial, status);
+    if (failed && fpgart_enter(&visit)) {
+        fpgart_carried_failed(held->queue, held->kernel, status, carried->place);
         fpgart_leave(&visit);
     }
     fpgart_let_go_of(held);
+}
+
+/* The end of a view calls the host back, which may wait for threads that wait for commands. */
+static void command_told(struct carried *carried, int32_t status)
+{
+    const struct held *held = held_by(carried);
+    struct fpgart_visit visit;
+    if (atomic_load(&held->is_viewed) && fpgart_enter(&visit)) {
+        fpgart_view_ended(held->event, held->serial, status);
+        fpgart_leave(&visit);
+    }
+}
+
+/* The board is programmed for the launch if another program is loaded. A simulated one disturbs no
+ * kernel by that. */
+static void launch_begins(struct carried *carried)
+{
+    const struct held *held = held_by(carried);
+    struct fpgart_board *board = held->board;
+    if (atomic_exchange(&board->program, held->program.number) == held->program.number)
+        return;
+    __atomic_fetch_add(&board->traffic[3][0], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&board->traffic[3][1], held->program.size, __ATOMIC_RELAXED);
 }
 
 /* The queue is held if it is found. */
@@ -111,6 +137,8 @@ int fpgart_begin_command(struct command *command, const struct call *call)
     command->carried = (struct carried *)command->room;
     memset(command->carried, 0, sizeof *command->carried);
     command->carried->ended = command_ended;
+    command->carried->told = command_told;
+    command->carried->begins = launch_begins;
     command->buffers = 0;
     memset(&command->held, 0, offsetof(struct held, handles));
     command->held.board = command->queue->board;
@@ -218,7 +246,9 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     int is_satisfied = call->waits != 0 && count == 0;
     if (is_satisfied && role == CORE_MARKER)
         role = CORE_WORK;
-    if (count < 0 || (is_satisfied && role == CORE_BARRIER) || !prepare_event(command)) {
+    if (count < 0 || (is_satisfied && role == CORE_BARRIER) ||
+        (command->carried->kind != CARRIED_LAUNCH && fpgart_others_run(command->queue)) ||
+        !prepare_event(command)) {
         while (count > 0)
             fpgart_unhold(held[--count], FPGART_EVENT);
         return fpgart_give_up(command);

@@ -21,6 +21,7 @@ struct held {
     atomic_int is_viewed;
     uint32_t traffic; /* its row in the board's */
     uint64_t calls, bytes;
+    struct fpgart_program program; /* of a launch */
     uint64_t buffers;
     uintptr_t handles[FPGART_ARGUMENTS];
 };

@@ -127,6 +127,7 @@ void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
 int fpgart_watched(void);
 int fpgart_handle_is_held(uintptr_t handle);
+int fpgart_handle_is_in_use(uintptr_t handle);
 uint64_t fpgart_board_epoch(uintptr_t board);
 void fpgart_board_end_epoch(uintptr_t board);
 void fpgart_board_resume(uintptr_t board);

@@ -166,6 +166,12 @@ struct fpgart_place *fpgart_place_of(uintptr_t buffer)
     return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->place : NULL;
 }
 
+int fpgart_handle_is_in_use(uintptr_t handle)
+{
+    struct handle *slot = find(handle);
+    return slot != NULL && atomic_load(&slot->references) >= CHILD;
+}
+
 int fpgart_handle_is_held(uintptr_t handle)
 {
     struct handle *slot = find(handle);
@@ -402,7 +408,7 @@ int fpgart_hold(uintptr_t handle, int kind, uint64_t serial)
     if (atomic_load(&slot->kind) == kind && slot->serial == serial)
         return 1;
     /* It has gone, and something else has its slot. */
-    fpgart_unhold(handle, atomic_load(&slot->kind));
+    unhold(handle, atomic_load(&slot->kind), 1);
     return 0;
 }
 
@@ -410,7 +416,7 @@ static void unhold(uintptr_t handle, int kind, int later)
 {
     struct handle *slot = find(handle);
     if (atomic_fetch_sub(&slot->references, CHILD) == CHILD && !goes_unseen(slot) &&
-        !(later && release_later(handle, 0)))
+        !(later && release_later(handle, atomic_load(&is_watched))))
         let_go(handle, kind);
 }
 

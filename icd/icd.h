@@ -66,6 +66,7 @@ uint32_t fpgart_handle_references(uintptr_t handle);
 uint64_t fpgart_handle_serial(uintptr_t handle);
 
 int fpgart_handle_is_held(uintptr_t handle);
+int fpgart_handle_is_in_use(uintptr_t handle); /* by a carried command */
 
 /* Has what had that serial live on if the host holds it, as a command would, until
  * fpgart_unhold(), which may call into Python. */

@@ -472,8 +472,10 @@ static void start_if_needed(void)
 int fpgart_enter(struct fpgart_visit *visit)
 {
     start_if_needed();
-    if (!fpgart_slip_in(visit))
+    if (!fpgart_slip_in(visit)) {
+        fpgart_forget_missed();
         return 0;
+    }
     fpgart_entered();
     return 1;
 }
@@ -481,6 +483,7 @@ int fpgart_enter(struct fpgart_visit *visit)
 void fpgart_leave(const struct fpgart_visit *visit)
 {
     fpgart_go_out(visit);
+    fpgart_forget_missed();
     if (fpgart_is_guest())
         fpgart_wake_ushers();
     fpgart_restore_cancel(visit->cancel_state);

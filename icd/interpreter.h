@@ -25,6 +25,7 @@ extern atomic_int fpgart_state;
 
 /* What each library does at the beginning of each call. */
 void fpgart_entered(void);
+void fpgart_forget_missed(void); /* a call of this thread has been in Python (commands.c) */
 
 /* One call into Python, from fpgart_enter() to fpgart_leave(); calls may nest. */
 struct fpgart_visit {

@@ -20,6 +20,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("fpgart.api.chapters:_loading",),
     ("fpgart.api.handles:_REAPING",),
     ("fpgart.api.handles:_VIEWING",),
+    ("fpgart.api.carrying:_making",),
     ("fpgart.runtime.objects.platform:_choosing",),
     ("fpgart.runtime.programs.program:_building",),
     ("fpgart.runtime.programs.pipe:_using",),

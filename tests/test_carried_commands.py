@@ -7,6 +7,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from both_ways import output
 from c_hosts import ROOT, build, plain_environment
 
@@ -33,6 +34,20 @@ def test_launches_on_allocations_that_c_carries_are_as_those_of_python(tmp_path:
 
 def test_the_last_event_of_a_queue_may_be_released_by_a_thread_without_the_interpreter() -> None:
     assert output("queue_of_event.py") == "ended\n"
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("beside_carried", tmp_path_factory.mktemp("host"), f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["nested", "written while polled", "migrated beside", "finished with a mutex", "times", "context of an event"],
+)
+def test_what_happens_beside_commands_that_c_carries(beside: Path, part: str) -> None:
+    result = subprocess.run([beside, part], capture_output=True, text=True, env=plain_environment())
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_a_process_may_exit_behind_commands_that_nobody_has_waited_for(tmp_path: Path) -> None:

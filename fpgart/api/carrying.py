@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -107,6 +108,9 @@ class CarriedBoard:
             self._is_stopped = False
             self.resume()
 
+    def uses(self, handles: Iterable[int]) -> bool:
+        return any(lib.fpgart_handle_is_in_use(handle) for handle in handles)
+
     def is_open(self) -> bool:
         for queue in list(self.queues):
             lib.fpgart_queue_note(queue.handle)
@@ -157,6 +161,8 @@ class CarriedQueue:
 
 
 BOARDS: dict[Device, CarriedBoard] = {}
+_making = threading.Lock()
+"""Held while one is made."""
 
 
 def end_epochs(scheduler: Scheduler) -> None:
@@ -184,7 +190,8 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
     ):
         return None
     if board is None:
-        board = _new_board(device)
+        with _making:
+            board = BOARDS.get(device) or _new_board(device)
     if board is not None and queue.carried is None:
         in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
         context = queue.context.handle

@@ -93,6 +93,8 @@ static int32_t submit_launch(cl_command_queue lane, struct carried *this, cl_uin
                              const cl_event *after, cl_event *event)
 {
     this->is_begun = 1;
+    if (this->begins != NULL)
+        this->begins(this);
     signals_kernel_begins();
     int64_t result =
         driver_enqueue((uintptr_t)lane, this->kernel, this->count, this->more, this->dimensions,
@@ -118,6 +120,13 @@ static void ended(void *operation, int32_t status)
         signals_kernel_ends();
     if (this->ended != NULL)
         this->ended(this, status);
+}
+
+static void told(void *operation, int32_t status)
+{
+    struct carried *this = operation;
+    if (this->told != NULL)
+        this->told(this, status);
 }
 
 static int32_t status(void *event)
@@ -196,6 +205,7 @@ const struct core_engine *carrier_engine(void)
     static const struct core_engine engine = {
         .submit = submit,
         .ended = ended,
+        .told = told,
         .status = status,
         .wait = wait,
         .times = times,

@@ -17,7 +17,11 @@ struct carried {
     int32_t place; /* where a launch was refused: -1 or that argument's index */
     /* The command has ended. NULL: nobody wants to know. */
     void (*ended)(struct carried *carried, int32_t status);
-    void *data; /* for `ended` */
+    /* Behind that: others may wait for this function's callers. */
+    void (*told)(struct carried *carried, int32_t status);
+    /* The driver is about to be given a launch. */
+    void (*begins)(struct carried *carried);
+    void *data; /* for these */
     uintptr_t from, to;
     uint64_t size[3]; /* of a box: bytes, rows, slices; a fill has the bytes alone */
     uint64_t from_pitch[2], to_pitch[2]; /* from row to row, and from slice to slice */

@@ -15,6 +15,10 @@ void fpgart_entered(void)
 {
 }
 
+void fpgart_forget_missed(void)
+{
+}
+
 int fpgart_start_embedding(void)
 {
     return 0;

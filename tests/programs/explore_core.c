@@ -406,8 +406,9 @@ static uint64_t engine_now(void)
     return ++time_now;
 }
 
-static const struct core_engine engine = {engine_submit, engine_ended,  engine_status,  engine_wait,
-                                          engine_times,  engine_notify, engine_release, engine_now};
+static const struct core_engine engine = {engine_submit, engine_ended,   NULL,
+                                          engine_status, engine_wait,    engine_times,
+                                          engine_notify, engine_release, engine_now};
 
 static bool may_run(const struct operation *operation)
 {

@@ -17,9 +17,10 @@ Move = tuple[Buffer, Block]
 """A buffer, and the block that is to have its contents."""
 
 
-def stop_carrying(devices: tuple[Device, ...]) -> bool:
-    """Have no carried command begin on the devices; whether none is under way, so that buffers may move."""
-    stopped = [device.occupancy.stop_carrying() for device in devices]
+def stop_carrying(devices: tuple[Device, ...], buffers: Iterable[Buffer]) -> bool:
+    """Have no carried command begin on the devices; whether the buffers may move, because none under way uses them."""
+    handles = [handle for buffer in buffers for handle in buffer.owner.handles()]
+    stopped = [device.occupancy.stop_carrying(handles) for device in devices]
     return all(stopped)
 
 
@@ -64,7 +65,7 @@ class MoveToBlocks(Transfer):
         return tuple(found)
 
     def claim(self) -> Claim:
-        if not stop_carrying(self.devices()):
+        if not stop_carrying(self.devices(), (buffer for buffer, _ in self.moves)):
             return Claim.YIELDS
         for buffer, target in self.moves:
             home = buffer.owner.home
@@ -150,7 +151,7 @@ class MigrateToHost(Transfer):
         return tuple({buffer.device_of_contents(self.device): None for buffer in self.buffers})
 
     def claim(self) -> Claim:
-        if not stop_carrying(self.devices()):
+        if not stop_carrying(self.devices(), self.buffers):
             return Claim.YIELDS
         homes = [buffer.owner.home for buffer in self.buffers]
         if any(home.running for home in homes if home is not None):

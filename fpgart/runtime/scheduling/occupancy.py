@@ -8,6 +8,7 @@ and beside each other. Programming excludes everything. The scheduler's lock gua
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from typing import Protocol
 
 
@@ -48,6 +49,9 @@ class Carried(Protocol):
 
     def go_on(self) -> None: ...
 
+    def uses(self, handles: Iterable[int]) -> bool:
+        """Whether one that is under way needs one of these objects, by their handles."""
+
     def loaded(self) -> str:
         """The identity of the program that the board is loaded with; "" for none."""
 
@@ -81,9 +85,14 @@ class Occupancy:
         """The directions that a transfer keeps busy which goes `way`."""
         return way if self.full_duplex else BOTH
 
-    def stop_carrying(self) -> bool:
-        """Have no carried command begin until carry_on(); whether none is under way."""
-        return self.carried is None or self.carried.stop()
+    def stop_carrying(self, handles: Iterable[int] | None = None) -> bool:
+        """Have no carried command begin until carry_on(); whether none is under way that needs one of these objects.
+
+        Without `handles`: whether none is under way at all.
+        """
+        if self.carried is None or self.carried.stop():
+            return True
+        return handles is not None and not self.carried.uses(handles)
 
     def carry_on(self) -> None:
         if self.carried is not None:

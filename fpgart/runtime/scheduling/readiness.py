@@ -394,11 +394,12 @@ class Readiness:
         for other, status in self._passed_through(fence, now, after):
             self.end(other, status, now, after)
 
-    def end_view(self, event: Event, status: int, times: tuple[int, int, int, int], after: Aftermath) -> None:
+    def end_view(self, event: Event, status: int, times: tuple[int, int, int, int], now: int, after: Aftermath) -> None:
         """The command has ended that `event` is a view of."""
         event.queued_ns, event.submit_ns, event.start_ns, end_ns = times
         event.unmet = 0
-        self.end(event, status, end_ns, after)
+        self.end(event, status, now, after)
+        event.end_ns = end_ns
 
 
 def collect(event: Event, status: int, after: Aftermath) -> None:

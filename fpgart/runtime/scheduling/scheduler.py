@@ -325,7 +325,7 @@ class Scheduler:
         with self._lock:
             if event.status <= COMPLETE:
                 return
-            self._ready.end_view(event, status, times, after)
+            self._ready.end_view(event, status, times, self._now(), after)
             self._workers.leave()
         after.settle()
 

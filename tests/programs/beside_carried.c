@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What may happen beside commands that C gives to the engine by itself: each argument names a part.
+ */
+#include "host.h"
+
+enum { WORDS = 16, BYTES = WORDS * sizeof(cl_int), LEARNED = 4, ROUNDS = 60, GROUPS = 64 };
+
+static const char source[] =
+    "kernel void add(global int *x) { x[get_global_id(0)] += 1; }\n"
+    "kernel void spin(global int *x, int rounds)"
+    "{ int sum = x[0]; for (int i = 0; i < rounds; i++) sum = sum * 3 + i; x[0] = sum; }\n"
+    "kernel void until_set(global volatile int *flag)"
+    "{ while (atomic_add((volatile global int *)flag, 0) == 0); }\n";
+
+static struct host host;
+static cl_command_queue other;
+static cl_kernel adding, spinning, polling;
+
+static void write_one(cl_command_queue queue, cl_mem buffer, cl_int value, cl_bool blocking)
+{
+    static cl_int kept;
+    kept = value;
+    must(clEnqueueWriteBuffer(queue, buffer, blocking, 0, sizeof kept, &kept, 0, NULL, NULL),
+         "clEnqueueWriteBuffer");
+}
+
+/* Until C knows the queue, the buffer and the kernels. */
+static void learn(cl_command_queue queue, cl_mem buffer, cl_int rounds)
+{
+    set_argument(adding, 0, sizeof buffer, &buffer);
+    set_argument(spinning, 0, sizeof buffer, &buffer);
+    set_argument(spinning, 1, sizeof rounds, &rounds);
+    for (int i = 0; i < LEARNED; i++) {
+        launch(queue, adding, 1, NULL);
+        launch(queue, spinning, 1, NULL);
+        must(clFinish(queue), "clFinish");
+        write_one(queue, buffer, 0, CL_TRUE);
+    }
+}
+
+/* A destructor callback that enqueues a command itself, while a call of the same thread goes on. */
+
+static cl_mem buffer_of_callback;
+static cl_event gate;
+static volatile int called;
+
+static void CL_CALLBACK enqueues(cl_mem gone, void *nothing)
+{
+    (void)gone, (void)nothing;
+    fill(other, buffer_of_callback, 7, BYTES);
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    must(clFlush(other), "clFlush");
+    called = 1;
+}
+
+static void nested(void)
+{
+    cl_mem buffer = new_buffer(&host, BYTES);
+    buffer_of_callback = new_buffer(&host, BYTES);
+    learn(other, buffer_of_callback, 200000);
+    learn(host.queue, buffer, 200000);
+    for (cl_int round = 0; round < ROUNDS; round++) {
+        cl_int status, found = -1;
+        cl_event filled;
+        cl_mem dying = new_buffer(&host, BYTES), written = new_buffer(&host, BYTES);
+        called = 0;
+        gate = clCreateUserEvent(host.context, &status);
+        must(status, "clCreateUserEvent");
+        for (int i = 0; i < 2; i++) {
+            fill(host.queue, dying, 0, BYTES);
+            must(clFinish(host.queue), "clFinish");
+        }
+        must(clSetMemObjectDestructorCallback(dying, enqueues, NULL), "a destructor callback");
+        must(clEnqueueMarkerWithWaitList(other, 1, &gate, NULL), "clEnqueueMarkerWithWaitList");
+        launch(host.queue, spinning, 1, NULL);
+        status = 0;
+        must(clEnqueueFillBuffer(host.queue, dying, &status, sizeof status, 0, BYTES, 0, NULL,
+                                 &filled),
+             "clEnqueueFillBuffer");
+        must(clReleaseMemObject(dying), "clReleaseMemObject");
+        while (status_of(filled) > CL_COMPLETE)
+            ;
+        write_one(host.queue, written, round, CL_FALSE); /* the callback may come within it */
+        must(clFinish(host.queue), "clFinish");
+        read_back(host.queue, written, sizeof found, &found);
+        must_be(found == round, "a write of which the call succeeds is done");
+        while (!called)
+            must(clGetPlatformInfo(host.platform, CL_PLATFORM_NAME, 0, NULL, NULL), "a query");
+        must(clFinish(other), "clFinish");
+        must(clReleaseMemObject(written), "clReleaseMemObject");
+        must(clReleaseEvent(gate), "clReleaseEvent");
+        must(clReleaseEvent(filled), "clReleaseEvent");
+    }
+}
+
+/* A kernel that keeps all threads of the engine until a command of another queue has been run. */
+static void polled(bool migrates)
+{
+    cl_mem flag = new_buffer(&host, BYTES), beside = new_buffer(&host, BYTES);
+    size_t size = migrates ? 1 : GROUPS;
+    set_argument(polling, 0, sizeof flag, &flag);
+    for (int i = 0; i < LEARNED; i++) {
+        write_one(other, flag, 1, CL_TRUE);
+        write_one(other, beside, 1, CL_TRUE);
+        launch(host.queue, polling, size, NULL);
+        must(clFinish(host.queue), "clFinish");
+    }
+    write_one(other, flag, 0, CL_TRUE);
+    launch(host.queue, polling, size, NULL);
+    must(clFlush(host.queue), "clFlush");
+    if (migrates) {
+        must(clEnqueueMigrateMemObjects(other, 1, &beside, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL,
+                                        NULL),
+             "clEnqueueMigrateMemObjects");
+        must(clFinish(other), "clFinish");
+    }
+    write_one(other, flag, 1, CL_FALSE);
+    must(clFinish(other), "clFinish");
+    must(clFinish(host.queue), "clFinish");
+}
+
+static void written_while_polled(void)
+{
+    polled(false);
+}
+
+static void migrated_beside(void)
+{
+    polled(true);
+}
+
+/* A callback waits for a mutex that its host holds in clFinish(). */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void CL_CALLBACK takes_mutex(cl_event event, cl_int status, void *nothing)
+{
+    (void)event, (void)status, (void)nothing;
+    pthread_mutex_lock(&mutex);
+    called = 1;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void finished_with_a_mutex(void)
+{
+    cl_mem buffer = new_buffer(&host, BYTES);
+    learn(host.queue, buffer, 2000000);
+    for (int round = 0; round < 20; round++) {
+        cl_int status;
+        cl_event launched, marker, waits[2];
+        called = 0;
+        waits[1] = gate = clCreateUserEvent(host.context, &status);
+        must(status, "clCreateUserEvent");
+        launch(host.queue, spinning, 1, &launched);
+        waits[0] = launched;
+        must(clEnqueueMarkerWithWaitList(other, 2, waits, &marker), "a marker");
+        must(clSetEventCallback(marker, CL_COMPLETE, takes_mutex, NULL), "clSetEventCallback");
+        must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+        must(clFlush(host.queue), "clFlush");
+        must(clFlush(other), "clFlush");
+        pthread_mutex_lock(&mutex);
+        must(clFinish(host.queue), "clFinish");
+        pthread_mutex_unlock(&mutex);
+        must(clFinish(other), "clFinish");
+        while (!called)
+            usleep(100);
+        for (int i = 0; i < 2; i++)
+            must(clReleaseEvent(waits[i]), "clReleaseEvent");
+        must(clReleaseEvent(marker), "clReleaseEvent");
+    }
+}
+
+/* Times, also of a command that follows one of a queue without profiling. */
+
+static cl_ulong time_of(cl_event event, cl_profiling_info stage)
+{
+    cl_ulong time;
+    must(clGetEventProfilingInfo(event, stage, sizeof time, &time, NULL), "a time");
+    return time;
+}
+
+static void check_times(cl_event event)
+{
+    cl_ulong queued = time_of(event, CL_PROFILING_COMMAND_QUEUED);
+    cl_ulong submitted = time_of(event, CL_PROFILING_COMMAND_SUBMIT);
+    for (int i = 0; i < 1000; i++) {
+        cl_ulong begun = time_of(event, CL_PROFILING_COMMAND_START);
+        cl_ulong ended = time_of(event, CL_PROFILING_COMMAND_END);
+        must_be(queued <= submitted && submitted <= begun && begun <= ended, "times are in order");
+        must_be(begun == time_of(event, CL_PROFILING_COMMAND_START), "a time does not change");
+    }
+}
+
+static void times(void)
+{
+    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+    cl_int status;
+    cl_event launched, marker, waits[2];
+    cl_mem buffer = new_buffer(&host, BYTES);
+    cl_command_queue profiling =
+        clCreateCommandQueueWithProperties(host.context, host.device, properties, &status);
+    must(status, "clCreateCommandQueueWithProperties");
+    learn(host.queue, buffer, 200000);
+    learn(profiling, buffer, 200000);
+    launch(profiling, spinning, 1, &launched);
+    must(clFinish(profiling), "clFinish");
+    check_times(launched);
+    waits[1] = clCreateUserEvent(host.context, &status);
+    must(status, "clCreateUserEvent");
+    launch(host.queue, spinning, 1, &waits[0]);
+    must(clEnqueueMarkerWithWaitList(profiling, 2, waits, &marker), "a marker");
+    must(clSetUserEventStatus(waits[1], CL_COMPLETE), "clSetUserEventStatus");
+    must(clFinish(profiling), "clFinish");
+    check_times(marker);
+}
+
+/* The last that a context is needed for is an event. */
+
+static void CL_CALLBACK context_gone(cl_context context, void *nothing)
+{
+    (void)context, (void)nothing;
+    called = 1;
+}
+
+static void context_of_event(void)
+{
+    cl_event event;
+    cl_mem buffer = new_buffer(&host, BYTES);
+    learn(host.queue, buffer, 10);
+    called = 0;
+    must(clSetContextDestructorCallback(host.context, context_gone, NULL), "a destructor callback");
+    launch(host.queue, adding, 1, &event);
+    must(clFinish(host.queue), "clFinish");
+    must(clReleaseKernel(adding), "clReleaseKernel");
+    must(clReleaseKernel(spinning), "clReleaseKernel");
+    must(clReleaseKernel(polling), "clReleaseKernel");
+    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    must(clReleaseCommandQueue(other), "clReleaseCommandQueue");
+    stop(&host);
+    must(clReleaseEvent(event), "clReleaseEvent");
+    while (!called) /* without another call */
+        usleep(100);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} parts[] = {{"nested", nested},
+             {"written while polled", written_while_polled},
+             {"migrated beside", migrated_beside},
+             {"finished with a mutex", finished_with_a_mutex},
+             {"times", times},
+             {"context of an event", context_of_event}};
+
+int main(int count, char **arguments)
+{
+    start(&host, source);
+    other = new_queue(&host);
+    adding = new_kernel(&host, "add");
+    spinning = new_kernel(&host, "spin");
+    polling = new_kernel(&host, "until_set");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (count == 2 && strcmp(arguments[1], parts[i].name) == 0) {
+            parts[i].run();
+            return 0;
+        }
+    fprintf(stderr, "there is no such part\n");
+    return 1;
+}
