@@ -78,6 +78,7 @@ cl.enqueue_copy(queue, buffer, a)
 program.twice(queue, a.shape, None, buffer)
 queue.flush()
 cl.enqueue_copy(other, a, buffer)
+queue.finish()  # else the process may end before the launch
 assert sys.argv[1] == "1"
 """,
     "threads": TWICE

@@ -11,6 +11,10 @@ void fpgart_entered(void)
 {
 }
 
+void fpgart_forget_missed(void)
+{
+}
+
 #define IN_PYTHON(type, otherwise, call)                                                           \
     struct fpgart_visit visit;                                                                     \
     if (!fpgart_enter(&visit))                                                                     \
