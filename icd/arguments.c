@@ -196,7 +196,7 @@ static int put(struct place *place, uint32_t index, size_t size, const void *val
     return 1;
 }
 
-/* The next launch is for Python again. */
+/* Forgets what boards know of the kernel: Python lays its next launch out. */
 static void withdraw(struct fpgart_arguments *arguments)
 {
     memset(arguments->known, 0, sizeof arguments->known);
