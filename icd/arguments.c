@@ -388,8 +388,8 @@ static int takes(const struct known *known, const struct fpgart_nd_range *nd_ran
 /* Where the engine finds what an argument points to; 0 for Python. A buffer is held from then on.
  */
 static uintptr_t address_of(const struct place *place, const struct argument *argument,
-                            const struct fpgart_carried_queue *queue, uint64_t epoch,
-                            uintptr_t *held, uint32_t *count)
+                            const struct fpgart_carried_queue *queue, uint64_t epoch, uint64_t at,
+                            struct fpgart_use *uses, uint32_t *count)
 {
     if (argument->kind == FPGART_IN_ALLOCATION) {
         uint64_t context = place->usm_context != 0 ? place->usm_context : place->svm_context;
@@ -399,7 +399,7 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
         return argument->value;
     if (!fpgart_hold(place->buffer, FPGART_MEM, place->serial))
         return 0;
-    held[(*count)++] = place->buffer;
+    uses[(*count)++] = (struct fpgart_use){place->buffer, at};
     struct fpgart_place found;
     return fpgart_place_in(place->buffer, queue, epoch, &found) &&
                    (found.locations >> place->location & 1)
@@ -409,7 +409,7 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
 
 /* With the lock. */
 static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carried_queue *queue,
-                   uint64_t epoch, struct carried *carried, size_t room, uintptr_t *held,
+                   uint64_t epoch, struct carried *carried, size_t room, struct fpgart_use *uses,
                    uint32_t *count)
 {
     if (arguments->image == NULL || arguments->size > room || !bring_up_to_date(arguments))
@@ -420,7 +420,7 @@ static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carri
         if (laid_out[i].kind != ARGUMENT_POINTER && laid_out[i].kind != FPGART_IN_ALLOCATION)
             continue;
         laid_out[i].value =
-            address_of(&arguments->places[i], &laid_out[i], queue, epoch, held, count);
+            address_of(&arguments->places[i], &laid_out[i], queue, epoch, i, uses, count);
         laid_out[i].kind = ARGUMENT_POINTER;
         if (laid_out[i].value == 0)
             return 0;
@@ -432,8 +432,8 @@ static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carri
 /* Gives the bytes of the image, and 1 more. */
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
                           const struct fpgart_nd_range *nd_range, uint64_t epoch,
-                          struct carried *carried, size_t room, uintptr_t *held, uint32_t *count,
-                          struct fpgart_program *program)
+                          struct carried *carried, size_t room, struct fpgart_use *uses,
+                          uint32_t *count, struct fpgart_program *program)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     int size = 0;
@@ -445,7 +445,7 @@ int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *q
         carried->kind = CARRIED_LAUNCH;
         carried->kernel = known->engine_kernel;
         *program = known->program;
-        size = lay_out(arguments, queue, epoch, carried, room, held, count);
+        size = lay_out(arguments, queue, epoch, carried, room, uses, count);
     }
     pthread_mutex_unlock(&arguments->lock);
     return size;

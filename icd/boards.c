@@ -150,8 +150,8 @@ int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, in
     }
     void *lane = of->carrier->lane_new(of->context, of->device, in_order, has_profiling);
     if (lane != NULL)
-        made->core = core_queue_new(of->core, of->carrier->engine, lane, in_order, NULL,
-                                    of->carrier->lane_free);
+        made->core = core_queue_new(of->core, of->carrier->engine, lane, in_order,
+                                    fpgart_command_is_turned, of->carrier->lane_free);
     if (made->core == NULL) {
         if (lane != NULL)
             of->carrier->lane_free(lane);

@@ -18,7 +18,7 @@ static int carry_launch(const struct call *call)
     command.held.kernel = call->kernel;
     int size = fpgart_lay_out_launch(call->kernel, command.queue, &call->nd_range, command.epoch,
                                      command.carried, ROOM - sizeof(struct carried),
-                                     command.held.handles, &command.buffers, &command.held.program);
+                                     command.held.uses, &command.buffers, &command.held.program);
     if (size == 0)
         return fpgart_give_up(&command);
     return fpgart_enqueue_command(&command, CORE_WORK, (size_t)size - 1);

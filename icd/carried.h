@@ -49,6 +49,10 @@ struct fpgart_nd_range {
     uint32_t has_local;
 };
 enum { FPGART_WAYS_TO = 1, FPGART_WAYS_FROM = 2, FPGART_IN_ALLOCATION = 16 };
+struct fpgart_use { /* of a buffer by a command: from which byte on, or as which argument */
+    uintptr_t buffer;
+    uint64_t at;
+};
 typedef _Atomic(struct fpgart_carried_queue *) fpgart_queue_slot;
 fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);                /* NULL if it is no queue */
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
@@ -61,6 +65,8 @@ void fpgart_board_end_epoch(uintptr_t board);
 int fpgart_board_hold(uintptr_t board);
 void fpgart_board_resume(uintptr_t board);
 int fpgart_board_is_open(uintptr_t board);
+/* Whether a command that the engine has uses one of some buffers. */
+int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
 uint64_t fpgart_board_take_launches(uintptr_t board);
 void fpgart_board_loaded(uintptr_t board, uint64_t program);
 uint64_t fpgart_board_program(uintptr_t board);
@@ -71,6 +77,8 @@ void fpgart_queue_resume(uintptr_t queue);
 void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_queue_note(uintptr_t queue);
+/* Returns when the commands have ended that are in the queue now and are given addresses there. */
+void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end);
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
                          uint64_t size, uint64_t locations, uint32_t ways, uintptr_t context);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
@@ -78,18 +86,22 @@ void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr
                       const uint64_t *limits);
 void fpgart_carry(int flag); /* whether C may; not while the process exits, or somebody watches */
 int fpgart_may_carry(void);
-int fpgart_may_wait(void); /* this thread does not keep the interpreter from others meanwhile */
+/* This thread keeps nobody waiting meanwhile: neither others the interpreter, nor callbacks that
+ * Python is to make behind the one that it is in. */
+int fpgart_may_wait(void);
+int fpgart_in_callback(void);
 
 /* The same for the arguments and the ND-range of a launch (arguments.c): 0 where that is for
- * Python. `held`: room for the handles of the buffers that it uses. */
+ * Python. `uses`: room for the buffers that it uses, which are held from then on. */
 struct carried;
+void fpgart_command_is_turned(struct core_command *command); /* it is Python's now */
 int fpgart_others_run(const struct fpgart_carried_queue *queue);
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
                     struct fpgart_place *found);
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
                           const struct fpgart_nd_range *nd_range, uint64_t epoch,
-                          struct carried *carried, size_t room, uintptr_t *held, uint32_t *count,
-                          struct fpgart_program *program);
+                          struct carried *carried, size_t room, struct fpgart_use *uses,
+                          uint32_t *count, struct fpgart_program *program);
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
 uintptr_t fpgart_next_unseen(uintptr_t event);
@@ -125,16 +137,26 @@ int fpgart_says_times(const void *event, cl_profiling_info query, size_t size, v
                       size_t *size_ret);
 int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data);
+uintptr_t fpgart_new_user_event(const void *context); /* 0: for Python */
+int fpgart_sets_user_event(const void *event, cl_int status);
+int fpgart_user_event_claim(uintptr_t event); /* these of its command */
+void fpgart_user_event_set(uintptr_t event, cl_int status);
+void fpgart_user_event_let_follow(uintptr_t event);
+void fpgart_command_begin(uintptr_t command); /* of one that is Python's now */
+void fpgart_command_end(uintptr_t command, cl_int status);
 int32_t fpgart_command_watch(uintptr_t command);
 int32_t fpgart_command_status(uintptr_t command);
 int32_t fpgart_command_wait(uintptr_t command);
 void fpgart_command_times(uintptr_t command, uint64_t *times);
 
 /* Calls into Python: a board, or a queue, that is held has no carried command any more; one of
- * which there is a view has ended; one has failed. */
+ * which there is a view has ended; one has failed; one is Python's. */
 void fpgart_board_idle(uintptr_t device);
 void fpgart_queue_idle(uintptr_t queue);
 void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);
 void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);
+void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,
+                       uintptr_t carried, cl_uint traffic, cl_uint count,
+                       const struct fpgart_use *uses);
 
 #endif

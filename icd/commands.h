@@ -16,6 +16,8 @@ enum { ROOM = 6144 };
 struct held {
     struct fpgart_board *board;
     uintptr_t queue, kernel;
+    cl_command_type type;
+    uint32_t is_pythons; /* it has run it, and counted and told what there was */
     uintptr_t event;
     uint64_t serial; /* of the event */
     atomic_int is_viewed;
@@ -23,7 +25,7 @@ struct held {
     uint64_t calls, bytes;
     struct fpgart_program program; /* of a launch */
     uint64_t buffers;
-    uintptr_t handles[FPGART_ARGUMENTS];
+    struct fpgart_use uses[FPGART_ARGUMENTS];
 };
 
 /* A call of the host. */

@@ -69,6 +69,7 @@ REMEMBERED = {
     "clGetEventInfo": "fpgart_knows({}, FPGART_EVENT, param_name, param_value_size, param_value, "
     "param_value_size_ret) || fpgart_says_event({}, param_name, param_value_size, param_value, param_value_size_ret)",
     "clGetEventProfilingInfo": "fpgart_says_times({}, param_name, param_value_size, param_value, param_value_size_ret)",
+    "clSetUserEventStatus": "fpgart_sets_user_event({}, execution_status)",
     "clSetEventCallback": "fpgart_calls_back({}, command_exec_callback_type, pfn_notify, user_data)",
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
     "clEnqueueNDRangeKernel": "fpgart_carries_launch(command_queue, kernel, work_dim, global_work_offset, "
@@ -90,6 +91,8 @@ REMEMBERED = {
 
 {} is the function's first parameter.
 """
+MADE_IN_C = {"clCreateUserEvent": "fpgart_new_user_event(context)"}
+"""What C makes by itself; 0 where that is for Python."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -101,6 +104,10 @@ struct fpgart_argument {
     uintptr_t buffer;
     uint64_t serial;
     unsigned char value[64];
+};
+struct fpgart_use {
+    uintptr_t buffer;
+    uint64_t at;
 };
 enum { FPGART_IN_ALLOCATION = 16, FPGART_WAYS_TO = 1, FPGART_WAYS_FROM = 2, ... };
 """
@@ -127,7 +134,6 @@ void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
 int fpgart_watched(void);
 int fpgart_handle_is_held(uintptr_t handle);
-int fpgart_handle_is_in_use(uintptr_t handle);
 uint64_t fpgart_board_epoch(uintptr_t board);
 void fpgart_board_end_epoch(uintptr_t board);
 void fpgart_board_resume(uintptr_t board);
@@ -140,7 +146,10 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
                          uint64_t locations, uint32_t ways, uintptr_t context);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel, const char *image,
                       uint32_t size, const uint32_t *locations, const uint64_t *limits);
-uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type);
+uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, uintptr_t *context, cl_uint *type);
+int fpgart_user_event_claim(uintptr_t event);
+void fpgart_user_event_set(uintptr_t event, cl_int status);
+int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
 uintptr_t fpgart_next_unseen(uintptr_t event);
 int fpgart_is_guest(void);
 void fpgart_ask_about_calls(int flag);
@@ -170,7 +179,11 @@ int fpgart_queue_hold(uintptr_t queue);
 void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_queue_note(uintptr_t queue);
+void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end);
 void fpgart_settle_ends(void);
+void fpgart_user_event_let_follow(uintptr_t event);
+void fpgart_command_begin(uintptr_t command);
+void fpgart_command_end(uintptr_t command, cl_int status);
 int32_t fpgart_command_watch(uintptr_t command);
 int32_t fpgart_command_wait(uintptr_t command);
 int32_t fpgart_command_status(uintptr_t command);
@@ -202,6 +215,7 @@ def declarations(api: Api) -> str:
     """What Python implements: each entry point under the name py_cl..., handles as integers."""
     lines = [f"typedef {base} {name};" for name, base in SCALARS.items()]
     lines += [f"typedef {base} {name};" for name, base in api.typedefs.items() if name not in SCALARS]
+    lines.append(TYPES)
     lines.append('extern "Python+C" {')
     for function in implemented_in_python(api):
         lines.append(f"    {function.for_python};")
@@ -212,13 +226,15 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_queue_idle(uintptr_t queue);")
     lines.append("    void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);")
     lines.append("    void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);")
+    lines.append("    void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,")
+    lines.append("        uintptr_t carried, cl_uint traffic, cl_uint count, const struct fpgart_use *uses);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
     lines.append("    int fpgart_settle(void);")
     lines.append("    int fpgart_shut_down(void);")
     lines.append("    cl_int fpgart_fault_of_call(const char *name, uintptr_t object, uint32_t thread);")
     lines.append("}")
-    lines += [TYPES, AT_ONCE, IN_TIME]
+    lines += [AT_ONCE, IN_TIME]
     return "\n".join(lines)
 
 
@@ -435,6 +451,15 @@ def forwarded(function: Prototype) -> list[str]:
         lines += [
             f"    if ({REMEMBERED[name].replace('{}', function.parameters[0].name)})",
             "        return CL_SUCCESS;",
+        ]
+    if name in MADE_IN_C:
+        lines += [
+            f"    uintptr_t made = {MADE_IN_C[name]};",
+            "    if (made != 0) {",
+            "        if (errcode_ret != NULL)",
+            "            *errcode_ret = CL_SUCCESS;",
+            f"        return ({function.returns})made;",
+            "    }",
         ]
     if name in FREES:
         lines.append(f"    {FREES[name]}")

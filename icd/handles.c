@@ -21,10 +21,8 @@ struct handle {
     _Atomic uint64_t references;
     uint64_t serial;
     size_t next_free;
-    atomic_int viewed;            /* enum viewed; of an event of a carried command */
-    struct core_command *command; /* of that event; it has a reference */
-    uintptr_t queue;              /* of that event, which holds it */
-    cl_command_type type;
+    atomic_int viewed;         /* enum viewed */
+    struct fpgart_event event; /* that C has made */
     fpgart_answers answers;
     fpgart_arguments_slot arguments; /* of a kernel */
     fpgart_queue_slot carried;       /* of a queue */
@@ -108,9 +106,8 @@ void fpgart_handle_free(uintptr_t handle)
     if (kind == FPGART_FREE)
         return;
     fpgart_queue_free(atomic_exchange(&slot->carried, NULL));
-    struct core_command *command = slot->command;
-    uintptr_t queue = slot->queue;
-    slot->command = NULL;
+    struct fpgart_event event = slot->event;
+    slot->event.command = NULL;
     if (kind == FPGART_CONTEXT)
         fpgart_allocations_go(slot->serial);
     pthread_mutex_lock(&lock);
@@ -124,10 +121,13 @@ void fpgart_handle_free(uintptr_t handle)
     free_tail = index;
     free_count++;
     pthread_mutex_unlock(&lock);
-    if (command != NULL) {
-        core_release(command);
-        unhold(queue, FPGART_QUEUE, 1);
-    }
+    if (event.command == NULL)
+        return;
+    core_release(event.command);
+    if (event.queue != 0)
+        unhold(event.queue, FPGART_QUEUE, 1);
+    else
+        unhold(event.context, FPGART_CONTEXT, 1);
 }
 
 int fpgart_handle_kind(uintptr_t handle)
@@ -166,49 +166,45 @@ struct fpgart_place *fpgart_place_of(uintptr_t buffer)
     return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->place : NULL;
 }
 
-int fpgart_handle_is_in_use(uintptr_t handle)
-{
-    struct handle *slot = find(handle);
-    return slot != NULL && atomic_load(&slot->references) >= CHILD;
-}
-
 int fpgart_handle_is_held(uintptr_t handle)
 {
     struct handle *slot = find(handle);
     return slot != NULL && atomic_load(&slot->references) != 0;
 }
 
-void fpgart_event_carry(uintptr_t event, struct core_command *command, uintptr_t queue,
-                        cl_command_type type)
+void fpgart_event_carry(uintptr_t event, const struct fpgart_event *made)
 {
     struct handle *slot = find(event);
-    slot->command = command;
-    slot->queue = queue;
-    slot->type = type;
+    slot->event = *made;
     atomic_store(&slot->viewed, UNSEEN);
 }
 
-struct core_command *fpgart_command_of(uintptr_t event, uintptr_t *queue, cl_command_type *type)
+int fpgart_event_of(uintptr_t event, struct fpgart_event *found)
 {
     struct handle *slot = find(event);
     if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT ||
         atomic_load(&slot->viewed) == MADE)
-        return NULL;
-    *queue = slot->queue;
-    *type = slot->type;
-    return slot->command;
+        return 0;
+    *found = slot->event;
+    return 1;
 }
 
-uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type)
+int fpgart_event_is_viewed(uintptr_t event)
+{
+    return atomic_load(&find(event)->viewed) == VIEWED;
+}
+
+uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, uintptr_t *context, cl_uint *type)
 {
     struct handle *slot = find(event);
     int expected = UNSEEN;
     if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT ||
         !atomic_compare_exchange_strong(&slot->viewed, &expected, VIEWED))
         return 0;
-    *queue = slot->queue;
-    *type = slot->type;
-    return (uintptr_t)slot->command;
+    *queue = slot->event.queue;
+    *context = slot->event.context;
+    *type = slot->event.type;
+    return (uintptr_t)slot->event.command;
 }
 
 /* The first event behind that handle, or behind none, that Python knows nothing of; 0 if there are

@@ -66,21 +66,26 @@ uint32_t fpgart_handle_references(uintptr_t handle);
 uint64_t fpgart_handle_serial(uintptr_t handle);
 
 int fpgart_handle_is_held(uintptr_t handle);
-int fpgart_handle_is_in_use(uintptr_t handle); /* by a carried command */
 
 /* Has what had that serial live on if the host holds it, as a command would, until
  * fpgart_unhold(), which may call into Python. */
 int fpgart_hold(uintptr_t handle, int kind, uint64_t serial);
 void fpgart_unhold(uintptr_t handle, int kind);
 
-/* Events of carried commands. fpgart_event_carry() makes the handle of a new event that of a
- * command, whose reference it takes over; the event holds its queue. fpgart_command_of() gives NULL
- * for events of Python's; the command is there as long as the event is held. Python may have a view
- * of the event, from fpgart_event_view() on, which gives the command, 0 if there is none. */
-void fpgart_event_carry(uintptr_t event, struct core_command *command, uintptr_t queue,
-                        cl_command_type type);
-struct core_command *fpgart_command_of(uintptr_t event, uintptr_t *queue, cl_command_type *type);
-uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type);
+/* Events that C has made: of carried commands, and user events. fpgart_event_carry() makes a new
+ * handle such an event, which takes over a reference of the command, and what it holds: its queue;
+ * a user event (no queue) its context. fpgart_event_of() gives 0 for events of Python's; the
+ * command is there as long as the event is held. Python may have a view of the event, from
+ * fpgart_event_view() on, which gives the command, 0 if there is none. */
+struct fpgart_event {
+    struct core_command *command;
+    uintptr_t queue, context;
+    cl_command_type type;
+};
+void fpgart_event_carry(uintptr_t event, const struct fpgart_event *made);
+int fpgart_event_of(uintptr_t event, struct fpgart_event *found);
+uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, uintptr_t *context, cl_uint *type);
+int fpgart_event_is_viewed(uintptr_t event);
 
 int fpgart_is_handle(uintptr_t address); /* or was one */
 

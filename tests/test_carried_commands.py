@@ -50,6 +50,31 @@ def test_what_happens_beside_commands_that_c_carries(beside: Path, part: str) ->
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("waits_for_host", tmp_path_factory.mktemp("host"), f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "moved",
+        "programmed",
+        "polled",
+        "mapped",
+        "failed",
+        "released",
+        "called back",
+        "nested",
+        "threads",
+        "never set",
+    ],
+)
+def test_commands_that_wait_for_user_events(waiting: Path, part: str) -> None:
+    result = subprocess.run([waiting, part], capture_output=True, text=True, env=plain_environment())
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_a_process_may_exit_behind_commands_that_nobody_has_waited_for(tmp_path: Path) -> None:
     host = build("exit_in_a_row", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True)

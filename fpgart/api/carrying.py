@@ -109,7 +109,8 @@ class CarriedBoard:
             self.resume()
 
     def uses(self, handles: Iterable[int]) -> bool:
-        return any(lib.fpgart_handle_is_in_use(handle) for handle in handles)
+        buffers = list(handles)
+        return bool(lib.fpgart_board_uses(self.address, len(buffers), buffers))
 
     def is_open(self) -> bool:
         for queue in list(self.queues):
@@ -155,6 +156,9 @@ class CarriedQueue:
 
     def finish(self) -> None:
         lib.fpgart_queue_finish(self._handle)
+
+    def wait_for_users(self, begin: int, end: int) -> None:
+        lib.fpgart_queue_wait_for_users(self._handle, begin, end)
 
     def flush(self) -> None:
         lib.fpgart_queue_flush(self._handle)
@@ -391,4 +395,5 @@ def carries_transfer(queue: CommandQueue, wait_list: tuple[Event, ...], *buffers
     for buffer in buffers:
         if not buffer.handle or not _learn_buffer(buffer, queue.device, board, epoch):
             return False
+    queue.context.scheduler.call_due()  # a blocking one is waited for in C
     return bool(lib.fpgart_carry_again())

@@ -20,7 +20,7 @@ from fpgart import errors
 from fpgart import opencl as cl
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.reaper import Reaper
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ def _hold(item: Any, handle: int) -> None:
 
 
 class CommandInC:
-    """A command that C carries, by its address; the event's handle keeps it."""
+    """The command of an event that C has made, or a user event, by its address; the event's handle keeps it."""
 
     __slots__ = ("_address",)
 
@@ -92,6 +92,15 @@ class CommandInC:
     def wait(self) -> int:
         return int(lib.fpgart_command_wait(self._address))
 
+    def claim(self) -> bool:
+        return bool(lib.fpgart_user_event_claim(self._address))
+
+    def set(self, status: int) -> None:
+        lib.fpgart_user_event_set(self._address, status)
+
+    def let_follow(self) -> None:
+        lib.fpgart_user_event_let_follow(self._address)
+
     def watch(self) -> int:
         """Have Python hear of the end (view_ended); the status."""
         return int(lib.fpgart_command_watch(self._address))
@@ -102,15 +111,23 @@ class CommandInC:
         return found[cl.CL_QUEUED], found[cl.CL_SUBMITTED], found[cl.CL_RUNNING], found[cl.CL_COMPLETE]
 
 
+def find_existing(handle: int) -> Any:
+    """The object behind the handle of one that exists; None if it is gone."""
+    item = HELD.get(handle)
+    if item is None and (kept := KEPT.get(handle)) is not None:
+        item = kept()
+    return item
+
+
 def view(handle: int) -> Event | None:
     """The view of an event that C has made; None if there is no such event."""
-    queue_handle, kind = ffi.new("uintptr_t *"), ffi.new("cl_uint *")
+    queue_handle, context_handle, kind = ffi.new("uintptr_t *"), ffi.new("uintptr_t *"), ffi.new("cl_uint *")
     with _VIEWING:
-        address = int(lib.fpgart_event_view(handle, queue_handle, kind))
+        address = int(lib.fpgart_event_view(handle, queue_handle, context_handle, kind))
         if not address:
             return HELD.get(handle)  # another thread was first
-        queue: Any = HELD.get(int(queue_handle[0])) or KEPT[int(queue_handle[0])]()
-        event = Event(queue.context, queue, int(kind[0]), None, RUNNING)
+        context, queue = find_existing(int(context_handle[0])), find_existing(int(queue_handle[0]))
+        event = Event(context, queue, int(kind[0]), None, SUBMITTED if queue is None else RUNNING)
         event.unmet = 1
         event.carried = command = CommandInC(address)
         _hold(event, handle)
@@ -126,9 +143,7 @@ def view_ended(handle: int, serial: int, status: int) -> None:
     """The command of an event has ended, of which there was a view. Calls nobody back."""
     if lib.fpgart_handle_serial(handle) != serial:
         return
-    item = HELD.get(handle)
-    if item is None and (kept := KEPT.get(handle)) is not None:
-        item = kept()
+    item = find_existing(handle)
     if item.__class__ is Event:
         item.context.scheduler.end_view(item, status)
         reap_soon(item.context.reaper)
@@ -143,9 +158,7 @@ def view_all() -> None:
 
 def find(handle: int, kind: type[T]) -> T:
     """The object behind a handle; raises CL_INVALID_<kind> for anything else."""
-    item = HELD.get(handle)
-    if item is None and (kept := KEPT.get(handle)) is not None:
-        item = kept()
+    item = find_existing(handle)
     if item is None:
         item = view(handle)
     if item.__class__ is kind:

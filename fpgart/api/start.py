@@ -197,6 +197,7 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
     ffi.def_extern(name="fpgart_queue_idle")(carried.queue_idle)
     ffi.def_extern(name="fpgart_view_ended")(handles.view_ended)
     ffi.def_extern(name="fpgart_carried_failed")(carried.failed)
+    ffi.def_extern(name="fpgart_run_turned")(carried.run_turned)
     adopt(platform, lib.fpgart_platform())
     start_profile()
     if not owns:
