@@ -60,7 +60,7 @@ void core_board_release(struct core_board *board);
 bool core_board_hold(struct core_board *board);
 void core_board_resume(struct core_board *board);
 bool core_board_is_open(struct core_board *board);
-/* Returns whether carried commands are open in other queues of the board than that one. */
+/* Returns whether carried commands of other queues of the board than that one are open. */
 bool core_board_has_others(struct core_board *board, const struct core_queue *queue);
 /* Returns when ended() has returned for all commands whose ends were noted before, on whichever
  * thread; at once within ended(). */
@@ -69,9 +69,8 @@ void core_settle(void);
 bool core_in_ended(void);
 /* Has the thread of core_observe() note the end of each carried command that is in a queue now. */
 void core_board_observe(struct core_board *board);
-/* Returns whether the engine may be using what `uses(operation, data)` tells of, for a command that
- * is open. A thread that runs a command at once may be using anything. `uses` is called with the
- * lock. */
+/* Returns whether `uses(operation, data)` is true for a command that is open, or may be true for one
+ * that a thread runs at once. `uses` is called with the lock. */
 bool core_board_uses(struct core_board *board, bool (*uses)(void *operation, void *data),
                      void *data);
 /* Who finds out what a carried command needs asks for the epoch first; who changes that ends the
@@ -82,8 +81,8 @@ void core_board_end_epoch(struct core_board *board);
 /* A queue without an engine has decided commands only; one without a board admits every command.
  * `lane`: the engine's queue, in order if this one is. `ready(command)`: a decided command may
  * begin; called without a lock, once for each. A carried command that the board does not admit when
- * it is its turn becomes a decided one; its ready() is called on the observing thread, which may be
- * asked to call no host back and not to wait, as in ended(). */
+ * it is its turn is handed over: ready() is called for it, too, on the observing thread, where
+ * core_in_ended() is true. The caller runs it as a decided one. */
 struct core_queue *core_queue_new(struct core_board *board, const struct core_engine *engine,
                                   void *lane, bool in_order,
                                   void (*ready)(struct core_command *command),
@@ -99,15 +98,15 @@ bool core_queue_is_held(struct core_queue *queue);
 
 void *core_lane(const struct core_queue *queue);
 
-/* Puts a command at the end of a queue; the caller gets a reference. `operation`: the command keeps
- * a copy for the engine; NULL for a decided command. `epoch`: that of a carried command. NULL if
- * the board does not admit the command, if a carried one would wait for a user event in a queue
- * that is out of order, or without memory. */
 enum core_kind {
     CORE_CARRIED,
     CORE_ALONE, /* carried; it is not admitted later while commands of other queues are open */
     CORE_DECIDED
 };
+/* Puts a command at the end of a queue; the caller gets a reference. `operation`: the command keeps
+ * a copy for the engine; NULL for a decided command. `epoch`: that of a carried command. NULL if
+ * the board does not admit the command, if a carried one would wait for a user event in a queue
+ * that is out of order, or without memory. */
 struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
                                   enum core_kind kind, uint64_t epoch, const void *operation,
                                   size_t size, uint32_t count,
@@ -126,7 +125,7 @@ bool core_is_user_event(const struct core_command *command);
 /* Whether the caller is the first to set its status, and has to end it. */
 bool core_claim(struct core_command *event);
 /* Sets the status: threads that wait for the event go on, and callbacks are due. What follows the
- * event waits for core_let_follow(). */
+ * event may begin after core_let_follow(). */
 void core_set(struct core_command *event, int32_t status);
 void core_let_follow(struct core_command *event);
 void core_retain(struct core_command *command);
