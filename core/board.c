@@ -61,7 +61,7 @@ bool core_admits(const struct core_queue *queue, uint64_t epoch, bool alone)
 
 bool core_may_enter(const struct core_queue *queue, uint64_t epoch)
 {
-    return is_free(&queue->held) && !(queue->is_direct && queue->in_order) &&
+    return is_free(&queue->held) && !(queue->direct != NULL && queue->in_order) &&
            core_admits(queue, epoch, false);
 }
 
@@ -200,13 +200,13 @@ bool core_board_has_others(struct core_board *board, const struct core_queue *qu
     return found;
 }
 
-bool core_board_uses(struct core_board *board, bool (*uses)(void *operation, void *data),
+bool core_board_uses(struct core_board *board, bool (*uses)(const void *operation, void *data),
                      void *data)
 {
     bool found = false;
     core_lock();
     for (struct core_queue *queue = board->queues; queue != NULL && !found; queue = queue->next) {
-        found = queue->is_direct;
+        found = queue->direct != NULL && uses(queue->direct, data);
         for (struct core_command *each = queue->oldest; each != NULL && !found; each = each->newer)
             found = each->admitted && uses(each->operation, data);
     }

@@ -98,8 +98,8 @@ struct core_queue {
     struct core_command *oldest, *newest; /* those that have not ended */
     uint32_t open;
     uint32_t admitted;
-    bool is_direct;    /* a thread runs a command of it at once */
-    uint64_t enqueued; /* commands so far */
+    const void *direct; /* the operation of a command that a thread runs at once */
+    uint64_t enqueued;  /* commands so far */
     struct core_command *barrier;
 };
 

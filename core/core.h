@@ -69,9 +69,9 @@ void core_settle(void);
 bool core_in_ended(void);
 /* Has the thread of core_observe() note the end of each carried command that is in a queue now. */
 void core_board_observe(struct core_board *board);
-/* Returns whether `uses(operation, data)` is true for a command that is open, or may be true for one
- * that a thread runs at once. `uses` is called with the lock. */
-bool core_board_uses(struct core_board *board, bool (*uses)(void *operation, void *data),
+/* Returns whether `uses(operation, data)`, which is called with the lock, is true for one of those
+ * that are open. */
+bool core_board_uses(struct core_board *board, bool (*uses)(const void *operation, void *data),
                      void *data);
 /* Who finds out what a carried command needs asks for the epoch first; who changes that ends the
  * epoch afterwards, before the board admits commands again. */
@@ -114,10 +114,10 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
 /* The copy; of a carried command that has ended, what the engine left of it. */
 void *core_operation(struct core_command *command);
 
-/* A carried command that the caller runs at once, on the thread that calls. Returns false if the
- * board does not admit it, or if a command of the queue has not ended. A queue that is in order
- * admits no other meanwhile. */
-bool core_begin_directly(struct core_queue *queue, uint64_t epoch);
+/* A carried command that the caller runs at once, on the thread that calls, which keeps `operation`
+ * until the end. Returns false if the board does not admit it, or if a command of the queue has not
+ * ended. A queue that is in order admits no other meanwhile. */
+bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *operation);
 void core_end_directly(struct core_queue *queue);
 /* A user event; the caller gets a reference. */
 struct core_command *core_user_event(void);

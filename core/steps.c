@@ -91,12 +91,12 @@ static int32_t give_to_engine(struct core_command *command, void **event)
     return status;
 }
 
-bool core_begin_directly(struct core_queue *queue, uint64_t epoch)
+bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *operation)
 {
     core_lock();
-    bool may = queue->open == 0 && core_may_enter(queue, epoch);
+    bool may = queue->open == 0 && queue->direct == NULL && core_may_enter(queue, epoch);
     if (may) {
-        queue->is_direct = true;
+        queue->direct = operation;
         queue->held.open++;
         core_admit(queue);
     }
@@ -109,7 +109,7 @@ void core_end_directly(struct core_queue *queue)
     struct core_work work;
     core_begin_work(&work);
     core_lock();
-    queue->is_direct = false;
+    queue->direct = NULL;
     core_leave(queue, true, &work);
     core_unlock();
     core_do(&work);

@@ -73,16 +73,17 @@ static void count_traffic(struct command *command, uint32_t row, uint64_t calls,
 /* On this thread, if nobody wants an event: that needs no queue of the engine. */
 static int carry_directly(struct command *command)
 {
-    const struct carried *carried = command->carried;
+    struct carried *carried = command->carried;
     struct core_queue *queue = command->queue->core;
+    command->held.buffers = command->buffers;
+    carried->data = (void *)((const char *)&command->held - (const char *)carried);
     if (command->queue->in_order)
         core_finish(queue);
-    if (!core_begin_directly(queue, command->epoch))
+    if (!core_begin_directly(queue, command->epoch, carried))
         return 0;
     memmove((void *)carried->to, (const void *)carried->from, carried->size[0]);
     fpgart_count_command(&command->held);
     core_end_directly(queue);
-    command->held.buffers = command->buffers;
     fpgart_let_go_of(&command->held);
     return 1;
 }

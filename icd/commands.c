@@ -144,7 +144,7 @@ struct buffers {
     const uintptr_t *handles;
 };
 
-static bool uses_buffers(void *operation, void *given)
+static bool uses_buffers(const void *operation, void *given)
 {
     const struct held *held = held_by(operation);
     const struct buffers *buffers = given;

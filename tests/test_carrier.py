@@ -313,6 +313,6 @@ def test_facts_of_an_earlier_epoch_are_refused(carrier: Carrier) -> None:
     image = ffi.new("struct carried *")
     size = ffi.sizeof("struct carried")
     assert not lib.core_enqueue(queue, WORK, lib.CORE_CARRIED, epoch, image, size, 0, ffi.NULL)
-    assert not lib.core_begin_directly(queue, epoch)
-    assert lib.core_begin_directly(queue, epoch + 1)
+    assert not lib.core_begin_directly(queue, epoch, image)
+    assert lib.core_begin_directly(queue, epoch + 1, image)
     lib.core_end_directly(queue)

@@ -788,6 +788,12 @@ static void check_that_nothing_is_carried(int number)
     }
 }
 
+static bool is_any(const void *operation, void *nothing)
+{
+    (void)operation, (void)nothing;
+    return true;
+}
+
 static void holding_thread(void *nothing)
 {
     for (;;) {
@@ -797,6 +803,7 @@ static void holding_thread(void *nothing)
         began[number] = true;
         check_that_nothing_is_carried(number);
         core_pause();
+        CHECK(!is_held || !core_board_uses(board, is_any, NULL), "a board that is held is used");
         board_state += is_held;
         check_that_nothing_is_carried(number);
         if (is_held)
@@ -813,7 +820,12 @@ static bool admits(void *of_queue)
 {
     const struct core_queue *queue = of_queue;
     return board->held.holders == 0 && !board->held.awaited && queue->held.holders == 0 &&
-           !queue->held.awaited && !(queue->is_direct && queue->in_order);
+           !queue->held.awaited && !(queue->direct != NULL && queue->in_order);
+}
+
+static bool admits_directly(void *queue)
+{
+    return admits(queue) && ((const struct core_queue *)queue)->direct == NULL;
 }
 
 static uint64_t learn(int number)
@@ -860,9 +872,9 @@ static void do_directly(int number)
 {
     struct core_queue *queue = queues[host->plans[number].queue];
     core_finish(queue);
-    while (!core_begin_directly(queue, learn(number))) {
+    while (!core_begin_directly(queue, learn(number), &number)) {
         CHECK(has_held_ones || host->shares, "a command is refused that nothing keeps out");
-        yield(admits, queue);
+        yield(admits_directly, queue);
         core_finish(queue);
     }
     command_begins(number, false);
