@@ -66,6 +66,7 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "released",
         "called back",
         "nested",
+        "nested by itself",
         "threads",
         "never set",
     ],

@@ -336,6 +336,30 @@ static void nested(void)
     }
 }
 
+/* The same where one callback makes the other one due, on its own thread. */
+
+static void CL_CALLBACK sets_and_waits(cl_event event, cl_int status, void *inner)
+{
+    open_gate(inner, CL_COMPLETE);
+    waits(event, status, NULL);
+}
+
+static void nested_by_itself(void)
+{
+    for (int round = 0; round < ROW; round++) {
+        cl_event outer = new_gate(), inner = new_gate();
+        called = 0;
+        gate_of_callback = new_gate();
+        add(host.queue, buffer, 1, 1, &gate_of_callback, &gated);
+        must(clSetEventCallback(outer, CL_COMPLETE, sets_and_waits, inner), "clSetEventCallback");
+        must(clSetEventCallback(inner, CL_COMPLETE, opens, NULL), "clSetEventCallback");
+        open_gate(outer, CL_COMPLETE);
+        while (called < 2)
+            usleep(50);
+        must(clReleaseEvent(gated), "clReleaseEvent");
+    }
+}
+
 /* Several threads set, wait, and enqueue. */
 
 static void *sets(void *gate)
@@ -387,6 +411,7 @@ static const struct {
              {"released", released},
              {"called back", called_back},
              {"nested", nested},
+             {"nested by itself", nested_by_itself},
              {"threads", threads},
              {"never set", never_set}};
 
