@@ -145,7 +145,7 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
 /* The engine says that a command has ended; the thread that observes notes it. Without the lock. */
 void core_ended(void *command);
 void core_tell(struct core_command *command);
-/* Has the thread that observes call ready(). With the lock. */
+/* Has the thread that observes call ready(). */
 void core_hand_over(struct core_command *command);
 
 void core_begin_work(struct core_work *work);

@@ -142,9 +142,9 @@ int32_t core_status(struct core_command *command);
 int32_t core_wait(struct core_command *command);
 /* Returns when every command that is in the queue now has ended, and as core_settle() does. */
 void core_finish(struct core_queue *queue);
-/* The oldest carried command behind number `*number` that has not ended, and its number; the caller
- * gets a reference. NULL: none. */
-struct core_command *core_next(struct core_queue *queue, uint64_t *number);
+/* The oldest carried command that has not ended, of those behind `behind` if that is not NULL; the
+ * caller gets a reference. NULL: none. */
+struct core_command *core_next(struct core_queue *queue, const struct core_command *behind);
 /* Notes which carried commands of the queue have ended. */
 void core_note_queue(struct core_queue *queue);
 /* Has the thread of core_observe() note the end of each that is in the queue now; of one command.

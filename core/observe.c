@@ -75,9 +75,11 @@ void core_ended(void *data)
 
 void core_hand_over(struct core_command *command)
 {
+    core_lock();
     command->next_ready = NULL;
     *last_turned = command;
     last_turned = &command->next_ready;
+    core_unlock();
     core_wake_observer();
 }
 

@@ -155,13 +155,6 @@ static bool take_turn(struct core_command *command, struct core_work *work)
     return may;
 }
 
-static void hand_over(struct core_command *command)
-{
-    core_lock();
-    core_hand_over(command);
-    core_unlock();
-}
-
 static void dispatch(struct core_command *command, struct core_work *work)
 {
     int32_t error = error_of(command);
@@ -173,7 +166,7 @@ static void dispatch(struct core_command *command, struct core_work *work)
         return;
     reach(command, CL_SUBMITTED);
     if (command->turned)
-        hand_over(command);
+        core_hand_over(command);
     else if (core_is_carried(command))
         submit(command, work);
     else if (command->decided)

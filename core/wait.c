@@ -162,16 +162,16 @@ void core_finish(struct core_queue *queue)
     core_settle();
 }
 
-struct core_command *core_next(struct core_queue *queue, uint64_t *number)
+struct core_command *core_next(struct core_queue *queue, const struct core_command *behind)
 {
     core_lock();
-    struct core_command *next = queue->oldest;
-    while (next != NULL && (next->number <= *number || !core_is_carried(next)))
+    bool is_there = behind != NULL && atomic_load(&behind->status) > CL_COMPLETE;
+    struct core_command *next = is_there ? behind->newer : queue->oldest;
+    while (next != NULL &&
+           ((behind != NULL && next->number <= behind->number) || !core_is_carried(next)))
         next = next->newer;
-    if (next != NULL) {
+    if (next != NULL)
         core_retain(next);
-        *number = next->number;
-    }
     core_unlock();
     return next;
 }

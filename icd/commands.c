@@ -177,10 +177,11 @@ static bool is_given(const struct carried *carried, uintptr_t begin, uintptr_t e
 void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end)
 {
     struct core_queue *core = fpgart_carried_queue(queue)->core;
-    struct core_command *command;
-    for (uint64_t number = 0; (command = core_next(core, &number)) != NULL;) {
+    struct core_command *command = core_next(core, NULL), *next;
+    for (; command != NULL; command = next) {
         if (is_given(core_operation(command), begin, end))
             core_wait(command);
+        next = core_next(core, command);
         core_release(command);
     }
     core_settle();

@@ -68,6 +68,7 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "nested",
         "nested by itself",
         "threads",
+        "freed",
         "never set",
     ],
 )

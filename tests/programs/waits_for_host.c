@@ -4,6 +4,8 @@
  * part. C has given the engine commands like them before. */
 #include "host.h"
 
+#include <CL/cl_ext.h>
+
 enum { WORDS = 16, BYTES = WORDS * sizeof(cl_int), LEARNED = 4, GROUPS = 64, ROW = 50 };
 
 static const char source[] = "kernel void add(global int *x, int n) { x[get_global_id(0)] += n; }\n"
@@ -390,6 +392,56 @@ static void threads(void)
     }
 }
 
+/* Freeing memory waits for the commands that are given it, and for no others. */
+
+static void *function(const char *name)
+{
+    void *found = clGetExtensionFunctionAddressForPlatform(host.platform, name);
+    must_be(found != NULL, name);
+    return found;
+}
+
+static void *sets_later(void *gate)
+{
+    usleep(20000);
+    return sets(gate);
+}
+
+static void add_to(cl_int *memory, cl_uint waits, cl_event *gate, cl_event *event)
+{
+    clSetKernelArgMemPointerINTEL_fn set = function("clSetKernelArgMemPointerINTEL");
+    size_t size = WORDS;
+    cl_int amount = 1;
+    must(set(adding, 0, memory), "clSetKernelArgMemPointerINTEL");
+    set_argument(adding, 1, sizeof amount, &amount);
+    must(clEnqueueNDRangeKernel(host.queue, adding, 1, NULL, &size, NULL, waits, gate, event),
+         "clEnqueueNDRangeKernel");
+}
+
+static void freed(void)
+{
+    clDeviceMemAllocINTEL_fn allocate = function("clDeviceMemAllocINTEL");
+    clMemBlockingFreeINTEL_fn give_back = function("clMemBlockingFreeINTEL");
+    cl_int status;
+    cl_event gate = new_gate(), event;
+    pthread_t thread;
+    cl_int *used = allocate(host.context, host.device, NULL, BYTES, 0, &status);
+    must(status, "clDeviceMemAllocINTEL");
+    cl_int *unused = allocate(host.context, host.device, NULL, BYTES, 0, &status);
+    must(status, "clDeviceMemAllocINTEL");
+    for (int i = 0; i < 2 * LEARNED; i++) {
+        add_to(i % 2 ? used : unused, 0, NULL, NULL);
+        must(clFinish(host.queue), "clFinish");
+    }
+    add_to(used, 1, &gate, &event);
+    must(give_back(host.context, unused), "clMemBlockingFreeINTEL");
+    must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
+    pthread_create(&thread, NULL, sets_later, gate);
+    must(give_back(host.context, used), "clMemBlockingFreeINTEL");
+    must_be(status_of(event) == CL_COMPLETE, "it has ended");
+    pthread_join(thread, NULL);
+}
+
 /* Nobody sets it. */
 static void never_set(void)
 {
@@ -413,6 +465,7 @@ static const struct {
              {"nested", nested},
              {"nested by itself", nested_by_itself},
              {"threads", threads},
+             {"freed", freed},
              {"never set", never_set}};
 
 int main(int count, char **arguments)
