@@ -223,7 +223,7 @@ uint64_t fpgart_board_program(uintptr_t board)
 }
 
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
-                         uint64_t size, uint64_t locations, uint32_t ways, uintptr_t context)
+                         uint64_t locations)
 {
     struct fpgart_place *place = fpgart_place_of(buffer);
     if (place == NULL)
@@ -231,27 +231,22 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
     atomic_store(&place->epoch, 0); /* who reads it meanwhile finds that it changes */
     place->board = (const struct fpgart_board *)board;
     place->address = address;
-    place->size = size;
     place->locations = locations;
-    place->ways = ways;
-    place->context = context;
     atomic_store(&place->epoch, epoch);
 }
 
-/* A copy of what is known of a buffer, which the caller holds. */
+/* Where the bytes are of a buffer that the caller holds. */
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                    struct fpgart_place *found)
+                    uintptr_t *address, uint64_t *locations)
 {
     const struct fpgart_place *place = fpgart_place_of(buffer);
+    const struct fpgart_region *region = fpgart_region_of(buffer);
     if (place == NULL || atomic_load(&place->epoch) != epoch)
         return 0;
-    found->board = place->board;
-    found->address = place->address;
-    found->size = place->size;
-    found->locations = place->locations;
-    found->ways = place->ways;
-    found->context = place->context;
+    const struct fpgart_board *board = place->board;
+    *address = place->address + region->origin;
+    *locations = place->locations;
     atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load(&place->epoch) == epoch && found->board == queue->board &&
-           found->context == queue->context;
+    return atomic_load(&place->epoch) == epoch && board == queue->board &&
+           region->context == fpgart_handle_serial(queue->context);
 }

@@ -7,6 +7,11 @@
 #include <string.h>
 
 enum { FILL_CALL = 1 << 20 };
+/* What the flags of a buffer keep the host from. */
+enum {
+    NOT_READ = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
+    NOT_WRITTEN = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS
+};
 
 static int carry_launch(const struct call *call)
 {
@@ -93,9 +98,10 @@ static int carry_transfer(const struct call *call)
     uintptr_t board;
     if (call->host == NULL || !fpgart_begin_command(&command, call))
         return 0;
-    if (!fpgart_use_buffer(&command, call->buffer, call->way, call->offset, call->size, &board))
+    int is_write = call->is_write;
+    if (!fpgart_use_buffer(&command, call->buffer, is_write ? NOT_WRITTEN : NOT_READ, call->offset,
+                           call->size, &board))
         return fpgart_give_up(&command);
-    int is_write = call->way == FPGART_WAYS_TO;
     command.carried->kind = CARRIED_MOVE;
     command.carried->from = is_write ? (uintptr_t)call->host : board;
     command.carried->to = is_write ? board : (uintptr_t)call->host;
@@ -107,7 +113,7 @@ static int carry_transfer(const struct call *call)
     return fpgart_enqueue_command(&command, CORE_WORK, 0);
 }
 
-static int carries_transfer(const void *queue, const void *buffer, int way, cl_bool blocking,
+static int carries_transfer(const void *queue, const void *buffer, int is_write, cl_bool blocking,
                             size_t offset, size_t size, const void *host, cl_uint waits,
                             const cl_event *wait_list, cl_event *event)
 {
@@ -117,10 +123,10 @@ static int carries_transfer(const void *queue, const void *buffer, int way, cl_b
                               .offset = offset,
                               .size = size,
                               .host = host,
-                              .way = way,
+                              .is_write = is_write,
                               .is_blocking = blocking != 0,
-                              .type = way == FPGART_WAYS_TO ? CL_COMMAND_WRITE_BUFFER
-                                                            : CL_COMMAND_READ_BUFFER,
+                              .type = is_write ? CL_COMMAND_WRITE_BUFFER
+                                               : CL_COMMAND_READ_BUFFER,
                               .waits = waits,
                               .wait_list = wait_list,
                               .event = event};
@@ -131,7 +137,7 @@ int fpgart_carries_read(const void *queue, const void *buffer, cl_bool blocking,
                         size_t size, void *host, cl_uint waits, const cl_event *wait_list,
                         cl_event *event)
 {
-    return carries_transfer(queue, buffer, FPGART_WAYS_FROM, blocking, offset, size, host, waits,
+    return carries_transfer(queue, buffer, 0, blocking, offset, size, host, waits,
                             wait_list, event);
 }
 
@@ -139,7 +145,7 @@ int fpgart_carries_write(const void *queue, const void *buffer, cl_bool blocking
                          size_t size, const void *host, cl_uint waits, const cl_event *wait_list,
                          cl_event *event)
 {
-    return carries_transfer(queue, buffer, FPGART_WAYS_TO, blocking, offset, size, host, waits,
+    return carries_transfer(queue, buffer, 1, blocking, offset, size, host, waits,
                             wait_list, event);
 }
 

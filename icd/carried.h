@@ -31,11 +31,8 @@ struct fpgart_place {       /* of a buffer */
     _Atomic uint64_t epoch; /* 0: unknown, or about to change */
     const struct fpgart_board *board;
     uintptr_t address;
-    uint64_t size;
     uint64_t
         locations; /* a bit for each of the memories, by Python's numbers, that it counts for */
-    uint32_t ways; /* 1: the host may write it, 2: and read it */
-    uintptr_t context;
 };
 struct fpgart_carried_queue {
     struct core_queue *core;
@@ -48,7 +45,7 @@ struct fpgart_nd_range {
     uint32_t dimensions;
     uint32_t has_local;
 };
-enum { FPGART_WAYS_TO = 1, FPGART_WAYS_FROM = 2, FPGART_IN_ALLOCATION = 16 };
+enum { FPGART_IN_ALLOCATION = 16 };
 typedef _Atomic(struct fpgart_carried_queue *) fpgart_queue_slot;
 fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);                /* NULL if it is no queue */
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
@@ -72,7 +69,7 @@ void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_queue_note(uintptr_t queue);
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
-                         uint64_t size, uint64_t locations, uint32_t ways, uintptr_t context);
+                         uint64_t locations);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
                       const char *image, uint32_t size, const uint32_t *locations,
                       const uint64_t *limits);
@@ -85,14 +82,13 @@ int fpgart_may_wait(void); /* this thread does not keep the interpreter from oth
 struct carried;
 int fpgart_others_run(const struct fpgart_carried_queue *queue);
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                    struct fpgart_place *found);
+                    uintptr_t *address, uint64_t *locations);
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
                           const struct fpgart_nd_range *nd_range, uint64_t epoch,
                           struct carried *carried, size_t room, uintptr_t *held, uint32_t *count,
                           struct fpgart_program *program);
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
-uintptr_t fpgart_next_unseen(uintptr_t event);
 
 /* Calls that C carries out, by what the host passed; 0: for Python. Python may find out what is
  * missing and have it tried again. fpgart_carry_again() gives whether that was done. */

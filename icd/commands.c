@@ -63,7 +63,7 @@ int fpgart_carry_again(void)
 void fpgart_let_go_of(const struct held *held)
 {
     for (uint64_t i = 0; i < held->buffers; i++)
-        fpgart_unhold(held->handles[i], FPGART_MEM);
+        fpgart_unhold_buffer(held->handles[i]);
     if (held->kernel != 0)
         fpgart_unhold(held->kernel, FPGART_KERNEL);
     fpgart_unhold(held->queue, FPGART_QUEUE);
@@ -154,17 +154,19 @@ int fpgart_give_up(struct command *command)
 }
 
 /* A buffer is held from now on, and bytes of it may be used that way. */
-int fpgart_use_buffer(struct command *command, uintptr_t buffer, int way, size_t offset,
+int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
                       size_t size, uintptr_t *address)
 {
-    struct fpgart_place found;
-    if (!fpgart_hold(buffer, FPGART_MEM, fpgart_handle_serial(buffer)))
+    uint64_t locations;
+    if (!fpgart_hold_buffer(buffer, fpgart_handle_serial(buffer)))
         return 0;
     command->held.handles[command->buffers++] = buffer;
-    if (!fpgart_place_in(buffer, command->queue, command->epoch, &found) || size == 0 ||
-        offset > found.size || size > found.size - offset || (found.ways & way) != (uint32_t)way)
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    if (!fpgart_place_in(buffer, command->queue, command->epoch, address, &locations) ||
+        size == 0 || offset > region->size || size > region->size - offset ||
+        (region->flags & refused) != 0)
         return 0;
-    *address = found.address + offset;
+    *address += offset;
     return 1;
 }
 

@@ -33,7 +33,7 @@ struct call {
     struct fpgart_nd_range nd_range;
     size_t offset, other_offset, size;
     const void *host;
-    int way, is_blocking, is_barrier;
+    int is_write, is_blocking, is_barrier;
     size_t pattern;
     cl_command_type type;
     cl_uint waits;
@@ -57,9 +57,9 @@ int fpgart_carries(const struct call *call);
 /* A command goes from begin to give_up or enqueue, and holds its queue, kernel and buffers until it
  * has ended. Each of these returns 0 where the call is for Python. */
 int fpgart_begin_command(struct command *command, const struct call *call);
-/* The command holds a buffer from now on; gives the address of bytes of it, if they may be used
- * that way. */
-int fpgart_use_buffer(struct command *command, uintptr_t buffer, int way, size_t offset,
+/* The command holds a buffer from now on; gives the address of bytes of it, if it has none of the
+ * flags that refuse the command. */
+int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
                       size_t size, uintptr_t *address);
 int fpgart_give_up(struct command *command);
 /* `size`: bytes behind the operation. */

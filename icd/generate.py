@@ -90,6 +90,11 @@ REMEMBERED = {
 
 {} is the function's first parameter.
 """
+MADE_IN_C = {
+    "clCreateKernel": "fpgart_makes_kernel(program, kernel_name)",
+    "clCreateSubBuffer": "fpgart_makes_sub_buffer(buffer, flags, buffer_create_type, buffer_create_info)",
+}
+"""The same of objects: NULL where Python has to make one."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -102,7 +107,15 @@ struct fpgart_argument {
     uint64_t serial;
     unsigned char value[64];
 };
-enum { FPGART_IN_ALLOCATION = 16, FPGART_WAYS_TO = 1, FPGART_WAYS_FROM = 2, ... };
+struct fpgart_unseen {
+    uint32_t kind;
+    uint32_t type;
+    uintptr_t parent;
+    uintptr_t command;
+    const char *name;
+    uint64_t flags, origin, size;
+};
+enum { FPGART_IN_ALLOCATION = 16, ... };
 """
 AT_ONCE = """
 uintptr_t fpgart_handle_new(int kind, uint32_t references);
@@ -115,9 +128,10 @@ void fpgart_released_done(void);
 void fpgart_callbacks_are_left(int flag);
 void fpgart_destructors_are_watched(void);
 void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
-uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
+uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program, const char *name);
+int fpgart_kernels_end(uintptr_t program);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
-void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place);
 void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context);
 void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
 void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
@@ -127,7 +141,9 @@ void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
 int fpgart_watched(void);
 int fpgart_handle_is_held(uintptr_t handle);
-int fpgart_handle_is_in_use(uintptr_t handle);
+void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags, uint64_t origin,
+                      uint64_t size);
+int fpgart_buffer_is_in_use(uintptr_t buffer);
 uint64_t fpgart_board_epoch(uintptr_t board);
 void fpgart_board_end_epoch(uintptr_t board);
 void fpgart_board_resume(uintptr_t board);
@@ -136,12 +152,12 @@ uint64_t fpgart_board_take_launches(uintptr_t board);
 void fpgart_board_loaded(uintptr_t board, uint64_t program);
 uint64_t fpgart_board_program(uintptr_t board);
 void fpgart_queue_resume(uintptr_t queue);
-void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t size,
-                         uint64_t locations, uint32_t ways, uintptr_t context);
+void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t locations);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel, const char *image,
                       uint32_t size, const uint32_t *locations, const uint64_t *limits);
-uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type);
-uintptr_t fpgart_next_unseen(uintptr_t event);
+int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
+void fpgart_unview(uintptr_t handle);
+uintptr_t fpgart_next_unseen(uintptr_t handle);
 int fpgart_is_guest(void);
 void fpgart_ask_about_calls(int flag);
 """
@@ -435,6 +451,15 @@ def forwarded(function: Prototype) -> list[str]:
         lines += [
             f"    if ({REMEMBERED[name].replace('{}', function.parameters[0].name)})",
             "        return CL_SUCCESS;",
+        ]
+    if name in MADE_IN_C:
+        lines += [
+            f"    {function.returns} made = {MADE_IN_C[name]};",
+            "    if (made != NULL) {",
+            "        if (errcode_ret != NULL)",
+            "            *errcode_ret = CL_SUCCESS;",
+            "        return made;",
+            "    }",
         ]
     if name in FREES:
         lines.append(f"    {FREES[name]}")

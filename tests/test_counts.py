@@ -62,6 +62,8 @@ MOST = {
     "launch_and_wait_for_event": Most(0, 0, 4),
     "write_and_wait": Most(0, 0, 0),
     "read_and_wait": Most(0, 0, 0),
+    "make_kernel": Most(0, 0, 0.01),
+    "make_sub_buffer": Most(0, 0, 0.01),
     "make_write_launch_read": Most(16, 300, 4),  # 290 on Python 3.10, fewer on later ones
 }
 

@@ -29,7 +29,6 @@ from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.errors import MemObjectAllocationFailure
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch import SPLIT_KERNELS
-from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.local_memory import check_local_memory
 from fpgart.runtime.programs.pipe import Pipe
@@ -109,7 +108,7 @@ class CarriedBoard:
             self.resume()
 
     def uses(self, handles: Iterable[int]) -> bool:
-        return any(lib.fpgart_handle_is_in_use(handle) for handle in handles)
+        return any(lib.fpgart_buffer_is_in_use(handle) for handle in handles)
 
     def is_open(self) -> bool:
         for queue in list(self.queues):
@@ -365,18 +364,7 @@ def _learn_buffer(
             continue
         if number < MOST_LOCATIONS and memory in (None, home.memory):
             locations |= 1 << number
-    ways = lib.FPGART_WAYS_FROM * (not buffer.flags & NOT_FOR_HOST_READS)
-    ways |= lib.FPGART_WAYS_TO * (not buffer.flags & NOT_FOR_HOST_WRITES)
-    lib.fpgart_buffer_is_at(
-        buffer.handle,
-        board.address,
-        epoch,
-        home.pointer + buffer.origin,
-        buffer.size,
-        locations,
-        ways,
-        buffer.context.handle,
-    )
+    lib.fpgart_buffer_is_at(owner.handle, board.address, epoch, home.pointer, locations)
     return True
 
 

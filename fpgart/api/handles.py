@@ -12,7 +12,8 @@ import sys
 import threading
 import weakref
 from collections import deque
-from typing import Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from _fpgart_icd import ffi, lib
 
@@ -22,6 +23,10 @@ from fpgart.notices import NOTICES
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event
 from fpgart.runtime.scheduling.reaper import Reaper
+
+if TYPE_CHECKING:
+    from fpgart.runtime.memory.buffer import Buffer
+    from fpgart.runtime.programs.program import Program
 
 T = TypeVar("T")
 
@@ -66,8 +71,27 @@ def publish(item: Any) -> int:
             "no room for another handle: eight million objects are alive, or the system gives no addresses for handles"
             + limit_of_memory(ADDRESSES, ADDRESSES)
         )
+    if (told := PUBLISHED.get(item.__class__.__name__)) is not None:
+        told(item, handle)
     _hold(item, handle)
     return handle
+
+
+def _publish_buffer(buffer: Buffer, handle: int) -> None:
+    parent = buffer.parent.handle if buffer.parent is not None else 0
+    lib.fpgart_buffer_is(handle, buffer.context.handle, parent, buffer.flags, buffer.origin, buffer.size)
+
+
+def _publish_program(program: Program, handle: int) -> None:
+    program.end_kernels = partial(_end_kernels, handle)
+
+
+def _end_kernels(program: int) -> bool:
+    return bool(lib.fpgart_kernels_end(program))
+
+
+PUBLISHED = {"Buffer": _publish_buffer, "Program": _publish_program}
+"""What C, or the object, has to know besides the handle."""
 
 
 def _hold(item: Any, handle: int) -> None:
@@ -102,40 +126,86 @@ class CommandInC:
         return found[cl.CL_QUEUED], found[cl.CL_SUBMITTED], found[cl.CL_RUNNING], found[cl.CL_COMPLETE]
 
 
-def view(handle: int) -> Event | None:
-    """The view of an event that C has made; None if there is no such event."""
-    queue_handle, kind = ffi.new("uintptr_t *"), ffi.new("cl_uint *")
+def view(handle: int) -> Any:
+    """The view of an object that C has made; None if there is no such object."""
     with _VIEWING:
-        address = int(lib.fpgart_event_view(handle, queue_handle, kind))
-        if not address:
-            return HELD.get(handle)  # another thread was first
-        queue: Any = HELD.get(int(queue_handle[0])) or KEPT[int(queue_handle[0])]()
-        event = Event(queue.context, queue, int(kind[0]), None, RUNNING)
-        event.unmet = 1
-        event.carried = command = CommandInC(address)
-        _hold(event, handle)
-    status = command.watch()
-    if status <= COMPLETE:
-        event.context.scheduler.end_view(event, status)
-    if not lib.fpgart_handle_is_held(handle):  # the host has just released it
+        item = _view(handle)
+    if item.__class__ is Event and item.carried is not None:
+        status = item.carried.watch()
+        if status <= COMPLETE:
+            item.context.scheduler.end_view(item, status)
+    if item is not None and not lib.fpgart_handle_is_held(handle):  # the host has just released it
         host_released(handle)
+    return item
+
+
+def _view(handle: int) -> Any:
+    found = ffi.new("struct fpgart_unseen *")
+    if not lib.fpgart_view(handle, found):
+        return _known(handle)  # another thread was first
+    try:
+        parent = _known(found.parent) or _view(found.parent)
+        item = VIEWS[found.kind](parent, found, handle)
+    except BaseException:
+        lib.fpgart_unview(handle)
+        raise
+    _hold(item, handle)
+    return item
+
+
+def _view_event(queue: Any, found: Any, handle: int) -> Event:
+    event = Event(queue.context, queue, int(found.type), None, RUNNING)
+    event.unmet = 1
+    event.carried = CommandInC(int(found.command))
     return event
+
+
+def _view_kernel(program: Any, found: Any, handle: int) -> Any:
+    from fpgart.api.arguments import is_kept
+    from fpgart.runtime.programs.kernel import Kernel
+
+    kernel = Kernel(program, ffi.string(found.name).decode(errors="surrogateescape"))
+    kernel.handle = handle
+    is_kept(kernel)
+    return kernel
+
+
+def _view_sub_buffer(parent: Any, found: Any, handle: int) -> Any:
+    from fpgart.runtime.memory.buffer import Buffer
+
+    return Buffer(parent.context, int(found.flags), int(found.size), parent=parent, origin=int(found.origin))
+
+
+VIEWS = {KINDS["Event"][0]: _view_event, KINDS["Kernel"][0]: _view_kernel, KINDS["Buffer"][0]: _view_sub_buffer}
+"""Makes the view of an object by its kind, of its parent and what C says of it."""
+
+
+def _known(handle: int) -> Any:
+    """The object of a handle that Python knows; None for others."""
+    item = HELD.get(handle)
+    if item is None and (kept := KEPT.get(handle)) is not None:
+        item = kept()
+    return item
+
+
+def known(handle: int) -> Any:
+    """The object behind a handle of whatever kind; None for anything else."""
+    item = _known(handle)
+    return item if item is not None else view(handle)
 
 
 def view_ended(handle: int, serial: int, status: int) -> None:
     """The command of an event has ended, of which there was a view. Calls nobody back."""
     if lib.fpgart_handle_serial(handle) != serial:
         return
-    item = HELD.get(handle)
-    if item is None and (kept := KEPT.get(handle)) is not None:
-        item = kept()
+    item = _known(handle)
     if item.__class__ is Event:
         item.context.scheduler.end_view(item, status)
         reap_soon(item.context.reaper)
 
 
 def view_all() -> None:
-    """Have views of all events."""
+    """Have views of all objects."""
     handle = 0
     while handle := int(lib.fpgart_next_unseen(handle)):
         view(handle)
@@ -143,11 +213,7 @@ def view_all() -> None:
 
 def find(handle: int, kind: type[T]) -> T:
     """The object behind a handle; raises CL_INVALID_<kind> for anything else."""
-    item = HELD.get(handle)
-    if item is None and (kept := KEPT.get(handle)) is not None:
-        item = kept()
-    if item is None:
-        item = view(handle)
+    item = known(handle)
     if item.__class__ is kind:
         return item
     _, error = KINDS[kind.__name__]

@@ -13,7 +13,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api import info
-from fpgart.api.arguments import forget_in_c, let_buffer_pass, let_svm_pass, let_usm_pass, let_value_pass
+from fpgart.api.arguments import forget_in_c, let_buffers_pass, let_svm_pass, let_usm_pass, let_value_pass
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
 from fpgart.board.global_memory import AllocationType
@@ -180,7 +180,7 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
             raise InvalidMemObject(f"{kernel.describe(arg_index)} needs a pipe")
         kernel.set_buffer(arg_index, buffer)
         if buffer is not None:
-            let_buffer_pass(kernel, arg_index, buffer)
+            let_buffers_pass(kernel, arg_index)
 
 
 def set_pipe(kernel: Kernel, index: int, pipe: Pipe) -> None:

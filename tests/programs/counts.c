@@ -235,6 +235,28 @@ static cl_int make_write_launch_read(void)
            clReleaseEvent(read) | clReleaseMemObject(made);
 }
 
+static cl_int make_kernel(void)
+{
+    cl_int status, value = 3;
+    size_t size = 1;
+    cl_program program;
+    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    cl_kernel made = clCreateKernel(program, "put", &status);
+    return status | clSetKernelArg(made, 0, sizeof buffer, &buffer) |
+           clSetKernelArg(made, 1, sizeof value, &value) |
+           clEnqueueNDRangeKernel(queue, made, 1, NULL, &size, NULL, 0, NULL, NULL) |
+           clReleaseKernel(made);
+}
+
+static cl_int make_sub_buffer(void)
+{
+    const cl_buffer_region region = {0, BYTES};
+    cl_int status;
+    cl_mem made = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    return status | clSetKernelArg(kernel, 0, sizeof made, &made) | enqueue() |
+           clReleaseMemObject(made);
+}
+
 static const struct {
     const char *name;
     cl_int (*call)(void);
@@ -258,6 +280,8 @@ static const struct {
     {"launch_and_wait_for_event", launch_and_wait_for_event},
     {"write_and_wait", write_and_wait},
     {"read_and_wait", read_and_wait},
+    {"make_kernel", make_kernel},
+    {"make_sub_buffer", make_sub_buffer},
     {"make_write_launch_read", make_write_launch_read},
 };
 

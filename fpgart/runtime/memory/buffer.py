@@ -12,7 +12,6 @@ from fpgart.errors import InvalidValue
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.block_copy import copy_block
 from fpgart.runtime.memory.device import OWNERS, Block, Device
-from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.memory.residency import Residency
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ class Buffer(Residency):
     mappings: dict[int, list[tuple[int, int, int]]] | None = None
     map_count = 0
     svm = False
-    windows: Living[Buffer] | None = None
     stays_on_host = False
     """Whether kernels use the host's memory that it is made over, so that nothing ever moves."""
 
@@ -55,8 +53,6 @@ class Buffer(Residency):
         self.size = size
         self.parent = parent
         self.origin = origin
-        if parent is not None:
-            parent.__dict__.setdefault("windows", Living()).add(self)
         self.property_list = property_list
         self.bank = bank
         self.location = location
@@ -163,11 +159,6 @@ class Buffer(Residency):
             self.write_from(pointer, offset, size)
 
     # The end
-
-    def handles(self) -> list[int]:
-        """The handles by which hosts mean its bytes: its own and those of its windows."""
-        windows = self.windows.all() if self.windows is not None else ()
-        return [self.handle, *(window.handle for window in windows)]
 
     def when_destroyed(self, callback: Callable[[], None]) -> None:
         """Call back, last registered first, when the buffer is destroyed (OpenCL 3.0, 5.4)."""
