@@ -154,6 +154,24 @@ void core_queue_resume(struct core_queue *queue)
     resume(&queue->held);
 }
 
+void core_board_note(struct core_board *board)
+{
+    struct core_queue *last = NULL;
+    core_lock();
+    for (struct core_queue *each = board->queues; each != NULL; each = each->next) {
+        if (each->held.open == 0) /* others have a reference, of the command */
+            continue;
+        atomic_fetch_add(&each->references, 1);
+        core_unlock();
+        core_queue_release(last);
+        core_note_queue(each);
+        last = each; /* which stays in the list meanwhile */
+        core_lock();
+    }
+    core_unlock();
+    core_queue_release(last);
+}
+
 bool core_board_is_open(struct core_board *board)
 {
     core_lock();

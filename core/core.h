@@ -56,6 +56,8 @@ void core_board_release(struct core_board *board);
 bool core_board_hold(struct core_board *board);
 void core_board_resume(struct core_board *board);
 bool core_board_is_open(struct core_board *board);
+/* Notes which carried commands have ended, in all its queues. */
+void core_board_note(struct core_board *board);
 /* Returns whether carried commands are open in other queues of the board than that one. */
 bool core_board_has_others(struct core_board *board, const struct core_queue *queue);
 /* Returns when ended() has returned for all commands whose ends were noted before, on whichever

@@ -92,6 +92,7 @@ uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine
         free(board);
         return 0;
     }
+    board->handle = device;
     board->carrier = (const struct carrier *)carrier;
     board->context = engine_context;
     board->device = engine_device;
@@ -135,19 +136,43 @@ uint64_t fpgart_board_take_launches(uintptr_t board)
 
 int fpgart_board_is_open(uintptr_t board)
 {
+    core_board_note(core_of(board));
     return core_board_is_open(core_of(board));
+}
+
+/* New queues of the context for that board need no decision any more. */
+static void note_context(uintptr_t context, struct fpgart_board *board)
+{
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    for (int i = 0; slots != NULL && i < FPGART_MOST_BOARDS; i++) {
+        struct fpgart_board *none = NULL;
+        if (atomic_compare_exchange_strong(&slots[i], &none, board) || none == board)
+            return;
+    }
+}
+
+static struct fpgart_board *board_of(uintptr_t context, uintptr_t device)
+{
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    for (int i = 0; slots != NULL && i < FPGART_MOST_BOARDS; i++) {
+        struct fpgart_board *board = atomic_load(&slots[i]);
+        if (board != NULL && board->handle == device)
+            return board;
+    }
+    return NULL;
 }
 
 int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order,
                          int has_profiling)
 {
     fpgart_queue_slot *slot = fpgart_queue_of(queue);
-    struct fpgart_carried_queue *made = calloc(1, sizeof *made), *none = NULL;
+    struct fpgart_carried_queue *made = NULL, *none = NULL;
     struct fpgart_board *of = (struct fpgart_board *)board;
-    if (slot == NULL || made == NULL) {
-        free(made);
+    if (slot != NULL && atomic_load(slot) != NULL)
+        return 1;
+    if (slot == NULL || (made = calloc(1, sizeof *made)) == NULL)
         return 0;
-    }
+    note_context(context, of);
     void *lane = of->carrier->lane_new(of->context, of->device, in_order, has_profiling);
     if (lane != NULL)
         made->core = core_queue_new(of->core, of->carrier->engine, lane, in_order, NULL,
@@ -181,6 +206,74 @@ struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue)
     return slot != NULL ? atomic_load(slot) : NULL;
 }
 
+/* `properties`: a list, of which the first property alone is known here; or NULL. */
+static int read_properties(const cl_queue_properties *list, cl_command_queue_properties *properties)
+{
+    if (list == NULL)
+        return 1;
+    if (list[0] != CL_QUEUE_PROPERTIES || list[2] != 0)
+        return 0;
+    *properties = (cl_command_queue_properties)list[1];
+    return 1;
+}
+
+static uintptr_t make_queue(uintptr_t context, struct fpgart_board *board,
+                            cl_command_queue_properties properties, int has_list)
+{
+    uintptr_t made = fpgart_handle_new(FPGART_QUEUE, 1);
+    if (made == 0)
+        return 0;
+    if (!fpgart_queue_carries(made, (uintptr_t)board, context,
+                              !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
+                              (properties & CL_QUEUE_PROFILING_ENABLE) != 0)) {
+        fpgart_handle_free(made);
+        return 0;
+    }
+    struct fpgart_carried_queue *queue = fpgart_carried_queue(made);
+    queue->properties = properties;
+    queue->has_list = has_list;
+    fpgart_is_unseen(made, context);
+    return made;
+}
+
+static cl_command_queue makes_queue(uintptr_t context, uintptr_t device,
+                                    cl_command_queue_properties properties, int has_list)
+{
+    enum { KNOWN = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE };
+    if ((properties & ~(cl_command_queue_properties)KNOWN) != 0 || !fpgart_may_carry() ||
+        !fpgart_hold(context, FPGART_CONTEXT, fpgart_handle_serial(context)))
+        return NULL;
+    struct fpgart_board *board = board_of(context, device);
+    uintptr_t made = board != NULL ? make_queue(context, board, properties, has_list) : 0;
+    if (made == 0)
+        fpgart_unhold(context, FPGART_CONTEXT);
+    return (cl_command_queue)made;
+}
+
+cl_command_queue fpgart_makes_queue(const void *context, const void *device,
+                                    cl_command_queue_properties properties)
+{
+    return makes_queue((uintptr_t)context, (uintptr_t)device, properties, 0);
+}
+
+cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
+                                         const cl_queue_properties *list)
+{
+    cl_command_queue_properties properties = 0;
+    if (!read_properties(list, &properties))
+        return NULL;
+    return makes_queue((uintptr_t)context, (uintptr_t)device, properties, list != NULL);
+}
+
+/* What Python says of a queue that C has made. */
+void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list)
+{
+    const struct fpgart_carried_queue *of = fpgart_carried_queue(queue);
+    *device = of->board->handle;
+    *properties = of->properties;
+    *has_list = of->has_list;
+}
+
 int fpgart_queue_hold(uintptr_t queue)
 {
     return core_queue_hold(fpgart_carried_queue(queue)->core);
@@ -199,11 +292,6 @@ void fpgart_queue_finish(uintptr_t queue)
 void fpgart_settle_ends(void)
 {
     core_settle();
-}
-
-void fpgart_queue_note(uintptr_t queue)
-{
-    core_note_queue(fpgart_carried_queue(queue)->core);
 }
 
 void fpgart_queue_flush(uintptr_t queue)

@@ -18,6 +18,7 @@ void fpgart_observe_commands(void);
 struct fpgart_board {
     struct core_board *core;
     struct fpgart_board *next;
+    uintptr_t handle; /* the device's */
     const struct carrier *carrier;
     uintptr_t context, device; /* the engine's */
     uint64_t (*traffic)[2];    /* calls and bytes: written, read, copied, programmed */
@@ -39,6 +40,8 @@ struct fpgart_carried_queue {
     struct fpgart_board *board;
     uintptr_t context;
     int in_order, has_profiling;
+    int has_list; /* whether a queue of C's was made with a list of properties */
+    uint64_t properties;
 };
 struct fpgart_nd_range {
     uint64_t sizes[9]; /* offset, global and local size */
@@ -51,6 +54,10 @@ fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);                /* NULL if i
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
 struct fpgart_place *fpgart_place_of(uintptr_t buffer);
 void fpgart_queue_free(struct fpgart_carried_queue *queue);
+enum { FPGART_MOST_BOARDS = 4 }; /* for which C makes a context's queues */
+typedef _Atomic(struct fpgart_board *) fpgart_board_slot;
+fpgart_board_slot *fpgart_boards_of(uintptr_t context); /* NULL if it is no context */
+void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list);
 uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
                            uintptr_t engine_device, uintptr_t traffic);
 uint64_t fpgart_board_epoch(uintptr_t board);
@@ -67,7 +74,6 @@ int fpgart_queue_hold(uintptr_t queue);
 void fpgart_queue_resume(uintptr_t queue);
 void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
-void fpgart_queue_note(uintptr_t queue);
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
                          uint64_t locations);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,

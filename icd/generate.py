@@ -91,6 +91,8 @@ REMEMBERED = {
 {} is the function's first parameter.
 """
 MADE_IN_C = {
+    "clCreateCommandQueue": "fpgart_makes_queue(context, device, properties)",
+    "clCreateCommandQueueWithProperties": "fpgart_makes_queue_with(context, device, properties)",
     "clCreateKernel": "fpgart_makes_kernel(program, kernel_name)",
     "clCreateSubBuffer": "fpgart_makes_sub_buffer(buffer, flags, buffer_create_type, buffer_create_info)",
 }
@@ -147,7 +149,6 @@ int fpgart_buffer_is_in_use(uintptr_t buffer);
 uint64_t fpgart_board_epoch(uintptr_t board);
 void fpgart_board_end_epoch(uintptr_t board);
 void fpgart_board_resume(uintptr_t board);
-int fpgart_board_is_open(uintptr_t board);
 uint64_t fpgart_board_take_launches(uintptr_t board);
 void fpgart_board_loaded(uintptr_t board, uint64_t program);
 uint64_t fpgart_board_program(uintptr_t board);
@@ -157,7 +158,8 @@ void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr
                       uint32_t size, const uint32_t *locations, const uint64_t *limits);
 int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
 void fpgart_unview(uintptr_t handle);
-uintptr_t fpgart_next_unseen(uintptr_t handle);
+uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
+void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list);
 int fpgart_is_guest(void);
 void fpgart_ask_about_calls(int flag);
 """
@@ -181,11 +183,11 @@ int fpgart_carry_again(void);
 uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context, uintptr_t engine_device,
                            uintptr_t traffic);
 int fpgart_board_hold(uintptr_t board);
+int fpgart_board_is_open(uintptr_t board);
 int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order, int has_profiling);
 int fpgart_queue_hold(uintptr_t queue);
 void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
-void fpgart_queue_note(uintptr_t queue);
 void fpgart_settle_ends(void);
 int32_t fpgart_command_watch(uintptr_t command);
 int32_t fpgart_command_wait(uintptr_t command);

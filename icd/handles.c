@@ -29,6 +29,7 @@ struct handle {
     fpgart_kernels_slot kernels;     /* of a program */
     fpgart_arguments_slot arguments; /* of a kernel */
     fpgart_queue_slot carried;       /* of a queue */
+    fpgart_board_slot boards[FPGART_MOST_BOARDS]; /* of a context */
     struct fpgart_region region;     /* of a buffer */
     struct fpgart_place place;       /* of a buffer that is no sub-buffer */
     atomic_uint uses;                /* carried commands that need that, or a region of it */
@@ -49,6 +50,7 @@ static size_t used_slots;
 static size_t free_head = NONE, free_tail = NONE, free_count;
 static uint64_t last_serial;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_size_t unseen[FPGART_SAMPLER]; /* by kind */
 
 static struct handle *find(uintptr_t address)
 {
@@ -96,6 +98,8 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
         atomic_store(&slot->viewed, MADE);
         atomic_store(&slot->place.epoch, 0);
         atomic_store(&slot->uses, 0);
+        for (int i = 0; i < FPGART_MOST_BOARDS; i++)
+            atomic_store(&slot->boards[i], NULL);
         slot->parent = 0;
         slot->region.context = 0;
         atomic_store(&slot->kind, kind);
@@ -176,6 +180,12 @@ fpgart_queue_slot *fpgart_queue_of(uintptr_t queue)
     return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->carried : NULL;
 }
 
+fpgart_board_slot *fpgart_boards_of(uintptr_t context)
+{
+    struct handle *slot = find(context);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_CONTEXT ? slot->boards : NULL;
+}
+
 fpgart_kernels_slot *fpgart_kernels_of(uintptr_t program)
 {
     struct handle *slot = find(program);
@@ -252,6 +262,7 @@ void fpgart_is_unseen(uintptr_t handle, uintptr_t parent)
 {
     struct handle *slot = find(handle);
     slot->parent = parent;
+    atomic_fetch_add(&unseen[atomic_load(&slot->kind)], 1);
     atomic_store(&slot->viewed, UNSEEN);
 }
 
@@ -273,6 +284,7 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
     if (slot == NULL || atomic_load(&slot->kind) == FPGART_FREE ||
         !atomic_compare_exchange_strong(&slot->viewed, &expected, VIEWED))
         return 0;
+    atomic_fetch_sub(&unseen[atomic_load(&slot->kind)], 1);
     *found = (struct fpgart_unseen){.kind = (uint32_t)atomic_load(&slot->kind),
                                     .type = slot->type,
                                     .parent = slot->parent,
@@ -284,15 +296,17 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
     return 1;
 }
 
-/* The first object behind that handle, or behind none, that Python knows nothing of; 0 if there are
- * no more. */
-uintptr_t fpgart_next_unseen(uintptr_t handle)
+/* The first object of a kind behind that handle, or behind none, that Python knows nothing of; 0 if
+ * there are no more. */
+uintptr_t fpgart_next_unseen(uintptr_t handle, int kind)
 {
+    if (atomic_load(&unseen[kind]) == 0)
+        return 0;
     pthread_mutex_lock(&lock);
     size_t slots = used_slots;
     pthread_mutex_unlock(&lock);
     for (size_t i = handle != 0 ? (size_t)(find(handle) - arena) + 1 : 0; i < slots; i++)
-        if (atomic_load(&arena[i].kind) != FPGART_FREE && atomic_load(&arena[i].viewed) == UNSEEN)
+        if (atomic_load(&arena[i].kind) == kind && atomic_load(&arena[i].viewed) == UNSEEN)
             return (uintptr_t)&arena[i];
     return 0;
 }
@@ -303,6 +317,7 @@ static int goes_unseen(struct handle *slot, int later)
     int expected = UNSEEN;
     if (!atomic_compare_exchange_strong(&slot->viewed, &expected, GONE))
         return 0;
+    atomic_fetch_sub(&unseen[atomic_load(&slot->kind)], 1);
     free_slot(slot, later);
     return 1;
 }
@@ -311,6 +326,7 @@ static int goes_unseen(struct handle *slot, int later)
 void fpgart_unview(uintptr_t handle)
 {
     struct handle *slot = find(handle);
+    atomic_fetch_add(&unseen[atomic_load(&slot->kind)], 1);
     atomic_store(&slot->viewed, UNSEEN);
     if (atomic_load(&slot->references) == 0)
         goes_unseen(slot, 1);

@@ -72,8 +72,8 @@ int fpgart_handle_is_held(uintptr_t handle);
 int fpgart_hold(uintptr_t handle, int kind, uint64_t serial);
 void fpgart_unhold(uintptr_t handle, int kind);
 
-/* Objects that C has made, and Python knows nothing of: events, kernels, sub-buffers. Each holds its
- * parent (queue, program, buffer), which the caller of fpgart_is_unseen() has held. Python makes a
+/* Objects that C has made, and Python knows nothing of: events, kernels, queues, sub-buffers. Each
+ * holds its parent (queue, program, context, buffer), which the caller of fpgart_is_unseen() has held. Python makes a
  * view of one when somebody asks it about that. fpgart_view() gives what it needs for that, once; 0
  * if Python knows the object. */
 struct fpgart_unseen {
@@ -88,7 +88,7 @@ void fpgart_is_unseen(uintptr_t handle, uintptr_t parent);
 uintptr_t fpgart_parent_of(uintptr_t handle); /* 0 for none; also of a sub-buffer of Python's */
 int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
 void fpgart_unview(uintptr_t handle);
-uintptr_t fpgart_next_unseen(uintptr_t handle);
+uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
 
 /* Events of carried commands. fpgart_event_carry() makes the handle of a new event that of a
  * command, whose reference it takes over. fpgart_command_of() gives NULL for events of Python's; the
@@ -167,6 +167,10 @@ int fpgart_kernels_end(uintptr_t program);
 
 /* Objects that C makes by what the host passed; NULL: for Python. */
 cl_kernel fpgart_makes_kernel(const void *program, const char *name);
+cl_command_queue fpgart_makes_queue(const void *context, const void *device,
+                                    cl_command_queue_properties properties);
+cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
+                                         const cl_queue_properties *list);
 cl_mem fpgart_makes_sub_buffer(const void *buffer, cl_mem_flags flags, cl_buffer_create_type type,
                                const void *region);
 

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 from _fpgart_icd import lib
 
@@ -76,14 +75,13 @@ PROGRAMS = Numbers()
 class CarriedBoard:
     """The commands of one board that C carries."""
 
-    __slots__ = ("_is_stopped", "address", "device", "is_awaited", "queues")
+    __slots__ = ("_is_stopped", "address", "device", "is_awaited")
 
     def __init__(self, device: Device, address: int) -> None:
         self.device = device
         self.address = address
         self.is_awaited = False
         self._is_stopped = False
-        self.queues: WeakSet[CommandQueue] = WeakSet()
 
     def hold(self) -> None:
         if lib.fpgart_board_hold(self.address):
@@ -111,8 +109,6 @@ class CarriedBoard:
         return any(lib.fpgart_buffer_is_in_use(handle) for handle in handles)
 
     def is_open(self) -> bool:
-        for queue in list(self.queues):
-            lib.fpgart_queue_note(queue.handle)
         return bool(lib.fpgart_board_is_open(self.address))
 
     def note_ends(self) -> None:
@@ -196,7 +192,6 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
         context = queue.context.handle
         if not lib.fpgart_queue_carries(queue.handle, board.address, context, in_order, has_profiling):
             return None
-        board.queues.add(queue)
         queue.context.scheduler.let_carry(queue, CarriedQueue(queue.handle))
     return board
 

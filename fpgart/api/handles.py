@@ -176,7 +176,25 @@ def _view_sub_buffer(parent: Any, found: Any, handle: int) -> Any:
     return Buffer(parent.context, int(found.flags), int(found.size), parent=parent, origin=int(found.origin))
 
 
-VIEWS = {KINDS["Event"][0]: _view_event, KINDS["Kernel"][0]: _view_kernel, KINDS["Buffer"][0]: _view_sub_buffer}
+def _view_queue(context: Any, found: Any, handle: int) -> Any:
+    from fpgart.api.carrying import CarriedQueue
+    from fpgart.runtime.objects.queue import CommandQueue
+
+    device, properties, has_list = ffi.new("uintptr_t *"), ffi.new("uint64_t *"), ffi.new("int *")
+    lib.fpgart_queue_says(handle, device, properties, has_list)
+    wanted = int(properties[0])
+    given = (cl.CL_QUEUE_PROPERTIES, wanted, 0) if has_list[0] else None
+    queue = CommandQueue(context, HELD[int(device[0])], wanted, given)
+    context.scheduler.let_carry(queue, CarriedQueue(handle))
+    return queue
+
+
+VIEWS = {
+    KINDS["CommandQueue"][0]: _view_queue,
+    KINDS["Buffer"][0]: _view_sub_buffer,
+    KINDS["Kernel"][0]: _view_kernel,
+    KINDS["Event"][0]: _view_event,
+}
 """Makes the view of an object by its kind, of its parent and what C says of it."""
 
 
@@ -204,11 +222,12 @@ def view_ended(handle: int, serial: int, status: int) -> None:
         reap_soon(item.context.reaper)
 
 
-def view_all() -> None:
-    """Have views of all objects."""
-    handle = 0
-    while handle := int(lib.fpgart_next_unseen(handle)):
-        view(handle)
+def view_all(*names: str) -> None:
+    """Have views of all objects of these classes; of all classes that views can be of without names."""
+    for kind in [KINDS[name][0] for name in names] or VIEWS:
+        handle = 0
+        while handle := int(lib.fpgart_next_unseen(handle, kind)):
+            view(handle)
 
 
 def find(handle: int, kind: type[T]) -> T:

@@ -12,7 +12,7 @@ from fpgart.api import info
 from fpgart.api.buffer.transfers import LARGEST_PATTERN
 from fpgart.api.context import property_pairs
 from fpgart.api.entry import Address, Command, WaitList, bytes_at, entry
-from fpgart.api.handles import find
+from fpgart.api.handles import find, view_all
 from fpgart.errors import (
     InvalidBufferSize,
     InvalidDevice,
@@ -157,6 +157,7 @@ def mem_free(context: Context, ptr: int) -> None:
 def mem_blocking_free(context: Context, ptr: int) -> None:
     if ptr:
         lib.fpgart_allocation_goes(context.handle, ptr)
+        view_all("CommandQueue")
         blocking_free(context, ptr)
 
 
