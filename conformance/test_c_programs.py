@@ -302,6 +302,8 @@ def test_a_host_that_waits_for_the_first_of_two_kernels_may_do_what_the_second_w
         "regions",
         "refused regions",
         "buffer goes first",
+        "mapped regions",
+        "queues",
         "threads",
         "built anew",
     ],

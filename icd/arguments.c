@@ -505,11 +505,10 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
     if (!fpgart_hold_buffer(place->buffer, place->serial))
         return 0;
     held[(*count)++] = place->buffer;
-    uintptr_t address;
-    uint64_t locations;
-    return fpgart_place_in(place->buffer, queue, epoch, &address, &locations) &&
-                   (locations >> place->facts.location & 1)
-               ? address
+    struct fpgart_place found;
+    return fpgart_place_in(place->buffer, queue, epoch, &found) &&
+                   (found.locations >> place->facts.location & 1)
+               ? found.address
                : 0;
 }
 

@@ -311,7 +311,7 @@ uint64_t fpgart_board_program(uintptr_t board)
 }
 
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
-                         uint64_t locations)
+                         uint64_t locations, uintptr_t store)
 {
     struct fpgart_place *place = fpgart_place_of(buffer);
     if (place == NULL)
@@ -320,21 +320,23 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
     place->board = (const struct fpgart_board *)board;
     place->address = address;
     place->locations = locations;
+    place->store = store;
     atomic_store(&place->epoch, epoch);
 }
 
-/* Where the bytes are of a buffer that the caller holds. */
+/* What is known of a buffer that the caller holds; addresses are those of its own bytes. */
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                    uintptr_t *address, uint64_t *locations)
+                    struct fpgart_place *found)
 {
     const struct fpgart_place *place = fpgart_place_of(buffer);
     const struct fpgart_region *region = fpgart_region_of(buffer);
     if (place == NULL || atomic_load(&place->epoch) != epoch)
         return 0;
-    const struct fpgart_board *board = place->board;
-    *address = place->address + region->origin;
-    *locations = place->locations;
+    found->board = place->board;
+    found->address = place->address + region->origin;
+    found->locations = place->locations;
+    found->store = place->store != 0 ? place->store + region->origin : 0;
     atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load(&place->epoch) == epoch && board == queue->board &&
+    return atomic_load(&place->epoch) == epoch && found->board == queue->board &&
            region->context == fpgart_handle_serial(queue->context);
 }

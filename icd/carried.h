@@ -34,6 +34,7 @@ struct fpgart_place {       /* of a buffer */
     uintptr_t address;
     uint64_t
         locations; /* a bit for each of the memories, by Python's numbers, that it counts for */
+    uintptr_t store; /* memory of the host's in which it is mapped; 0: none so far */
 };
 struct fpgart_carried_queue {
     struct core_queue *core;
@@ -75,7 +76,7 @@ void fpgart_queue_resume(uintptr_t queue);
 void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
-                         uint64_t locations);
+                         uint64_t locations, uintptr_t store);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
                       const char *image, uint32_t size, const uint32_t *locations,
                       const uint64_t *limits);
@@ -88,7 +89,7 @@ int fpgart_may_wait(void); /* this thread does not keep the interpreter from oth
 struct carried;
 int fpgart_others_run(const struct fpgart_carried_queue *queue);
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                    uintptr_t *address, uint64_t *locations);
+                    struct fpgart_place *found);
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
                           const struct fpgart_nd_range *nd_range, uint64_t epoch,
                           struct carried *carried, size_t room, uintptr_t *held, uint32_t *count,
@@ -115,6 +116,11 @@ int fpgart_carries_copy(const void *queue, const void *from, const void *to, siz
 int fpgart_carries_fill(const void *queue, const void *buffer, const void *pattern,
                         size_t pattern_size, size_t offset, size_t size, cl_uint waits,
                         const cl_event *wait_list, cl_event *event);
+int fpgart_carries_unmap(const void *queue, const void *buffer, const void *pointer, cl_uint waits,
+                         const cl_event *wait_list, cl_event *event);
+void *fpgart_carries_map(const void *queue, const void *buffer, cl_bool blocking,
+                         cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
+                         const cl_event *wait_list, cl_event *event); /* NULL: for Python */
 int fpgart_carries_marker(const void *queue, int is_barrier, cl_uint waits,
                           const cl_event *wait_list, cl_event *event);
 int fpgart_carry_again(void);

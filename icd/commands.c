@@ -91,6 +91,8 @@ static void command_ended(struct carried *carried, int32_t status)
     struct fpgart_visit visit;
     if (status == CL_COMPLETE)
         fpgart_count_command(held);
+    else if (held->mapping != 0)
+        fpgart_void_mapping(held->handles[0], held->mapping);
     if (failed && fpgart_enter(&visit)) {
         fpgart_carried_failed(held->queue, held->kernel, status, carried->place);
         fpgart_leave(&visit);
@@ -155,18 +157,17 @@ int fpgart_give_up(struct command *command)
 
 /* A buffer is held from now on, and bytes of it may be used that way. */
 int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
-                      size_t size, uintptr_t *address)
+                      size_t size, struct fpgart_place *place)
 {
-    uint64_t locations;
     if (!fpgart_hold_buffer(buffer, fpgart_handle_serial(buffer)))
         return 0;
     command->held.handles[command->buffers++] = buffer;
     const struct fpgart_region *region = fpgart_region_of(buffer);
-    if (!fpgart_place_in(buffer, command->queue, command->epoch, address, &locations) ||
-        size == 0 || offset > region->size || size > region->size - offset ||
-        (region->flags & refused) != 0)
+    if (!fpgart_place_in(buffer, command->queue, command->epoch, place) || size == 0 ||
+        offset > region->size || size > region->size - offset || (region->flags & refused) != 0)
         return 0;
-    *address += offset;
+    place->address += offset;
+    place->store += place->store != 0 ? offset : 0;
     return 1;
 }
 

@@ -22,6 +22,7 @@ struct held {
     uint32_t traffic; /* its row in the board's */
     uint64_t calls, bytes;
     struct fpgart_program program; /* of a launch */
+    uint64_t mapping; /* the number of what is mapped in the first of the buffers; 0: nothing */
     uint64_t buffers;
     uintptr_t handles[FPGART_ARGUMENTS];
 };
@@ -35,6 +36,7 @@ struct call {
     const void *host;
     int is_write, is_blocking, is_barrier;
     size_t pattern;
+    cl_map_flags flags; /* of a mapping */
     cl_command_type type;
     cl_uint waits;
     const cl_event *wait_list;
@@ -57,10 +59,10 @@ int fpgart_carries(const struct call *call);
 /* A command goes from begin to give_up or enqueue, and holds its queue, kernel and buffers until it
  * has ended. Each of these returns 0 where the call is for Python. */
 int fpgart_begin_command(struct command *command, const struct call *call);
-/* The command holds a buffer from now on; gives the address of bytes of it, if it has none of the
- * flags that refuse the command. */
+/* The command holds a buffer from now on; gives where bytes of it are, if it has none of the flags
+ * that refuse the command. */
 int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
-                      size_t size, uintptr_t *address);
+                      size_t size, struct fpgart_place *place);
 int fpgart_give_up(struct command *command);
 /* `size`: bytes behind the operation. */
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size);

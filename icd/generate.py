@@ -79,6 +79,7 @@ REMEMBERED = {
     "clEnqueueCopyBuffer": "fpgart_carries_copy({}, src_buffer, dst_buffer, src_offset, dst_offset, size, "
     f"{WAITS_AND_EVENT})",
     "clEnqueueFillBuffer": f"fpgart_carries_fill({{}}, buffer, pattern, pattern_size, offset, size, {WAITS_AND_EVENT})",
+    "clEnqueueUnmapMemObject": f"fpgart_carries_unmap({{}}, memobj, mapped_ptr, {WAITS_AND_EVENT})",
     "clEnqueueMarkerWithWaitList": f"fpgart_carries_marker({{}}, 0, {WAITS_AND_EVENT})",
     "clEnqueueBarrierWithWaitList": f"fpgart_carries_marker({{}}, 1, {WAITS_AND_EVENT})",
     "clEnqueueMarker": "event != NULL && fpgart_carries_marker({}, 0, 0, NULL, event)",
@@ -94,6 +95,8 @@ MADE_IN_C = {
     "clCreateCommandQueue": "fpgart_makes_queue(context, device, properties)",
     "clCreateCommandQueueWithProperties": "fpgart_makes_queue_with(context, device, properties)",
     "clCreateKernel": "fpgart_makes_kernel(program, kernel_name)",
+    "clEnqueueMapBuffer": "fpgart_carries_map(command_queue, buffer, blocking_map, map_flags, offset, size, "
+    f"{WAITS_AND_EVENT})",
     "clCreateSubBuffer": "fpgart_makes_sub_buffer(buffer, flags, buffer_create_type, buffer_create_info)",
 }
 """The same of objects: NULL where Python has to make one."""
@@ -108,6 +111,10 @@ struct fpgart_argument {
     uintptr_t buffer;
     uint64_t serial;
     unsigned char value[64];
+};
+struct fpgart_mapping {
+    uint64_t pointer, offset, size, flags;
+    uint64_t number;
 };
 struct fpgart_unseen {
     uint32_t kind;
@@ -153,7 +160,9 @@ uint64_t fpgart_board_take_launches(uintptr_t board);
 void fpgart_board_loaded(uintptr_t board, uint64_t program);
 uint64_t fpgart_board_program(uintptr_t board);
 void fpgart_queue_resume(uintptr_t queue);
-void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t locations);
+void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t locations,
+                         uintptr_t store);
+int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel, const char *image,
                       uint32_t size, const uint32_t *locations, const uint64_t *limits);
 int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);

@@ -31,6 +31,7 @@ struct handle {
     fpgart_queue_slot carried;       /* of a queue */
     fpgart_board_slot boards[FPGART_MOST_BOARDS]; /* of a context */
     struct fpgart_region region;     /* of a buffer */
+    struct fpgart_mapped *mapped;    /* of that */
     struct fpgart_place place;       /* of a buffer that is no sub-buffer */
     atomic_uint uses;                /* carried commands that need that, or a region of it */
 };
@@ -123,6 +124,8 @@ static void free_slot(struct handle *slot, int later)
         fpgart_allocations_go(slot->serial);
     if (kind == FPGART_PROGRAM)
         fpgart_kernels_free(&slot->kernels);
+    if (kind == FPGART_MEM)
+        fpgart_mappings_free(&slot->mapped);
     pthread_mutex_lock(&lock);
     size_t index = (size_t)(slot - arena);
     atomic_store(&slot->references, 0);
@@ -216,6 +219,12 @@ void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uin
     struct handle *slot = find(buffer);
     slot->parent = parent;
     slot->region = (struct fpgart_region){flags, origin, size, fpgart_handle_serial(context)};
+}
+
+struct fpgart_mapped **fpgart_mapped_of(uintptr_t buffer)
+{
+    struct handle *slot = find(buffer);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->mapped : NULL;
 }
 
 uintptr_t fpgart_parent_of(uintptr_t handle)

@@ -105,6 +105,19 @@ struct fpgart_region {
 struct fpgart_region *fpgart_region_of(uintptr_t buffer); /* NULL if it is no memory object */
 void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags,
                       uint64_t origin, uint64_t size);
+/* A region that the host has mapped (mappings.c). */
+struct fpgart_mapping {
+    uint64_t pointer, offset, size, flags;
+    uint64_t number; /* of its own */
+};
+struct fpgart_mapped;
+struct fpgart_mapped **fpgart_mapped_of(uintptr_t buffer); /* NULL if it is no memory object */
+int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping); /* numbers a new one */
+int fpgart_take_mapping(uintptr_t buffer, uintptr_t pointer, struct fpgart_mapping *taken);
+int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
+void fpgart_forget_mapping(uintptr_t buffer, uint64_t number);
+void fpgart_void_mapping(uintptr_t buffer, uint64_t number);
+void fpgart_mappings_free(struct fpgart_mapped **first);
 /* As fpgart_hold(), for a carried command that needs the bytes. */
 int fpgart_hold_buffer(uintptr_t buffer, uint64_t serial);
 void fpgart_unhold_buffer(uintptr_t buffer);

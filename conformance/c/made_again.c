@@ -306,6 +306,142 @@ static void buffer_goes_first(void)
     release(kernel);
 }
 
+/* Each region is mapped as if it were the first. */
+static void mapped_regions(void)
+{
+    cl_mem whole = new_buffer(&host, 2 * BYTES), half = region_of(whole, 0, BYTES, BYTES);
+    cl_int status, value = 7;
+    cl_uint count;
+    learn();
+    fill(host.queue, whole, 1, 2 * BYTES);
+    for (cl_int round = 0; round < 4; round++) {
+        cl_mem buffer = round % 2 ? half : whole;
+        cl_int *first = clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_READ, 0, 64, 0,
+                                           NULL, NULL, &status);
+        must(status, "clEnqueueMapBuffer");
+        cl_int *second = clEnqueueMapBuffer(host.queue, buffer, CL_FALSE,
+                                            CL_MAP_READ | CL_MAP_WRITE, 128, 64, 0, NULL, NULL,
+                                            &status);
+        must(status, "clEnqueueMapBuffer");
+        cl_int *third = clEnqueueMapBuffer(host.queue, buffer, CL_TRUE,
+                                           CL_MAP_WRITE_INVALIDATE_REGION, 256, 64, 0, NULL, NULL,
+                                           &status);
+        must(status, "clEnqueueMapBuffer");
+        must(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof count, &count, NULL), "a count");
+        must_be(count == 3 || buffer == half, "three regions are mapped");
+        must_be(first[0] == 1, "the host sees the contents");
+        must_be(second[0] == (round < 2 ? 1 : 20 + round - 2), "those that it wrote before");
+        second[0] = 20 + round;
+        for (int i = 0; i < 16; i++)
+            third[i] = 30 + round;
+        must(clEnqueueUnmapMemObject(host.queue, buffer, second, 0, NULL, NULL), "an unmapping");
+        must(clEnqueueUnmapMemObject(host.queue, buffer, third, 0, NULL, NULL), "an unmapping");
+        must(clEnqueueUnmapMemObject(host.queue, buffer, first, 0, NULL, NULL), "an unmapping");
+        must(clFinish(host.queue), "clFinish");
+        must(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof count, &count, NULL), "a count");
+        must_be(count == 0, "no region is mapped");
+        cl_int found[WORDS];
+        read_back(host.queue, buffer, sizeof found, found);
+        must_be(found[0] == 1 && found[32] == 20 + round && found[33] == 1 &&
+                    found[64] == 30 + round && found[79] == 30 + round && found[80] == 1,
+                "what was mapped for writing is there");
+    }
+    must_be(clEnqueueMapBuffer(host.queue, half, CL_TRUE, CL_MAP_READ, BYTES - 4, 8, 0, NULL, NULL,
+                               &status) == NULL &&
+                status == CL_INVALID_VALUE,
+            "a region has an end");
+    must_be(clEnqueueUnmapMemObject(host.queue, whole, &value, 0, NULL, NULL) == CL_INVALID_VALUE,
+            "what is not mapped is not unmapped");
+    /* by a command with events, and by one that waits for another */
+    cl_event mapped, unmapped;
+    cl_command_type type;
+    cl_int *region = clEnqueueMapBuffer(host.queue, whole, CL_FALSE, CL_MAP_WRITE, 0, 64, 0, NULL,
+                                        &mapped, &status);
+    must(status, "clEnqueueMapBuffer");
+    must(clWaitForEvents(1, &mapped), "clWaitForEvents");
+    region[1] = 55;
+    must(clEnqueueUnmapMemObject(host.queue, whole, region, 1, &mapped, &unmapped), "unmap");
+    must(clWaitForEvents(1, &unmapped), "clWaitForEvents");
+    must(clGetEventInfo(mapped, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL), "a type");
+    must_be(type == CL_COMMAND_MAP_BUFFER, "it is a mapping");
+    must(clGetEventInfo(unmapped, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL), "a type");
+    must_be(type == CL_COMMAND_UNMAP_MEM_OBJECT, "and its end");
+    cl_int found[WORDS];
+    read_back(host.queue, whole, sizeof found, found);
+    must_be(found[1] == 55, "it is written back");
+    must(clReleaseEvent(mapped), "clReleaseEvent");
+    must(clReleaseEvent(unmapped), "clReleaseEvent");
+    must(clReleaseMemObject(half), "clReleaseMemObject");
+    must(clReleaseMemObject(whole), "clReleaseMemObject");
+}
+
+/* A queue is like others that were made before. */
+static void queues(void)
+{
+    cl_kernel kernel = new_kernel(&host, "add");
+    learn();
+    set_all(kernel, to, from, 1);
+    cl_int before = first_word(host.queue, to), status;
+    const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+    for (cl_int round = 1; round <= 4; round++) {
+        cl_command_queue queue =
+            round % 2 ? clCreateCommandQueue(host.context, host.device, 0, &status)
+                      : clCreateCommandQueueWithProperties(host.context, host.device, list,
+                                                           &status);
+        must(status, "a queue");
+        cl_context context;
+        cl_device_id device;
+        cl_command_queue_properties properties;
+        cl_uint count;
+        cl_event event;
+        cl_ulong begin, end;
+        must(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL),
+             "count");
+        launch(queue, kernel, WORDS, &event);
+        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        status = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, 8, &begin, NULL);
+        must_be(status == (round % 2 ? CL_PROFILING_INFO_NOT_AVAILABLE : CL_SUCCESS), "profiling");
+        if (round % 2 == 0) {
+            must(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, 8, &end, NULL), "end");
+            must_be(begin <= end, "times");
+        }
+        must(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL), "of");
+        must(clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL), "of");
+        must(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                   NULL),
+             "properties");
+        must_be(context == host.context && device == host.device && count == 1 &&
+                    properties == (round % 2 ? 0 : CL_QUEUE_PROFILING_ENABLE),
+                "it is what was asked for");
+        must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+        must(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL), "of");
+        must(clReleaseEvent(event), "clReleaseEvent");
+        must_be(first_word(host.queue, to) == before + round, "its commands run");
+    }
+    must_be(clCreateCommandQueue(host.context, host.device, 1 << 20, &status) == NULL &&
+                status == CL_INVALID_VALUE,
+            "no unknown properties");
+    /* a context lives on with a queue, whoever has asked about that */
+    cl_context own = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
+    must(status, "clCreateContext");
+    cl_command_queue first = clCreateCommandQueue(own, host.device, 0, &status);
+    must(status, "a queue");
+    cl_mem buffer = clCreateBuffer(own, 0, BYTES, NULL, &status);
+    must(status, "clCreateBuffer");
+    for (int i = 0; i < 3; i++) {
+        fill(first, buffer, i, BYTES);
+        must(clFinish(first), "clFinish");
+    }
+    cl_command_queue second = clCreateCommandQueue(own, host.device, 0, &status);
+    must(status, "a queue");
+    must(clReleaseContext(own), "clReleaseContext");
+    must(clReleaseCommandQueue(first), "clReleaseCommandQueue");
+    must_be(first_word(second, buffer) == 2, "the buffer is there");
+    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    must(clReleaseCommandQueue(second), "clReleaseCommandQueue");
+    release(kernel);
+}
+
 static void *make_and_release(void *given)
 {
     cl_mem target = given;
@@ -356,6 +492,8 @@ static const struct {
              {"regions", regions},
              {"refused regions", refused_regions},
              {"buffer goes first", buffer_goes_first},
+             {"mapped regions", mapped_regions},
+             {"queues", queues},
              {"threads", threads},
              {"built anew", built_anew}};
 

@@ -359,8 +359,23 @@ def _learn_buffer(
             continue
         if number < MOST_LOCATIONS and memory in (None, home.memory):
             locations |= 1 << number
-    lib.fpgart_buffer_is_at(owner.handle, board.address, epoch, home.pointer, locations)
+    lib.fpgart_buffer_is_at(owner.handle, board.address, epoch, home.pointer, locations, _store_of(owner))
     return True
+
+
+def _store_of(buffer: Buffer) -> int:
+    """The host's own memory that regions are mapped in; 0 where there is none, or the board's memory is mapped."""
+    if buffer.context.unified_memory:
+        return 0
+    return buffer.host_ptr or (buffer.store.address if buffer.store is not None else 0)
+
+
+def carries_map(queue: CommandQueue, wait_list: tuple[Event, ...], buffer: Buffer) -> bool:
+    """As carries_transfer(), of a command that maps a region."""
+    if queue.context.unified_memory:
+        return False
+    buffer.host_address()  # which is made now, if it is not there
+    return carries_transfer(queue, wait_list, buffer)
 
 
 def carries_transfer(queue: CommandQueue, wait_list: tuple[Event, ...], *buffers: Buffer) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from fpgart.api.buffer.mapping import hear_of_mappings
 from fpgart.api.chapters import load_all
 from fpgart.api.entry import observe_bound
 from fpgart.api.handles import HELD, KEPT, find, reap, references, view_all
@@ -71,6 +72,8 @@ def take_off_boards(numbers: Collection[int]) -> None:
     because nobody knows whether that memory is still there.
     """
     buffers = list(alive(Buffer))
+    for buffer in buffers:
+        hear_of_mappings(buffer)
     stay = {buffer.owner for buffer in buffers if buffer.map_count or buffer.owner.host_ptr}
     chosen = {buffer.owner for buffer in buffers if buffer.number in numbers and buffer.owner.number in numbers}
     with without_faults():

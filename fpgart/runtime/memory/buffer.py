@@ -98,14 +98,18 @@ class Buffer(Residency):
         With `block` it is there that the host sees it: the board's memory is the host's own.
         """
         pointer = self.host_address() + offset if block is None else block.pointer + self.origin + offset
-        with self.context.placing:
-            if self.mappings is None:
-                self.mappings = {}
-            self.mappings.setdefault(pointer, []).append((offset, size, flags))
-            self.map_count += 1
+        self.add_mapping(pointer, (offset, size, flags))
         for listener in NOTICES.region_mapped:
             listener(self, pointer, offset, size, flags)
         return pointer
+
+    def add_mapping(self, pointer: int, region: tuple[int, int, int]) -> None:
+        """The host has a region mapped: offset and size in bytes, map flags."""
+        with self.context.placing:
+            if self.mappings is None:
+                self.mappings = {}
+            self.mappings.setdefault(pointer, []).append(region)
+            self.map_count += 1
 
     def map_in(self, pointer: int, offset: int, size: int, flags: int) -> None:
         if not flags & cl.CL_MAP_WRITE_INVALIDATE_REGION and self.settled() is not None:

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The regions of buffers that the host has mapped by commands that C carried. Python takes them over
+ * before it needs to know of them (fpgart/api/buffer/mapping.py). */
+#include "carried.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct fpgart_mapped {
+    struct fpgart_mapped *next; /* mapped before */
+    struct fpgart_mapping mapping;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t last_number;
+
+int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping)
+{
+    struct fpgart_mapped **first = fpgart_mapped_of(buffer);
+    struct fpgart_mapped *made = malloc(sizeof *made);
+    if (made == NULL)
+        return 0;
+    pthread_mutex_lock(&lock);
+    if (mapping->number == 0)
+        mapping->number = ++last_number;
+    *made = (struct fpgart_mapped){*first, *mapping};
+    *first = made;
+    pthread_mutex_unlock(&lock);
+    return 1;
+}
+
+typedef int (*matcher)(const struct fpgart_mapping *mapping, uint64_t wanted);
+
+static int is_anything(const struct fpgart_mapping *mapping, uint64_t nothing)
+{
+    (void)mapping, (void)nothing;
+    return 1;
+}
+
+static int is_at(const struct fpgart_mapping *mapping, uint64_t pointer)
+{
+    return mapping->pointer == pointer;
+}
+
+static int has_number(const struct fpgart_mapping *mapping, uint64_t number)
+{
+    return mapping->number == number;
+}
+
+/* The youngest that matches is no more; 0 if there is none. */
+static int take(uintptr_t buffer, matcher matches, uint64_t wanted, struct fpgart_mapping *taken)
+{
+    struct fpgart_mapped **place = fpgart_mapped_of(buffer), *found = NULL;
+    if (place == NULL)
+        return 0;
+    pthread_mutex_lock(&lock);
+    while (*place != NULL && !matches(&(*place)->mapping, wanted))
+        place = &(*place)->next;
+    if ((found = *place) != NULL) {
+        *place = found->next;
+        *taken = found->mapping;
+    }
+    pthread_mutex_unlock(&lock);
+    free(found);
+    return found != NULL;
+}
+
+int fpgart_take_mapping(uintptr_t buffer, uintptr_t pointer, struct fpgart_mapping *taken)
+{
+    return take(buffer, is_at, pointer, taken);
+}
+
+int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken)
+{
+    return take(buffer, is_anything, 0, taken);
+}
+
+void fpgart_forget_mapping(uintptr_t buffer, uint64_t number)
+{
+    struct fpgart_mapping mapping;
+    take(buffer, has_number, number, &mapping);
+}
+
+/* The contents did not get there: unmapping it writes nothing back. */
+void fpgart_void_mapping(uintptr_t buffer, uint64_t number)
+{
+    struct fpgart_mapped *each = NULL;
+    pthread_mutex_lock(&lock);
+    for (each = *fpgart_mapped_of(buffer); each != NULL; each = each->next)
+        if (each->mapping.number == number)
+            each->mapping.flags = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void fpgart_mappings_free(struct fpgart_mapped **first)
+{
+    while (*first != NULL) {
+        struct fpgart_mapped *next = (*first)->next;
+        free(*first);
+        *first = next;
+    }
+}
