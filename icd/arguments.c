@@ -506,10 +506,9 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
         return 0;
     held[(*count)++] = place->buffer;
     struct fpgart_place found;
-    return fpgart_place_in(place->buffer, queue, epoch, &found) &&
-                   (found.locations >> place->facts.location & 1)
-               ? found.address
-               : 0;
+    int is_known =
+        fpgart_place_in(place->buffer, queue, epoch, place->facts.location, &found);
+    return is_known ? found.address : 0;
 }
 
 /* With the lock. */

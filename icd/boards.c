@@ -140,10 +140,14 @@ int fpgart_board_is_open(uintptr_t board)
     return core_board_is_open(core_of(board));
 }
 
-/* New queues of the context for that board need no decision any more. */
-static void note_context(uintptr_t context, struct fpgart_board *board)
+/* New queues of the context for that board need no decision any more; nor do buffers if it is the
+ * only one. */
+void fpgart_context_has(uintptr_t context, uintptr_t given, int is_only)
 {
+    struct fpgart_board *board = (struct fpgart_board *)given;
     fpgart_board_slot *slots = fpgart_boards_of(context);
+    if (slots != NULL && is_only)
+        atomic_store(&slots[FPGART_MOST_BOARDS], board);
     for (int i = 0; slots != NULL && i < FPGART_MOST_BOARDS; i++) {
         struct fpgart_board *none = NULL;
         if (atomic_compare_exchange_strong(&slots[i], &none, board) || none == board)
@@ -162,6 +166,12 @@ static struct fpgart_board *board_of(uintptr_t context, uintptr_t device)
     return NULL;
 }
 
+struct fpgart_board *fpgart_only_board(uintptr_t context)
+{
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    return slots != NULL ? atomic_load(&slots[FPGART_MOST_BOARDS]) : NULL;
+}
+
 int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order,
                          int has_profiling)
 {
@@ -172,7 +182,6 @@ int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, in
         return 1;
     if (slot == NULL || (made = calloc(1, sizeof *made)) == NULL)
         return 0;
-    note_context(context, of);
     void *lane = of->carrier->lane_new(of->context, of->device, in_order, has_profiling);
     if (lane != NULL)
         made->core = core_queue_new(of->core, of->carrier->engine, lane, in_order, NULL,
@@ -326,11 +335,15 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
 
 /* What is known of a buffer that the caller holds; addresses are those of its own bytes. */
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                    struct fpgart_place *found)
+                    uint32_t location, struct fpgart_place *found)
 {
+    int is_anywhere = location == FPGART_ANYWHERE;
     const struct fpgart_place *place = fpgart_place_of(buffer);
     const struct fpgart_region *region = fpgart_region_of(buffer);
-    if (place == NULL || atomic_load(&place->epoch) != epoch)
+    if (place == NULL ||
+        (atomic_load(&place->epoch) != epoch &&
+         !fpgart_settle_buffer(fpgart_owner_of(buffer), queue->board, epoch,
+                               is_anywhere ? 0 : location)))
         return 0;
     found->board = place->board;
     found->address = place->address + region->origin;
@@ -338,5 +351,6 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
     found->store = place->store != 0 ? place->store + region->origin : 0;
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load(&place->epoch) == epoch && found->board == queue->board &&
+           (is_anywhere || (found->locations >> location & 1)) &&
            region->context == fpgart_handle_serial(queue->context);
 }

@@ -19,6 +19,8 @@ struct fpgart_board {
     struct core_board *core;
     struct fpgart_board *next;
     uintptr_t handle; /* the device's */
+    struct fpgart_block *spare; /* those of its memory that are, lowest first (blocks.c) */
+    uint64_t memory_epoch;
     const struct carrier *carrier;
     uintptr_t context, device; /* the engine's */
     uint64_t (*traffic)[2];    /* calls and bytes: written, read, copied, programmed */
@@ -49,12 +51,27 @@ struct fpgart_nd_range {
     uint32_t dimensions;
     uint32_t has_local;
 };
-enum { FPGART_IN_ALLOCATION = 16 };
+enum { FPGART_IN_ALLOCATION = 16, FPGART_ANYWHERE = 64 };
 typedef _Atomic(struct fpgart_carried_queue *) fpgart_queue_slot;
 fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);                /* NULL if it is no queue */
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
 struct fpgart_place *fpgart_place_of(uintptr_t buffer);
 void fpgart_queue_free(struct fpgart_carried_queue *queue);
+/* The board of a context that has one device; NULL for others, and before C carries its commands. */
+struct fpgart_board *fpgart_only_board(uintptr_t context);
+/* The block of a buffer that C has made (blocks.c); NULL where Python knows the buffer. A buffer
+ * without a block gets one that is spare; 0: Python has to place it. */
+struct fpgart_block **fpgart_block_of(uintptr_t buffer);
+int fpgart_settle_buffer(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch,
+                         uint32_t location);
+void fpgart_block_goes(struct fpgart_block **slot);
+uint64_t fpgart_take_block(struct fpgart_block **slot); /* gives its address */
+/* For Python: a block is spare from now on; one that is spare is C's no more, by its address (0:
+ * there is none); other memory of the board was given back. */
+int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer,
+                       uint64_t locations);
+uint64_t fpgart_take_spare(uintptr_t board);
+void fpgart_memory_changed(uintptr_t board);
 enum { FPGART_MOST_BOARDS = 4 }; /* for which C makes a context's queues */
 typedef _Atomic(struct fpgart_board *) fpgart_board_slot;
 fpgart_board_slot *fpgart_boards_of(uintptr_t context); /* NULL if it is no context */
@@ -71,6 +88,7 @@ void fpgart_board_loaded(uintptr_t board, uint64_t program);
 uint64_t fpgart_board_program(uintptr_t board);
 int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order,
                          int has_profiling);
+void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
 int fpgart_queue_hold(uintptr_t queue);
 void fpgart_queue_resume(uintptr_t queue);
 void fpgart_queue_finish(uintptr_t queue);
@@ -89,7 +107,7 @@ int fpgart_may_wait(void); /* this thread does not keep the interpreter from oth
 struct carried;
 int fpgart_others_run(const struct fpgart_carried_queue *queue);
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                    struct fpgart_place *found);
+                    uint32_t location, struct fpgart_place *found);
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
                           const struct fpgart_nd_range *nd_range, uint64_t epoch,
                           struct carried *carried, size_t room, uintptr_t *held, uint32_t *count,

@@ -163,7 +163,7 @@ int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refuse
         return 0;
     command->held.handles[command->buffers++] = buffer;
     const struct fpgart_region *region = fpgart_region_of(buffer);
-    if (!fpgart_place_in(buffer, command->queue, command->epoch, place) || size == 0 ||
+    if (!fpgart_place_in(buffer, command->queue, command->epoch, FPGART_ANYWHERE, place) || size == 0 ||
         offset > region->size || size > region->size - offset || (region->flags & refused) != 0)
         return 0;
     place->address += offset;

@@ -94,6 +94,7 @@ REMEMBERED = {
 MADE_IN_C = {
     "clCreateCommandQueue": "fpgart_makes_queue(context, device, properties)",
     "clCreateCommandQueueWithProperties": "fpgart_makes_queue_with(context, device, properties)",
+    "clCreateBuffer": "fpgart_makes_buffer(context, flags, size, host_ptr)",
     "clCreateKernel": "fpgart_makes_kernel(program, kernel_name)",
     "clEnqueueMapBuffer": "fpgart_carries_map(command_queue, buffer, blocking_map, map_flags, offset, size, "
     f"{WAITS_AND_EVENT})",
@@ -123,6 +124,7 @@ struct fpgart_unseen {
     uintptr_t command;
     const char *name;
     uint64_t flags, origin, size;
+    uint64_t block;
 };
 enum { FPGART_IN_ALLOCATION = 16, ... };
 """
@@ -162,6 +164,10 @@ uint64_t fpgart_board_program(uintptr_t board);
 void fpgart_queue_resume(uintptr_t queue);
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t locations,
                          uintptr_t store);
+int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer, uint64_t locations);
+uint64_t fpgart_take_spare(uintptr_t board);
+void fpgart_memory_changed(uintptr_t board);
+void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
 int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel, const char *image,
                       uint32_t size, const uint32_t *locations, const uint64_t *limits);

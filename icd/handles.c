@@ -29,9 +29,10 @@ struct handle {
     fpgart_kernels_slot kernels;     /* of a program */
     fpgart_arguments_slot arguments; /* of a kernel */
     fpgart_queue_slot carried;       /* of a queue */
-    fpgart_board_slot boards[FPGART_MOST_BOARDS]; /* of a context */
+    fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; behind them the only one */
     struct fpgart_region region;     /* of a buffer */
     struct fpgart_mapped *mapped;    /* of that */
+    struct fpgart_block *block;      /* of that, while Python knows nothing of it */
     struct fpgart_place place;       /* of a buffer that is no sub-buffer */
     atomic_uint uses;                /* carried commands that need that, or a region of it */
 };
@@ -99,7 +100,7 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
         atomic_store(&slot->viewed, MADE);
         atomic_store(&slot->place.epoch, 0);
         atomic_store(&slot->uses, 0);
-        for (int i = 0; i < FPGART_MOST_BOARDS; i++)
+        for (int i = 0; i <= FPGART_MOST_BOARDS; i++)
             atomic_store(&slot->boards[i], NULL);
         slot->parent = 0;
         slot->region.context = 0;
@@ -124,8 +125,10 @@ static void free_slot(struct handle *slot, int later)
         fpgart_allocations_go(slot->serial);
     if (kind == FPGART_PROGRAM)
         fpgart_kernels_free(&slot->kernels);
-    if (kind == FPGART_MEM)
+    if (kind == FPGART_MEM) {
         fpgart_mappings_free(&slot->mapped);
+        fpgart_block_goes(&slot->block);
+    }
     pthread_mutex_lock(&lock);
     size_t index = (size_t)(slot - arena);
     atomic_store(&slot->references, 0);
@@ -204,7 +207,13 @@ struct fpgart_region *fpgart_region_of(uintptr_t buffer)
 /* The buffer that a sub-buffer is of; others themselves. */
 static struct handle *owner_of(struct handle *slot)
 {
-    return slot->parent != 0 ? find(slot->parent) : slot;
+    struct handle *parent = slot->parent != 0 ? find(slot->parent) : NULL;
+    return parent != NULL && atomic_load(&parent->kind) == FPGART_MEM ? parent : slot;
+}
+
+uintptr_t fpgart_owner_of(uintptr_t buffer)
+{
+    return (uintptr_t)owner_of(find(buffer));
 }
 
 struct fpgart_place *fpgart_place_of(uintptr_t buffer)
@@ -227,9 +236,13 @@ struct fpgart_mapped **fpgart_mapped_of(uintptr_t buffer)
     return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->mapped : NULL;
 }
 
-uintptr_t fpgart_parent_of(uintptr_t handle)
+struct fpgart_block **fpgart_block_of(uintptr_t buffer)
 {
-    return find(handle)->parent;
+    struct handle *slot = find(buffer);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM &&
+                   atomic_load(&slot->viewed) == UNSEEN
+               ? &slot->block
+               : NULL;
 }
 
 int fpgart_hold_buffer(uintptr_t buffer, uint64_t serial)
@@ -301,7 +314,8 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
                                     .name = fpgart_name_of(&slot->arguments),
                                     .flags = slot->region.flags,
                                     .origin = slot->region.origin,
-                                    .size = slot->region.size};
+                                    .size = slot->region.size,
+                                    .block = fpgart_take_block(&slot->block)};
     return 1;
 }
 

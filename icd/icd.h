@@ -72,8 +72,8 @@ int fpgart_handle_is_held(uintptr_t handle);
 int fpgart_hold(uintptr_t handle, int kind, uint64_t serial);
 void fpgart_unhold(uintptr_t handle, int kind);
 
-/* Objects that C has made, and Python knows nothing of: events, kernels, queues, sub-buffers. Each
- * holds its parent (queue, program, context, buffer), which the caller of fpgart_is_unseen() has held. Python makes a
+/* Objects that C has made, and Python knows nothing of: events, kernels, queues, buffers, sub-buffers.
+ * Each holds its parent (queue, program, context, context, buffer), which the caller of fpgart_is_unseen() has held. Python makes a
  * view of one when somebody asks it about that. fpgart_view() gives what it needs for that, once; 0
  * if Python knows the object. */
 struct fpgart_unseen {
@@ -82,10 +82,11 @@ struct fpgart_unseen {
     uintptr_t parent;
     uintptr_t command; /* of an event */
     const char *name;  /* of a kernel */
-    uint64_t flags, origin, size; /* of a sub-buffer */
+    uint64_t flags, origin, size; /* of a buffer */
+    uint64_t block;               /* of that, by its address on the board; 0: it has none */
 };
 void fpgart_is_unseen(uintptr_t handle, uintptr_t parent);
-uintptr_t fpgart_parent_of(uintptr_t handle); /* 0 for none; also of a sub-buffer of Python's */
+uintptr_t fpgart_owner_of(uintptr_t buffer); /* which a sub-buffer is of; others themselves */
 int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
 void fpgart_unview(uintptr_t handle);
 uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
@@ -101,6 +102,10 @@ struct core_command *fpgart_command_of(uintptr_t event, uintptr_t *queue, cl_com
 struct fpgart_region {
     uint64_t flags, origin, size;
     uint64_t context; /* its serial; 0 for memory objects of other kinds */
+};
+enum {
+    FPGART_ACCESS = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY,
+    FPGART_HOST_ACCESS = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS
 };
 struct fpgart_region *fpgart_region_of(uintptr_t buffer); /* NULL if it is no memory object */
 void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags,
@@ -184,6 +189,7 @@ cl_command_queue fpgart_makes_queue(const void *context, const void *device,
                                     cl_command_queue_properties properties);
 cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
                                          const cl_queue_properties *list);
+cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size, const void *host);
 cl_mem fpgart_makes_sub_buffer(const void *buffer, cl_mem_flags flags, cl_buffer_create_type type,
                                const void *region);
 

@@ -5,8 +5,6 @@
 #include "carried.h"
 
 enum {
-    ACCESS = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY,
-    HOST_ACCESS = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS,
     HOST_POINTERS = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR,
     CHANNELS = 7 << 16,
     ALIGNMENT = 1024
@@ -20,16 +18,16 @@ static int restricts(uint64_t asked, uint64_t has, uint64_t open)
 
 static int may_have(const struct fpgart_region *buffer, uint64_t flags)
 {
-    return (flags & ~(uint64_t)(ACCESS | HOST_ACCESS)) == 0 &&
-           restricts(flags & ACCESS, buffer->flags & ACCESS, CL_MEM_READ_WRITE) &&
-           restricts(flags & HOST_ACCESS, buffer->flags & HOST_ACCESS, 0);
+    return (flags & ~(uint64_t)(FPGART_ACCESS | FPGART_HOST_ACCESS)) == 0 &&
+           restricts(flags & FPGART_ACCESS, buffer->flags & FPGART_ACCESS, CL_MEM_READ_WRITE) &&
+           restricts(flags & FPGART_HOST_ACCESS, buffer->flags & FPGART_HOST_ACCESS, 0);
 }
 
 static uint64_t inherited(const struct fpgart_region *buffer, uint64_t flags)
 {
-    uint64_t access = flags & ACCESS, host_access = flags & HOST_ACCESS;
-    return (access != 0 ? access : buffer->flags & ACCESS) |
-           (host_access != 0 ? host_access : buffer->flags & HOST_ACCESS) |
+    uint64_t access = flags & FPGART_ACCESS, host_access = flags & FPGART_HOST_ACCESS;
+    return (access != 0 ? access : buffer->flags & FPGART_ACCESS) |
+           (host_access != 0 ? host_access : buffer->flags & FPGART_HOST_ACCESS) |
            (buffer->flags & (HOST_POINTERS | CHANNELS));
 }
 
@@ -48,7 +46,7 @@ cl_mem fpgart_makes_sub_buffer(const void *buffer, cl_mem_flags flags, cl_buffer
         !fpgart_hold(parent, FPGART_MEM, fpgart_handle_serial(parent)))
         return NULL;
     const struct fpgart_region *of = fpgart_region_of(parent);
-    if (of->context != 0 && fpgart_parent_of(parent) == 0 && may_have(of, flags) &&
+    if (of->context != 0 && fpgart_owner_of(parent) == parent && may_have(of, flags) &&
         lies_within(of, region))
         made = fpgart_handle_new(FPGART_MEM, 1);
     if (made == 0) {

@@ -21,6 +21,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.arguments import is_kept
+from fpgart.api.blocks import Spares
 from fpgart.api.handles import reap_soon, release_put_off
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
@@ -35,14 +36,15 @@ from fpgart.runtime.scheduling.event import COMPLETE
 
 if TYPE_CHECKING:
     from fpgart.runtime.memory.buffer import Buffer
-    from fpgart.runtime.memory.device import Device
+    from fpgart.runtime.memory.device import Block, Device
     from fpgart.runtime.objects.queue import CommandQueue
     from fpgart.runtime.programs.program import Program
     from fpgart.runtime.scheduling.event import Event, Fence
     from fpgart.runtime.scheduling.scheduler import Scheduler
 
 LOCATIONS: defaultdict[str, int] = defaultdict(count().__next__)
-"""The numbers that C knows the memories by that arguments have to be in."""
+"""The numbers that C knows the memories by that arguments have to be in; 0 for those that may be in any."""
+LOCATIONS[""]
 MOST_LOCATIONS = 64
 MANY = 32
 PATIENCE_S, PATIENCE_EACH_S = 0.005, 0.000_02
@@ -75,12 +77,13 @@ PROGRAMS = Numbers()
 class CarriedBoard:
     """The commands of one board that C carries."""
 
-    __slots__ = ("_is_stopped", "address", "device", "is_awaited")
+    __slots__ = ("_is_stopped", "address", "device", "is_awaited", "spares")
 
     def __init__(self, device: Device, address: int) -> None:
         self.device = device
         self.address = address
         self.is_awaited = False
+        self.spares = Spares(device, address)
         self._is_stopped = False
 
     def hold(self) -> None:
@@ -126,6 +129,13 @@ class CarriedBoard:
     def end_epoch(self) -> None:
         lib.fpgart_board_end_epoch(self.address)
 
+    def keep(self, block: Block) -> bool:
+        """As Spares.keep(), of blocks in the memory that arguments are in that do not say which."""
+        memories = self.device.memories
+        if not block.memory == memories.default_memory(block.range.size) == memories.memory_for(""):
+            return False
+        return self.spares.keep(block, locations_of(self.device, block.memory))
+
     def count_launches(self) -> None:
         """Have the device know of the launches that have ended since it was asked last."""
         self.device.kernels_run += int(lib.fpgart_board_take_launches(self.address))
@@ -167,6 +177,7 @@ def end_epochs(scheduler: Scheduler) -> None:
     for board in BOARDS.values():
         board.end_epoch()
         board.count_launches()
+        board.spares.free()
 
 
 def board_of(queue: CommandQueue) -> CarriedBoard | None:
@@ -190,6 +201,7 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
     if board is not None and queue.carried is None:
         in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
         context = queue.context.handle
+        lib.fpgart_context_has(context, board.address, len(queue.context.devices) == 1)
         if not lib.fpgart_queue_carries(queue.handle, board.address, context, in_order, has_profiling):
             return None
         queue.context.scheduler.let_carry(queue, CarriedQueue(queue.handle))
@@ -210,6 +222,9 @@ def _new_board(device: Device) -> CarriedBoard | None:
     device.scheduler.while_none_begins(lambda: _begin_to_carry(device, board))
     device.epoch_ended = board.end_epoch
     device.note_ends = board.note_ends
+    device.keep = board.keep
+    device.free_spares = board.spares.free
+    device.memory_changed = board.spares.changed
     device.scheduler.boards.append(board)
     lib.fpgart_carry(True)
     return board
@@ -351,16 +366,22 @@ def _learn_buffer(
     if home is None or home.device is not device or owner.moving:
         return False
     LOCATIONS[location]
-    locations = 0
-    for name, number in list(LOCATIONS.items()):
-        try:
-            memory = device.memories.memory_for(name)
-        except KeyError:
-            continue
-        if number < MOST_LOCATIONS and memory in (None, home.memory):
-            locations |= 1 << number
+    locations = locations_of(device, home.memory)
     lib.fpgart_buffer_is_at(owner.handle, board.address, epoch, home.pointer, locations, _store_of(owner))
     return True
+
+
+def locations_of(device: Device, memory: int) -> int:
+    """A bit for each of LOCATIONS that a memory of a device is, or counts for."""
+    found = 0
+    for name, number in list(LOCATIONS.items()):
+        try:
+            wanted = device.memories.memory_for(name)
+        except KeyError:
+            continue
+        if number < MOST_LOCATIONS and wanted in (None, memory):
+            found |= 1 << number
+    return found
 
 
 def _store_of(buffer: Buffer) -> int:

@@ -170,10 +170,20 @@ def _view_kernel(program: Any, found: Any, handle: int) -> Any:
     return kernel
 
 
-def _view_sub_buffer(parent: Any, found: Any, handle: int) -> Any:
+def _view_buffer(parent: Any, found: Any, handle: int) -> Any:
+    from fpgart.api.carrying import BOARDS
     from fpgart.runtime.memory.buffer import Buffer
 
-    return Buffer(parent.context, int(found.flags), int(found.size), parent=parent, origin=int(found.origin))
+    flags, size = int(found.flags), int(found.size)
+    if parent.__class__ is Buffer:
+        return Buffer(parent.context, flags, size, parent=parent, origin=int(found.origin))
+    buffer = Buffer(parent, flags, size)
+    if found.block:
+        device = parent.devices[0]
+        block = BOARDS[device].spares.take(int(found.block))
+        block.owner = buffer.number
+        buffer.blocks, buffer.home = {(device, block.memory): block}, block
+    return buffer
 
 
 def _view_queue(context: Any, found: Any, handle: int) -> Any:
@@ -191,7 +201,7 @@ def _view_queue(context: Any, found: Any, handle: int) -> Any:
 
 VIEWS = {
     KINDS["CommandQueue"][0]: _view_queue,
-    KINDS["Buffer"][0]: _view_sub_buffer,
+    KINDS["Buffer"][0]: _view_buffer,
     KINDS["Kernel"][0]: _view_kernel,
     KINDS["Event"][0]: _view_event,
 }

@@ -26,6 +26,7 @@ def describe(platform: Platform) -> Snapshot:
     view_all("CommandQueue")
     for board in BOARDS.values():
         board.count_launches()
+        board.spares.free()
     return {
         "process": os.getpid(),
         "now_ns": monotonic_ns(),

@@ -178,6 +178,6 @@ class Buffer(Residency):
             for callback in reversed(callbacks or ()):
                 reaper.append(callback)
             for block in (blocks or {}).values():
-                reaper.free_later(block.release)
+                reaper.free_later(block.retire)
         for listener in NOTICES.buffer_destroyed:
             listener(self.number)
