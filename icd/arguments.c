@@ -506,8 +506,7 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
         return 0;
     held[(*count)++] = place->buffer;
     struct fpgart_place found;
-    int is_known =
-        fpgart_place_in(place->buffer, queue, epoch, place->facts.location, &found);
+    int is_known = fpgart_place_in(place->buffer, queue, epoch, place->facts.location, &found);
     return is_known ? found.address : 0;
 }
 

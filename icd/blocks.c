@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Buffers that C makes, and the blocks of boards' memory for them. A block that Python would free
- * is spare: first fit would give the next buffer of that size the same addresses, as long as nothing
- * below is free that is large enough. Python has found that out (fpgart/api/blocks.py); it holds
- * until Python gives other memory of the board back, and for the lowest spare block alone, as those
- * above are free as well. Before Python allocates memory it frees all that are spare. */
+ * is spare: first fit would give the next buffer of that size the same addresses, as long as
+ * nothing below is free that is large enough. Python has found that out (fpgart/api/blocks.py); it
+ * holds until Python gives other memory of the board back, and for the lowest spare block alone, as
+ * those above are free as well. Before Python allocates memory it frees all that are spare. */
 #include "carried.h"
 
 #include "../core/core.h"
@@ -141,6 +141,18 @@ static int has_room(const struct fpgart_board *board, uint64_t size)
     return found;
 }
 
+/* Commands that have ended may still have what the host has released. */
+static int finds_room(struct fpgart_board *board, uint64_t size)
+{
+    struct fpgart_visit visit;
+    if (has_room(board, size))
+        return 1;
+    core_board_note(board->core);
+    if (!has_room(board, size) && fpgart_any_released() && fpgart_enter(&visit))
+        fpgart_leave(&visit); /* entering has seen to them */
+    return has_room(board, size);
+}
+
 static int write(uintptr_t buffer, struct fpgart_board *board, const void *host, size_t size)
 {
     if (!fpgart_settle_buffer(buffer, board, core_board_epoch(board->core), 0))
@@ -174,7 +186,7 @@ cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
         !fpgart_hold(of, FPGART_CONTEXT, fpgart_handle_serial(of)))
         return NULL;
     struct fpgart_board *board = fpgart_only_board(of);
-    if (board == NULL || !has_room(board, size)) {
+    if (board == NULL || !finds_room(board, size)) {
         fpgart_unhold(of, FPGART_CONTEXT);
         return NULL;
     }

@@ -340,10 +340,9 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
     int is_anywhere = location == FPGART_ANYWHERE;
     const struct fpgart_place *place = fpgart_place_of(buffer);
     const struct fpgart_region *region = fpgart_region_of(buffer);
-    if (place == NULL ||
-        (atomic_load(&place->epoch) != epoch &&
-         !fpgart_settle_buffer(fpgart_owner_of(buffer), queue->board, epoch,
-                               is_anywhere ? 0 : location)))
+    if (place == NULL || (atomic_load(&place->epoch) != epoch &&
+                          !fpgart_settle_buffer(fpgart_owner_of(buffer), queue->board, epoch,
+                                                is_anywhere ? 0 : location)))
         return 0;
     found->board = place->board;
     found->address = place->address + region->origin;

@@ -136,8 +136,7 @@ static int carries_transfer(const void *queue, const void *buffer, int is_write,
                               .host = host,
                               .is_write = is_write,
                               .is_blocking = blocking != 0,
-                              .type = is_write ? CL_COMMAND_WRITE_BUFFER
-                                               : CL_COMMAND_READ_BUFFER,
+                              .type = is_write ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER,
                               .waits = waits,
                               .wait_list = wait_list,
                               .event = event};
@@ -148,16 +147,16 @@ int fpgart_carries_read(const void *queue, const void *buffer, cl_bool blocking,
                         size_t size, void *host, cl_uint waits, const cl_event *wait_list,
                         cl_event *event)
 {
-    return carries_transfer(queue, buffer, 0, blocking, offset, size, host, waits,
-                            wait_list, event);
+    return carries_transfer(queue, buffer, 0, blocking, offset, size, host, waits, wait_list,
+                            event);
 }
 
 int fpgart_carries_write(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
                          size_t size, const void *host, cl_uint waits, const cl_event *wait_list,
                          cl_event *event)
 {
-    return carries_transfer(queue, buffer, 1, blocking, offset, size, host, waits,
-                            wait_list, event);
+    return carries_transfer(queue, buffer, 1, blocking, offset, size, host, waits, wait_list,
+                            event);
 }
 
 static int carry_copy(const struct call *call)

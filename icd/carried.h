@@ -18,7 +18,7 @@ void fpgart_observe_commands(void);
 struct fpgart_board {
     struct core_board *core;
     struct fpgart_board *next;
-    uintptr_t handle; /* the device's */
+    uintptr_t handle;           /* the device's */
     struct fpgart_block *spare; /* those of its memory that are, lowest first (blocks.c) */
     uint64_t memory_epoch;
     const struct carrier *carrier;
@@ -35,7 +35,7 @@ struct fpgart_place {       /* of a buffer */
     const struct fpgart_board *board;
     uintptr_t address;
     uint64_t
-        locations; /* a bit for each of the memories, by Python's numbers, that it counts for */
+        locations;   /* a bit for each of the memories, by Python's numbers, that it counts for */
     uintptr_t store; /* memory of the host's in which it is mapped; 0: none so far */
 };
 struct fpgart_carried_queue {
@@ -57,7 +57,8 @@ fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);                /* NULL if i
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
 struct fpgart_place *fpgart_place_of(uintptr_t buffer);
 void fpgart_queue_free(struct fpgart_carried_queue *queue);
-/* The board of a context that has one device; NULL for others, and before C carries its commands. */
+/* The board of a context that has one device; NULL for others, and before C carries its commands.
+ */
 struct fpgart_board *fpgart_only_board(uintptr_t context);
 /* The block of a buffer that C has made (blocks.c); NULL where Python knows the buffer. A buffer
  * without a block gets one that is spare; 0: Python has to place it. */
@@ -151,7 +152,7 @@ int fpgart_says_times(const void *event, cl_profiling_info query, size_t size, v
                       size_t *size_ret);
 int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data);
-int32_t fpgart_command_watch(uintptr_t command);
+int32_t fpgart_watch_command(uintptr_t event);
 int32_t fpgart_command_status(uintptr_t command);
 int32_t fpgart_command_wait(uintptr_t command);
 void fpgart_command_times(uintptr_t command, uint64_t *times);

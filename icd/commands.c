@@ -163,8 +163,9 @@ int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refuse
         return 0;
     command->held.handles[command->buffers++] = buffer;
     const struct fpgart_region *region = fpgart_region_of(buffer);
-    if (!fpgart_place_in(buffer, command->queue, command->epoch, FPGART_ANYWHERE, place) || size == 0 ||
-        offset > region->size || size > region->size - offset || (region->flags & refused) != 0)
+    if (!fpgart_place_in(buffer, command->queue, command->epoch, FPGART_ANYWHERE, place) ||
+        size == 0 || offset > region->size || size > region->size - offset ||
+        (region->flags & refused) != 0)
         return 0;
     place->address += offset;
     place->store += place->store != 0 ? offset : 0;
@@ -281,11 +282,13 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     return 1;
 }
 
-/* For views of events: they hear of the end in command_ended(), unless it has come already. */
-
-int32_t fpgart_command_watch(uintptr_t command)
+/* Of an event of which there is a view: that hears of the end in command_told(), unless it has come
+ * already. */
+int32_t fpgart_watch_command(uintptr_t event)
 {
-    struct core_command *of = (struct core_command *)command;
+    uintptr_t queue;
+    cl_command_type type;
+    struct core_command *of = fpgart_command_of(event, &queue, &type);
     struct held *held = (struct held *)held_by(core_operation(of));
     atomic_store(&held->is_viewed, 1);
     core_observe_command(of);

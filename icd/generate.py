@@ -204,7 +204,7 @@ int fpgart_queue_hold(uintptr_t queue);
 void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_settle_ends(void);
-int32_t fpgart_command_watch(uintptr_t command);
+int32_t fpgart_watch_command(uintptr_t event);
 int32_t fpgart_command_wait(uintptr_t command);
 int32_t fpgart_command_status(uintptr_t command);
 void fpgart_command_times(uintptr_t command, uint64_t *times);

@@ -26,19 +26,19 @@ struct handle {
     struct core_command *command; /* of an event of C's; it has a reference */
     cl_command_type type;
     fpgart_answers answers;
-    fpgart_kernels_slot kernels;     /* of a program */
-    fpgart_arguments_slot arguments; /* of a kernel */
-    fpgart_queue_slot carried;       /* of a queue */
+    fpgart_kernels_slot kernels;                      /* of a program */
+    fpgart_arguments_slot arguments;                  /* of a kernel */
+    fpgart_queue_slot carried;                        /* of a queue */
     fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; behind them the only one */
-    struct fpgart_region region;     /* of a buffer */
-    struct fpgart_mapped *mapped;    /* of that */
-    struct fpgart_block *block;      /* of that, while Python knows nothing of it */
-    struct fpgart_place place;       /* of a buffer that is no sub-buffer */
-    atomic_uint uses;                /* carried commands that need that, or a region of it */
+    struct fpgart_region region;                      /* of a buffer */
+    struct fpgart_mapped *mapped;                     /* of that */
+    struct fpgart_block *block; /* of that, while Python knows nothing of it */
+    struct fpgart_place place;  /* of a buffer that is no sub-buffer */
+    atomic_uint uses;           /* carried commands that need that, or a region of it */
 };
 
-/* Who made the object: Python; C, and Python knows nothing of it; C, and Python has a view of it; C,
- * and the host released it before there was one. */
+/* Who made the object: Python; C, and Python knows nothing of it; C, and Python has a view of it;
+ * C, and the host released it before there was one. */
 enum viewed { MADE, UNSEEN, VIEWED, GONE };
 
 #define CHILD (UINT64_C(1) << 32)

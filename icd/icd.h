@@ -72,16 +72,16 @@ int fpgart_handle_is_held(uintptr_t handle);
 int fpgart_hold(uintptr_t handle, int kind, uint64_t serial);
 void fpgart_unhold(uintptr_t handle, int kind);
 
-/* Objects that C has made, and Python knows nothing of: events, kernels, queues, buffers, sub-buffers.
- * Each holds its parent (queue, program, context, context, buffer), which the caller of fpgart_is_unseen() has held. Python makes a
- * view of one when somebody asks it about that. fpgart_view() gives what it needs for that, once; 0
- * if Python knows the object. */
+/* Objects that C has made, and Python knows nothing of: events, kernels, queues, buffers,
+ * sub-buffers. Each holds its parent (queue, program, context, context, buffer), which the caller
+ * of fpgart_is_unseen() has held. Python makes a view of one when somebody asks it about that.
+ * fpgart_view() gives what it needs for that, once; 0 if Python knows the object. */
 struct fpgart_unseen {
     uint32_t kind;
-    uint32_t type;     /* of an event's command */
+    uint32_t type; /* of an event's command */
     uintptr_t parent;
-    uintptr_t command; /* of an event */
-    const char *name;  /* of a kernel */
+    uintptr_t command;            /* of an event */
+    const char *name;             /* of a kernel */
     uint64_t flags, origin, size; /* of a buffer */
     uint64_t block;               /* of that, by its address on the board; 0: it has none */
 };
@@ -92,8 +92,8 @@ void fpgart_unview(uintptr_t handle);
 uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
 
 /* Events of carried commands. fpgart_event_carry() makes the handle of a new event that of a
- * command, whose reference it takes over. fpgart_command_of() gives NULL for events of Python's; the
- * command is there as long as the event is held. */
+ * command, whose reference it takes over. fpgart_command_of() gives NULL for events of Python's;
+ * the command is there as long as the event is held. */
 void fpgart_event_carry(uintptr_t event, struct core_command *command, uintptr_t queue,
                         cl_command_type type);
 struct core_command *fpgart_command_of(uintptr_t event, uintptr_t *queue, cl_command_type *type);
@@ -174,7 +174,8 @@ int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const v
 int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
 int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
-const char *fpgart_name_of(fpgart_arguments_slot *slot); /* the kernel's; NULL where C does not know */
+const char *
+fpgart_name_of(fpgart_arguments_slot *slot); /* the kernel's; NULL where C does not know */
 
 /* The kernels of a program that C has made (kernels.c). */
 typedef _Atomic(struct fpgart_kernels *) fpgart_kernels_slot;

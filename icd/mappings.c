@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The regions of buffers that the host has mapped by commands that C carried. Python takes them over
- * before it needs to know of them (fpgart/api/buffer/mapping.py). */
+ * The regions of buffers that the host has mapped by commands that C carried. Python takes them
+ * over before it needs to know of them (fpgart/api/buffer/mapping.py). */
 #include "carried.h"
 
 #include <pthread.h>

@@ -53,8 +53,8 @@ cl_mem fpgart_makes_sub_buffer(const void *buffer, cl_mem_flags flags, cl_buffer
         fpgart_unhold(parent, FPGART_MEM);
         return NULL;
     }
-    *fpgart_region_of(made) = (struct fpgart_region){inherited(of, flags), region->origin,
-                                                     region->size, of->context};
+    *fpgart_region_of(made) =
+        (struct fpgart_region){inherited(of, flags), region->origin, region->size, of->context};
     fpgart_is_unseen(made, parent);
     return (cl_mem)made;
 }

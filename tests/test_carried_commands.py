@@ -76,3 +76,8 @@ def test_a_launch_without_room_is_refused_each_time_and_no_other_is(tmp_path: Pa
     host = build("no_room", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "16\n"), result.stderr
+
+
+def test_objects_that_c_makes_are_as_those_of_python(tmp_path: Path) -> None:
+    by_python = output("made_objects.py", "--trace", str(tmp_path / "trace.json"))
+    assert output("made_objects.py") == by_python

@@ -64,7 +64,10 @@ MOST = {
     "read_and_wait": Most(0, 0, 0),
     "make_kernel": Most(0, 0, 0.01),
     "make_sub_buffer": Most(0, 0, 0.01),
-    "make_write_launch_read": Most(16, 300, 4),  # 290 on Python 3.10, fewer on later ones
+    "make_buffer": Most(0, 0, 0),
+    "make_queue": Most(0, 0, 4),
+    "map_and_unmap": Most(0, 0, 4),
+    "make_write_launch_read": Most(0, 0, 4),
 }
 
 

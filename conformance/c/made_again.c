@@ -8,14 +8,13 @@
 
 enum { WORDS = 512, BYTES = WORDS * sizeof(cl_int), LEARNED = 3, THREADS = 4, ROUNDS = 300 };
 
-static const char source[] =
-    "#ifndef MORE\n"
-    "kernel void add(global int *to, global const int *from, int amount)\n"
-    "{ size_t i = get_global_id(0); to[i] += from[i] + amount; }\n"
-    "#else\n"
-    "kernel void add(global int *to, int amount)\n"
-    "{ to[get_global_id(0)] += amount * MORE; }\n"
-    "#endif\n";
+static const char source[] = "#ifndef MORE\n"
+                             "kernel void add(global int *to, global const int *from, int amount)\n"
+                             "{ size_t i = get_global_id(0); to[i] += from[i] + amount; }\n"
+                             "#else\n"
+                             "kernel void add(global int *to, int amount)\n"
+                             "{ to[get_global_id(0)] += amount * MORE; }\n"
+                             "#endif\n";
 
 static struct host host;
 static cl_mem to, from;
@@ -199,8 +198,7 @@ static cl_mem region_of(cl_mem buffer, cl_mem_flags flags, size_t origin, size_t
 {
     const cl_buffer_region region = {origin, size};
     cl_int status = 1;
-    cl_mem made =
-        clCreateSubBuffer(buffer, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    cl_mem made = clCreateSubBuffer(buffer, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
     must(status, "clCreateSubBuffer");
     return made;
 }
@@ -262,8 +260,8 @@ static void refused_regions(void)
             "a region has an end");
     must(clReleaseMemObject(half), "clReleaseMemObject");
     cl_int status;
-    cl_mem readable =
-        clCreateBuffer(host.context, CL_MEM_READ_ONLY | CL_MEM_HOST_READ_ONLY, BYTES, NULL, &status);
+    cl_mem readable = clCreateBuffer(host.context, CL_MEM_READ_ONLY | CL_MEM_HOST_READ_ONLY, BYTES,
+                                     NULL, &status);
     must(status, "clCreateBuffer");
     must_be(refusal(readable, CL_MEM_WRITE_ONLY, 0, 64) == CL_INVALID_VALUE, "not more access");
     must_be(refusal(readable, CL_MEM_HOST_WRITE_ONLY, 0, 64) == CL_INVALID_VALUE, "nor the host's");
@@ -316,16 +314,16 @@ static void mapped_regions(void)
     fill(host.queue, whole, 1, 2 * BYTES);
     for (cl_int round = 0; round < 4; round++) {
         cl_mem buffer = round % 2 ? half : whole;
-        cl_int *first = clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_READ, 0, 64, 0,
-                                           NULL, NULL, &status);
+        cl_int *first = clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL,
+                                           NULL, &status);
         must(status, "clEnqueueMapBuffer");
-        cl_int *second = clEnqueueMapBuffer(host.queue, buffer, CL_FALSE,
-                                            CL_MAP_READ | CL_MAP_WRITE, 128, 64, 0, NULL, NULL,
-                                            &status);
+        cl_int *second =
+            clEnqueueMapBuffer(host.queue, buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 128, 64, 0,
+                               NULL, NULL, &status);
         must(status, "clEnqueueMapBuffer");
-        cl_int *third = clEnqueueMapBuffer(host.queue, buffer, CL_TRUE,
-                                           CL_MAP_WRITE_INVALIDATE_REGION, 256, 64, 0, NULL, NULL,
-                                           &status);
+        cl_int *third =
+            clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 256, 64,
+                               0, NULL, NULL, &status);
         must(status, "clEnqueueMapBuffer");
         must(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof count, &count, NULL), "a count");
         must_be(count == 3 || buffer == half, "three regions are mapped");
@@ -385,9 +383,9 @@ static void queues(void)
     const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
     for (cl_int round = 1; round <= 4; round++) {
         cl_command_queue queue =
-            round % 2 ? clCreateCommandQueue(host.context, host.device, 0, &status)
-                      : clCreateCommandQueueWithProperties(host.context, host.device, list,
-                                                           &status);
+            round % 2
+                ? clCreateCommandQueue(host.context, host.device, 0, &status)
+                : clCreateCommandQueueWithProperties(host.context, host.device, list, &status);
         must(status, "a queue");
         cl_context context;
         cl_device_id device;
@@ -407,9 +405,9 @@ static void queues(void)
         }
         must(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL), "of");
         must(clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL), "of");
-        must(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
-                                   NULL),
-             "properties");
+        must(
+            clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL),
+            "properties");
         must_be(context == host.context && device == host.device && count == 1 &&
                     properties == (round % 2 ? 0 : CL_QUEUE_PROFILING_ENABLE),
                 "it is what was asked for");

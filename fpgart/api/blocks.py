@@ -35,7 +35,7 @@ class Spares:
         `locations`: the memories that it counts for.
         """
         device, size = self._device, block.range.size
-        if NOTICES.block_reserved or NOTICES.block_freed or not self._recurs(size):
+        if not block.address or NOTICES.block_reserved or NOTICES.block_freed or not self._recurs(size):
             return False
         device.give_back(block)
         again = device.allocate(size, None, 0, block.owner)

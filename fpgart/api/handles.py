@@ -12,16 +12,16 @@ import sys
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from _fpgart_icd import ffi, lib
 
 from fpgart import errors
-from fpgart import opencl as cl
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event
+from fpgart.runtime.scheduling.event import COMPLETE, Event
 from fpgart.runtime.scheduling.reaper import Reaper
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _end_kernels(program: int) -> bool:
     return bool(lib.fpgart_kernels_end(program))
 
 
-PUBLISHED = {"Buffer": _publish_buffer, "Program": _publish_program}
+PUBLISHED: dict[str, Callable[[Any, int], None]] = {"Buffer": _publish_buffer, "Program": _publish_program}
 """What C, or the object, has to know besides the handle."""
 
 
@@ -102,28 +102,18 @@ def _hold(item: Any, handle: int) -> None:
         listener(item)
 
 
-class CommandInC:
-    """A command that C carries, by its address; the event's handle keeps it."""
+Maker = Callable[[Any, Any, int], Any]
+VIEWABLE = tuple(KINDS[name][0] for name in ("CommandQueue", "Buffer", "Kernel", "Event"))
+"""The kinds of objects that C makes."""
 
-    __slots__ = ("_address",)
 
-    def __init__(self, address: int) -> None:
-        self._address = address
+def no_makers() -> Mapping[int, Maker]:
+    """Until the driver has started."""
+    return {}
 
-    def status(self) -> int:
-        return int(lib.fpgart_command_status(self._address))
 
-    def wait(self) -> int:
-        return int(lib.fpgart_command_wait(self._address))
-
-    def watch(self) -> int:
-        """Have Python hear of the end (view_ended); the status."""
-        return int(lib.fpgart_command_watch(self._address))
-
-    def times(self) -> tuple[int, int, int, int]:
-        found = ffi.new("uint64_t[4]")
-        lib.fpgart_command_times(self._address, found)
-        return found[cl.CL_QUEUED], found[cl.CL_SUBMITTED], found[cl.CL_RUNNING], found[cl.CL_COMPLETE]
+makers: Callable[[], Mapping[int, Maker]] = no_makers
+"""By kind, what makes a view: of the object's parent, what C says of it, and its handle (views.py)."""
 
 
 def view(handle: int) -> Any:
@@ -131,7 +121,7 @@ def view(handle: int) -> Any:
     with _VIEWING:
         item = _view(handle)
     if item.__class__ is Event and item.carried is not None:
-        status = item.carried.watch()
+        status = int(lib.fpgart_watch_command(handle))
         if status <= COMPLETE:
             item.context.scheduler.end_view(item, status)
     if item is not None and not lib.fpgart_handle_is_held(handle):  # the host has just released it
@@ -145,67 +135,12 @@ def _view(handle: int) -> Any:
         return _known(handle)  # another thread was first
     try:
         parent = _known(found.parent) or _view(found.parent)
-        item = VIEWS[found.kind](parent, found, handle)
+        item = makers()[found.kind](parent, found, handle)
     except BaseException:
         lib.fpgart_unview(handle)
         raise
     _hold(item, handle)
     return item
-
-
-def _view_event(queue: Any, found: Any, handle: int) -> Event:
-    event = Event(queue.context, queue, int(found.type), None, RUNNING)
-    event.unmet = 1
-    event.carried = CommandInC(int(found.command))
-    return event
-
-
-def _view_kernel(program: Any, found: Any, handle: int) -> Any:
-    from fpgart.api.arguments import is_kept
-    from fpgart.runtime.programs.kernel import Kernel
-
-    kernel = Kernel(program, ffi.string(found.name).decode(errors="surrogateescape"))
-    kernel.handle = handle
-    is_kept(kernel)
-    return kernel
-
-
-def _view_buffer(parent: Any, found: Any, handle: int) -> Any:
-    from fpgart.api.carrying import BOARDS
-    from fpgart.runtime.memory.buffer import Buffer
-
-    flags, size = int(found.flags), int(found.size)
-    if parent.__class__ is Buffer:
-        return Buffer(parent.context, flags, size, parent=parent, origin=int(found.origin))
-    buffer = Buffer(parent, flags, size)
-    if found.block:
-        device = parent.devices[0]
-        block = BOARDS[device].spares.take(int(found.block))
-        block.owner = buffer.number
-        buffer.blocks, buffer.home = {(device, block.memory): block}, block
-    return buffer
-
-
-def _view_queue(context: Any, found: Any, handle: int) -> Any:
-    from fpgart.api.carrying import CarriedQueue
-    from fpgart.runtime.objects.queue import CommandQueue
-
-    device, properties, has_list = ffi.new("uintptr_t *"), ffi.new("uint64_t *"), ffi.new("int *")
-    lib.fpgart_queue_says(handle, device, properties, has_list)
-    wanted = int(properties[0])
-    given = (cl.CL_QUEUE_PROPERTIES, wanted, 0) if has_list[0] else None
-    queue = CommandQueue(context, HELD[int(device[0])], wanted, given)
-    context.scheduler.let_carry(queue, CarriedQueue(handle))
-    return queue
-
-
-VIEWS = {
-    KINDS["CommandQueue"][0]: _view_queue,
-    KINDS["Buffer"][0]: _view_buffer,
-    KINDS["Kernel"][0]: _view_kernel,
-    KINDS["Event"][0]: _view_event,
-}
-"""Makes the view of an object by its kind, of its parent and what C says of it."""
 
 
 def _known(handle: int) -> Any:
@@ -234,7 +169,7 @@ def view_ended(handle: int, serial: int, status: int) -> None:
 
 def view_all(*names: str) -> None:
     """Have views of all objects of these classes; of all classes that views can be of without names."""
-    for kind in [KINDS[name][0] for name in names] or VIEWS:
+    for kind in [KINDS[name][0] for name in names] or VIEWABLE:
         handle = 0
         while handle := int(lib.fpgart_next_unseen(handle, kind)):
             view(handle)

@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,13 @@ def shared_memory() -> Stretch | None:
     native.network_share_host_waits(stretch.begin + layout.HOST_WAITS)
     native.fifo_share_watch(stretch.begin + layout.CHANNELS_WATCHED)
     return stretch
+
+
+def view_makers() -> Mapping[int, handles.Maker]:
+    """As views.py has them, which hosts need that ask about objects of C's."""
+    from fpgart.api.views import MAKERS
+
+    return MAKERS
 
 
 def apart_option() -> str:
@@ -183,6 +190,7 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
     except OutOfHostMemory as error:
         raise config.OptionError(str(error)) from None
     platform.engine_grew = lib.fpgart_close_at_exit
+    handles.makers = view_makers
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
     ffi.def_extern(name="fpgart_reap")(handles.reap)

@@ -257,6 +257,34 @@ static cl_int make_sub_buffer(void)
            clReleaseMemObject(made);
 }
 
+static cl_int make_buffer(void)
+{
+    cl_int status;
+    cl_mem made =
+        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, BYTES, bytes, &status);
+    return status | clSetKernelArg(kernel, 0, sizeof made, &made) |
+           clEnqueueReadBuffer(queue, made, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL) |
+           clReleaseMemObject(made);
+}
+
+static cl_int make_queue(void)
+{
+    cl_int status;
+    size_t size = 1;
+    cl_command_queue made = clCreateCommandQueue(context, device, 0, &status);
+    return status | clSetKernelArg(kernel, 0, sizeof buffer, &buffer) |
+           clEnqueueNDRangeKernel(made, kernel, 1, NULL, &size, NULL, 0, NULL, NULL) |
+           clFinish(made) | clReleaseCommandQueue(made);
+}
+
+static cl_int map_and_unmap(void)
+{
+    cl_int status;
+    void *mapped =
+        clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, BYTES, 0, NULL, NULL, &status);
+    return status | clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL) | clFinish(queue);
+}
+
 static const struct {
     const char *name;
     cl_int (*call)(void);
@@ -282,6 +310,9 @@ static const struct {
     {"read_and_wait", read_and_wait},
     {"make_kernel", make_kernel},
     {"make_sub_buffer", make_sub_buffer},
+    {"make_buffer", make_buffer},
+    {"make_queue", make_queue},
+    {"map_and_unmap", map_and_unmap},
     {"make_write_launch_read", make_write_launch_read},
 };
 

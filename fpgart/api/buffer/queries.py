@@ -17,6 +17,7 @@ from fpgart.errors import InvalidValue
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.programs.pipe import Pipe
 
+
 def map_count(buffer: Buffer) -> bytes:
     hear_of_mappings(buffer)
     return info.u32(buffer.map_count)
