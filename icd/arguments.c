@@ -54,6 +54,7 @@ struct fpgart_arguments {
     _Atomic uint32_t references;
     struct fpgart_arguments *pattern; /* of the kernels of that name; NULL: this is one */
     char *name;                       /* of a pattern */
+    fpgart_answers answers;           /* the same for all its kernels */
     pthread_mutex_t lock;
     uint64_t missing; /* a bit for each argument that has not been set */
     uint64_t pending; /* a bit for each argument that is not in the image yet */
@@ -105,6 +106,7 @@ void fpgart_arguments_release(struct fpgart_arguments *arguments)
     fpgart_arguments_release(arguments->pattern);
     pthread_mutex_destroy(&arguments->lock);
     free(arguments->name);
+    fpgart_forget(&arguments->answers);
     free(arguments->image);
     free(arguments);
 }
@@ -154,6 +156,12 @@ uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t progr
 void fpgart_arguments_free(fpgart_arguments_slot *slot)
 {
     fpgart_arguments_release(atomic_exchange(slot, NULL));
+}
+
+fpgart_answers *fpgart_kernel_answers(fpgart_arguments_slot *slot)
+{
+    struct fpgart_arguments *arguments = atomic_load(slot);
+    return arguments != NULL ? &arguments->pattern->answers : NULL;
 }
 
 const char *fpgart_name_of(fpgart_arguments_slot *slot)

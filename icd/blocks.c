@@ -76,17 +76,20 @@ void fpgart_memory_changed(uintptr_t board)
     pthread_mutex_unlock(&lock);
 }
 
-/* A buffer that Python knows nothing of has a block from now on; with the lock. */
+/* A buffer that Python knows nothing of has a block, from now on if not before; what is there stays
+ * there in each epoch. With the lock. */
 static int settle(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch, uint32_t location)
 {
-    struct fpgart_block **slot = fpgart_block_of(buffer);
-    uint64_t size = fpgart_region_of(buffer)->size;
-    if (slot == NULL || *slot != NULL || !is_next(board, size) ||
-        !(board->spare->locations >> location & 1))
+    struct fpgart_block **slot = fpgart_block_of(buffer), *block = slot != NULL ? *slot : NULL;
+    if (slot == NULL || (block != NULL && block->board != board))
         return 0;
-    struct fpgart_block *block = board->spare;
-    board->spare = block->next;
-    *slot = block;
+    if (block == NULL) {
+        if (!is_next(board, fpgart_region_of(buffer)->size) ||
+            !(board->spare->locations >> location & 1))
+            return 0;
+        *slot = block = board->spare;
+        board->spare = block->next;
+    }
     fpgart_buffer_is_at(buffer, (uintptr_t)board, epoch, block->pointer, block->locations, 0);
     return 1;
 }

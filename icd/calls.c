@@ -252,11 +252,12 @@ static int carry_map(const struct call *call)
     if (!fpgart_add_mapping(call->buffer, &mapping))
         return fpgart_give_up(&command);
     command.held.mapping = mapping.number;
-    mapped = place.store;
-    if (transfer(&command, place.address, place.store, invalidates ? 0 : call->size, READ))
-        return 1;
-    fpgart_forget_mapping(call->buffer, mapping.number);
-    return 0;
+    if (!transfer(&command, place.address, place.store, invalidates ? 0 : call->size, READ)) {
+        fpgart_forget_mapping(call->buffer, mapping.number);
+        return 0;
+    }
+    mapped = place.store; /* behind whatever else this thread has been called to do */
+    return 1;
 }
 
 void *fpgart_carries_map(const void *queue, const void *buffer, cl_bool blocking,

@@ -171,7 +171,10 @@ uint32_t fpgart_handle_references(uintptr_t handle)
 fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind)
 {
     struct handle *slot = find(handle);
-    return slot != NULL && atomic_load(&slot->kind) == kind ? &slot->answers : NULL;
+    if (slot == NULL || atomic_load(&slot->kind) != kind)
+        return NULL;
+    fpgart_answers *shared = kind == FPGART_KERNEL ? fpgart_kernel_answers(&slot->arguments) : NULL;
+    return shared != NULL ? shared : &slot->answers;
 }
 
 fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel)

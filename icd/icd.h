@@ -162,6 +162,8 @@ struct fpgart_argument {
     unsigned char value[FPGART_VALUE];
 };
 typedef _Atomic(struct fpgart_arguments *) fpgart_arguments_slot;
+/* The same for all kernels of a name; NULL where C does not know that. */
+fpgart_answers *fpgart_kernel_answers(fpgart_arguments_slot *slot);
 fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel); /* NULL if it is no kernel */
 void fpgart_arguments_free(fpgart_arguments_slot *slot);
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,

@@ -132,6 +132,8 @@ class CarriedBoard:
     def keep(self, block: Block) -> bool:
         """As Spares.keep(), of blocks in the memory that arguments are in that do not say which."""
         memories = self.device.memories
+        if not self.device.mmd.own_traffic:
+            return False  # each allocation is to be seen
         if not block.memory == memories.default_memory(block.range.size) == memories.memory_for(""):
             return False
         return self.spares.keep(block, locations_of(self.device, block.memory))

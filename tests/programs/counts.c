@@ -244,6 +244,7 @@ static cl_int make_kernel(void)
     cl_kernel made = clCreateKernel(program, "put", &status);
     return status | clSetKernelArg(made, 0, sizeof buffer, &buffer) |
            clSetKernelArg(made, 1, sizeof value, &value) |
+           clGetKernelInfo(made, CL_KERNEL_NUM_ARGS, sizeof value, &value, NULL) |
            clEnqueueNDRangeKernel(queue, made, 1, NULL, &size, NULL, 0, NULL, NULL) |
            clReleaseKernel(made);
 }
