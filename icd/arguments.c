@@ -27,6 +27,7 @@ struct facts {
     uint64_t svm_context;    /* in which any address is right as an SVM pointer; 0: in none */
     uint64_t usm_context;    /* whose allocations USM pointers have to be in; 0: none */
     size_t alignment;        /* that a USM pointer needs */
+    int is_local;            /* whether any size of local memory is right */
     int needs_place;         /* whether a buffer has to have a place before it is set */
 };
 
@@ -46,6 +47,7 @@ struct known {
     uint64_t required[3]; /* the local size that it was compiled for; 0 for none */
     uint64_t most;        /* work-items of a group, and by dimension */
     uint64_t limits[3];
+    uint64_t local_room; /* bytes of local memory that arguments may have */
     struct fpgart_program program;
 };
 
@@ -211,6 +213,16 @@ void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size)
     share(arguments, index, &facts);
 }
 
+void fpgart_let_local_pass(uintptr_t kernel, uint32_t index)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (place_of(arguments, index) == NULL)
+        return;
+    struct facts facts = facts_of(arguments, index);
+    facts.is_local = 1;
+    share(arguments, index, &facts);
+}
+
 void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
@@ -246,15 +258,16 @@ void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, si
 static int passes(const struct facts *facts, uintptr_t buffer)
 {
     const struct fpgart_region *region = fpgart_region_of(buffer);
-    return facts->buffer_context != 0 && region != NULL &&
+    const struct fpgart_place *place = fpgart_place_of(buffer);
+    return facts->buffer_context != 0 && region != NULL && place != NULL &&
            region->context == facts->buffer_context &&
-           (!facts->needs_place || atomic_load(&fpgart_place_of(buffer)->epoch) != 0);
+           (!facts->needs_place || atomic_load(&place->epoch) != 0);
 }
 
 static int put_svm(struct place *place, uint32_t index, size_t size, const void *pointer)
 {
     uint64_t context = place->facts.svm_context;
-    if (context == 0)
+    if (context == 0 || pointer == NULL)
         return 0;
     place->set = (struct fpgart_argument){.index = index, .pointer = (uintptr_t)pointer};
     place->in_allocation = fpgart_is_allocated(context, (uintptr_t)pointer);
@@ -265,7 +278,7 @@ static int put_usm(struct place *place, uint32_t index, size_t size, const void 
 {
     uintptr_t address = (uintptr_t)pointer;
     const struct facts *facts = &place->facts;
-    if (facts->usm_context == 0 || address % facts->alignment != 0 ||
+    if (facts->usm_context == 0 || address == 0 || address % facts->alignment != 0 ||
         !fpgart_is_allocated(facts->usm_context, address))
         return 0;
     place->set = (struct fpgart_argument){.index = index, .pointer = address};
@@ -276,6 +289,12 @@ static int put_usm(struct place *place, uint32_t index, size_t size, const void 
 static int put(struct place *place, uint32_t index, size_t size, const void *value)
 {
     struct fpgart_argument *set = &place->set;
+    if (value == NULL) {
+        if (!place->facts.is_local || size == 0 || size > UINT32_MAX)
+            return 0;
+        *set = (struct fpgart_argument){.index = index, .size = (uint32_t)size, .is_local = 1};
+        return 1;
+    }
     if (place->facts.size != 0) {
         if (size != place->facts.size)
             return 0;
@@ -306,12 +325,11 @@ static void withdraw(struct fpgart_arguments *arguments)
 
 typedef int (*putter)(struct place *place, uint32_t index, size_t size, const void *value);
 
-/* NULL is for Python, of whatever kind the argument is. */
 static int sets(const void *kernel, cl_uint index, size_t size, const void *value, putter put)
 {
     struct fpgart_arguments *arguments = arguments_of((uintptr_t)kernel);
     struct place *place = place_of(arguments, index);
-    if (place == NULL || value == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
+    if (place == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
         return 0;
     pthread_mutex_lock(&arguments->lock);
     int done = put(place, index, size, value);
@@ -393,8 +411,8 @@ static void keep_known(struct fpgart_arguments *arguments, const struct known *m
     pthread_mutex_unlock(&arguments->lock);
 }
 
-/* `limits`: the required local size, work-items of a group at most, and by dimension; then the
- * program. */
+/* `limits`: the required local size, work-items of a group at most, and by dimension, local memory
+ * of arguments; then the program. */
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
                       const char *image, uint32_t size, const uint32_t *locations,
                       const uint64_t *limits)
@@ -408,7 +426,8 @@ void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr
                          .most = limits[3]};
     memcpy(made.required, limits, sizeof made.required);
     memcpy(made.limits, limits + 4, sizeof made.limits);
-    memcpy(&made.program, limits + 7, sizeof made.program);
+    made.local_room = limits[7];
+    memcpy(&made.program, limits + 8, sizeof made.program);
     keep_known(arguments, &made, image, size, locations);
     keep_known(arguments->pattern, &made, image, size, locations);
 }
@@ -448,7 +467,9 @@ static int bring_up_to_date(struct fpgart_arguments *arguments)
         const struct fpgart_argument *set = &arguments->places[i].set;
         if (!(pending & 1))
             continue;
-        if (set->buffer != 0)
+        if (set->is_local)
+            image[i] = (struct argument){ARGUMENT_LOCAL, set->size, 0};
+        else if (set->buffer != 0)
             image[i] = (struct argument){ARGUMENT_POINTER, 8, set->buffer};
         else if (set->pointer != 0)
             image[i] = (struct argument){arguments->places[i].in_allocation ? FPGART_IN_ALLOCATION
@@ -520,14 +541,16 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
 
 /* With the lock. */
 static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carried_queue *queue,
-                   uint64_t epoch, struct carried *carried, size_t room, uintptr_t *held,
-                   uint32_t *count)
+                   uint64_t epoch, uint64_t local_room, struct carried *carried, size_t room,
+                   uintptr_t *held, uint32_t *count)
 {
     if (arguments->image == NULL || arguments->size > room || !bring_up_to_date(arguments))
         return 0;
     struct argument *laid_out = (struct argument *)carried->more;
+    uint64_t local = 0;
     memcpy(carried->more, arguments->image, arguments->size);
     for (uint32_t i = 0; i < arguments->count; i++) {
+        local += laid_out[i].kind == ARGUMENT_LOCAL ? laid_out[i].size : 0;
         if (laid_out[i].kind != ARGUMENT_POINTER && laid_out[i].kind != FPGART_IN_ALLOCATION)
             continue;
         laid_out[i].value =
@@ -537,7 +560,7 @@ static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carri
             return 0;
     }
     carried->count = arguments->count;
-    return (int)arguments->size + 1;
+    return local <= local_room ? (int)arguments->size + 1 : 0;
 }
 
 /* Gives the bytes of the image, and 1 more. */
@@ -556,7 +579,7 @@ int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *q
         carried->kind = CARRIED_LAUNCH;
         carried->kernel = known->engine_kernel;
         *program = known->program;
-        size = lay_out(arguments, queue, epoch, carried, room, held, count);
+        size = lay_out(arguments, queue, epoch, known->local_room, carried, room, held, count);
     }
     pthread_mutex_unlock(&arguments->lock);
     return size;

@@ -111,6 +111,7 @@ struct fpgart_argument {
     uintptr_t pointer;
     uintptr_t buffer;
     uint64_t serial;
+    uint64_t is_local;
     unsigned char value[64];
 };
 struct fpgart_mapping {
@@ -142,6 +143,7 @@ void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t 
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program, const char *name);
 int fpgart_kernels_end(uintptr_t program);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
+void fpgart_let_local_pass(uintptr_t kernel, uint32_t index);
 void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place);
 void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context);
 void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
@@ -471,7 +473,11 @@ def forwarded(function: Prototype) -> list[str]:
         ]
     if name in MADE_IN_C:
         lines += [
-            f"    {function.returns} made = {MADE_IN_C[name]};",
+            f"    {function.returns} made;",
+            "    int cancelled;",
+            "    fpgart_disable_cancel(&cancelled);",
+            f"    made = {MADE_IN_C[name]};",
+            "    fpgart_restore_cancel(cancelled);",
             "    if (made != NULL) {",
             "        if (errcode_ret != NULL)",
             "            *errcode_ret = CL_SUCCESS;",

@@ -549,6 +549,17 @@ void fpgart_unhold(uintptr_t handle, int kind)
     unhold(handle, kind, 0);
 }
 
+/* The host has let go of it, and no command holds it. */
+static void end_hold(struct handle *slot, int kind)
+{
+    int cancel_state;
+    fpgart_disable_cancel(&cancel_state);
+    int is_gone = goes_unseen(slot, 0);
+    fpgart_restore_cancel(cancel_state);
+    if (!is_gone)
+        let_go((uintptr_t)slot, kind);
+}
+
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
 {
     if (fpgart_state == FPGART_FORKED)
@@ -561,8 +572,8 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
         if (references % CHILD == 0)
             return invalid;
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
-    if (references == 1 && !goes_unseen(slot, 0))
-        let_go((uintptr_t)handle, kind);
+    if (references == 1)
+        end_hold(slot, kind);
     if (references != 1 && references % CHILD == 1 && kind != FPGART_EVENT &&
         atomic_load(&is_watched))
         fpgart_observe_commands();

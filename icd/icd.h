@@ -155,10 +155,11 @@ int fpgart_call_fails(const char *name, uintptr_t object, cl_int *status);
 enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 64 };
 struct fpgart_argument {
     uint32_t index;
-    uint32_t size;     /* bytes of a value */
+    uint32_t size;     /* bytes of a value, or of local memory */
     uintptr_t pointer; /* an address that the kernel dereferences; 0: something else */
     uintptr_t buffer;  /* its handle, and what it stood for; 0: a value */
     uint64_t serial;
+    uint64_t is_local;
     unsigned char value[FPGART_VALUE];
 };
 typedef _Atomic(struct fpgart_arguments *) fpgart_arguments_slot;
@@ -169,6 +170,7 @@ void fpgart_arguments_free(fpgart_arguments_slot *slot);
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
                                const char *name);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
+void fpgart_let_local_pass(uintptr_t kernel, uint32_t index);
 void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context, int placed);
 void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context);
 void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);

@@ -46,6 +46,7 @@ MOST = {
     "query": Most(0, 0, 0),
     "set_value": Most(0, 0, 0),
     "set_buffer": Most(0, 0, 0),
+    "set_local": Most(0, 0, 0.01),
     "set_svm": Most(0, 0, 0),
     "set_usm": Most(0, 0, 0),
     "retain_and_release": Most(0, 0, 0),

@@ -416,6 +416,23 @@ static void queues(void)
         must(clReleaseEvent(event), "clReleaseEvent");
         must_be(first_word(host.queue, to) == before + round, "its commands run");
     }
+    /* commands of other kinds keep their order among launches */
+    for (int round = 0; round < 5; round++) {
+        const size_t begin[3] = {0}, rows[3] = {BYTES / 16, 16, 1};
+        cl_int written[WORDS];
+        cl_command_queue queue = clCreateCommandQueue(host.context, host.device, 0, &status);
+        must(status, "a queue");
+        for (int i = 0; i < WORDS; i++)
+            written[i] = 1000 * round;
+        for (int i = 0; i < 100; i++)
+            launch(queue, kernel, WORDS, NULL);
+        must(clEnqueueWriteBufferRect(queue, to, CL_FALSE, begin, begin, rows, 0, 0, 0, 0, written,
+                                      0, NULL, NULL),
+             "clEnqueueWriteBufferRect");
+        launch(queue, kernel, WORDS, NULL);
+        must_be(first_word(queue, to) == 1000 * round + 1, "each command comes in its turn");
+        must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    }
     must_be(clCreateCommandQueue(host.context, host.device, 1 << 20, &status) == NULL &&
                 status == CL_INVALID_VALUE,
             "no unknown properties");

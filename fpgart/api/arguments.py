@@ -46,7 +46,9 @@ class SetInC:
 
 def keep(kernel: Kernel, argument: Any) -> None:
     """Have the kernel take an argument that C has kept (`struct fpgart_argument`)."""
-    if argument.pointer:
+    if argument.is_local:
+        kernel.keep_local(argument.index, argument.size)
+    elif argument.pointer:
         kernel.keep_pointer(argument.index, argument.pointer)
     elif argument.buffer:
         kernel.keep_buffer(argument.index, buffer_of(argument.buffer, argument.serial))
@@ -78,6 +80,12 @@ def let_value_pass(kernel: Kernel, index: int, size: int) -> None:
     """Another value of `size` bytes for this argument needs no decision."""
     if is_kept(kernel):
         lib.fpgart_let_value_pass(kernel.handle, index, size)
+
+
+def let_local_pass(kernel: Kernel, index: int) -> None:
+    """Another size of local memory for this argument needs no decision."""
+    if is_kept(kernel):
+        lib.fpgart_let_local_pass(kernel.handle, index)
 
 
 def let_buffers_pass(kernel: Kernel, index: int) -> None:

@@ -30,7 +30,7 @@ from fpgart.errors import MemObjectAllocationFailure
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch import SPLIT_KERNELS
 from fpgart.runtime.programs.kernel import Kernel
-from fpgart.runtime.programs.local_memory import check_local_memory
+from fpgart.runtime.programs.local_memory import check_local_memory, local_memory, own_local_memory
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.scheduling.event import COMPLETE
 
@@ -296,7 +296,8 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
         return False
     most, sizes = device.platform.group_limits
     loads = [PROGRAMS.number(program.identity), len(program.image())]
-    limits = [*kernel.interface.required_work_group_size, most, *sizes, *loads]
+    local_room = max(0, local_memory(device) - own_local_memory(kernel))
+    limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
     lib.fpgart_kernel_is(
         kernel.handle, board.address, epoch, engine_kernel.handle, image, len(image), locations, limits
     )

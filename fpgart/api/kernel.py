@@ -13,7 +13,14 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api import info
-from fpgart.api.arguments import forget_in_c, let_buffers_pass, let_svm_pass, let_usm_pass, let_value_pass
+from fpgart.api.arguments import (
+    forget_in_c,
+    let_buffers_pass,
+    let_local_pass,
+    let_svm_pass,
+    let_usm_pass,
+    let_value_pass,
+)
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
 from fpgart.board.global_memory import AllocationType
@@ -157,6 +164,7 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
         if arg_value:
             raise InvalidArgValue(f"{kernel.describe(arg_index)} is local memory, its value must be NULL")
         kernel.set_local(arg_index, arg_size)
+        let_local_pass(kernel, arg_index)
     else:
         buffer = None
         if arg_value and arg_size == 8:

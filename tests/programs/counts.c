@@ -88,6 +88,7 @@ static cl_mem buffer;
 static cl_event ended;
 static cl_command_queue other_queue; /* of a context without allocations */
 static cl_kernel other_kernel;
+static cl_kernel local_kernel;
 static void *pointer;
 static char bytes[BYTES];
 static clSetKernelArgMemPointerINTEL_fn set_usm_pointer;
@@ -101,6 +102,16 @@ static cl_int set_value(void)
 {
     cl_int value = 3;
     return clSetKernelArg(kernel, 1, sizeof value, &value);
+}
+
+/* Of another kernel, which is launched with it. */
+static cl_int set_local(void)
+{
+    static size_t bytes_of_local = 16;
+    size_t size = 1;
+    bytes_of_local = 48 - bytes_of_local;
+    return clSetKernelArg(local_kernel, 1, bytes_of_local, NULL) |
+           clEnqueueNDRangeKernel(queue, local_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
 }
 
 static cl_int set_buffer(void)
@@ -293,6 +304,7 @@ static const struct {
     {"query", query},
     {"set_value", set_value},
     {"set_buffer", set_buffer},
+    {"set_local", set_local},
     {"set_svm", set_svm},
     {"set_usm", set_usm},
     {"retain_and_release", retain_and_release},
@@ -358,7 +370,8 @@ static void mark(const char *name, cl_int (*call)(void))
 static cl_context new_context(cl_command_queue *new_queue, cl_kernel *new_kernel)
 {
     static const char *source =
-        "kernel void put(global int *x, int a) { if (get_global_id(0) == 0) x[0] = a; }";
+        "kernel void put(global int *x, int a) { if (get_global_id(0) == 0) x[0] = a; }\n"
+        "kernel void pass(global int *x, local int *y) { y[0] = 1; x[0] = y[0]; }";
     cl_int status, value = 0;
     cl_context made = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
     check("context", status);
@@ -373,6 +386,9 @@ static cl_context new_context(cl_command_queue *new_queue, cl_kernel *new_kernel
     check("buffer", status);
     check("argument", clSetKernelArg(*new_kernel, 0, sizeof buffer, &buffer));
     check("argument", clSetKernelArg(*new_kernel, 1, sizeof value, &value));
+    local_kernel = clCreateKernel(program, "pass", &status);
+    check("kernel", status);
+    check("argument", clSetKernelArg(local_kernel, 0, sizeof buffer, &buffer));
     return made;
 }
 
