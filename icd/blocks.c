@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers that C makes, and the blocks of boards' memory for them. A block that Python would free
- * is spare: first fit would give the next buffer of that size the same addresses, as long as
- * nothing below is free that is large enough. Python has found that out (fpgart/api/blocks.py); it
- * holds until Python gives other memory of the board back, and for the lowest spare block alone, as
- * those above are free as well. Before Python allocates memory it frees all that are spare. */
+ * Buffers that C makes, and the blocks of boards' memory for them. A block is spare where first fit
+ * would give it to the next buffer of its size: Python allocates it in advance when it frees one of
+ * that size (fpgart/api/blocks.py). That holds until Python gives other memory of the board back,
+ * and for the lowest spare block alone, because those above count as free as well. Before Python
+ * allocates memory for anything else it frees all that are spare. */
 #include "carried.h"
 
 #include "../core/core.h"

@@ -132,6 +132,17 @@ static void two_contexts(void)
     const cl_buffer_region region = {0, BYTES};
     cl_mem window = clCreateSubBuffer(foreign, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
     must(status, "clCreateSubBuffer");
+    cl_command_queue queue = clCreateCommandQueue(context, host.device, 0, &status);
+    must(status, "a queue");
+    for (int i = 0; i < LEARNED; i++) {
+        fill(queue, foreign, i, BYTES);
+        must_be(first_word(queue, foreign) == i, "a queue of its own context");
+    }
+    cl_int word = 1;
+    must_be(clEnqueueWriteBuffer(host.queue, foreign, CL_TRUE, 0, sizeof word, &word, 0, NULL,
+                                 NULL) == CL_INVALID_CONTEXT,
+            "but no other");
+    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
     set_all(kernel, to, from, 1);
     must_be(clSetKernelArg(kernel, 0, sizeof foreign, &foreign) == CL_INVALID_MEM_OBJECT,
             "a buffer of another context is refused");
@@ -350,6 +361,25 @@ static void mapped_regions(void)
             "a region has an end");
     must_be(clEnqueueUnmapMemObject(host.queue, whole, &value, 0, NULL, NULL) == CL_INVALID_VALUE,
             "what is not mapped is not unmapped");
+    /* unmapped while a command of another kind waits in the queue */
+    const size_t begin[3] = {0}, rows[3] = {16, 1, 1};
+    static const cl_int ones[4] = {1, 1, 1, 1};
+    cl_event gate = clCreateUserEvent(host.context, &status);
+    must(status, "clCreateUserEvent");
+    cl_int *late = clEnqueueMapBuffer(host.queue, whole, CL_TRUE, CL_MAP_WRITE, 512, 64, 0, NULL,
+                                      NULL, &status);
+    must(status, "clEnqueueMapBuffer");
+    must(clEnqueueWriteBufferRect(host.queue, whole, CL_FALSE, begin, begin, rows, 0, 0, 0, 0, ones,
+                                  1, &gate, NULL),
+         "clEnqueueWriteBufferRect");
+    late[0] = 77;
+    must(clEnqueueUnmapMemObject(host.queue, whole, late, 0, NULL, NULL), "an unmapping");
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    must(clFinish(host.queue), "clFinish");
+    must(clReleaseEvent(gate), "clReleaseEvent");
+    must(clEnqueueReadBuffer(host.queue, whole, CL_TRUE, 512, sizeof value, &value, 0, NULL, NULL),
+         "clEnqueueReadBuffer");
+    must_be(value == 77, "it is written back in its turn");
     /* by a command with events, and by one that waits for another */
     cl_event mapped, unmapped;
     cl_command_type type;

@@ -29,10 +29,9 @@ class Spares:
         self.blocks: dict[int, Block] = {}
 
     def keep(self, block: Block, locations: int) -> bool:
-        """Give up a block of which nobody needs the contents: to C, or else to the board; whether C got it.
+        """Give up a block of which nobody needs the contents, if its size has come before; False if it has not.
 
-        C does if the size has come before, and if first fit gives the next buffer of that size the same range.
-        `locations`: the memories that it counts for.
+        C gets the range that first fit gives the next buffer of that size. `locations`: memories that it counts for.
         """
         device, size = self._device, block.range.size
         if not block.address or NOTICES.block_reserved or NOTICES.block_freed or not self._recurs(size):
@@ -41,8 +40,7 @@ class Spares:
         again = device.allocate(size, None, 0, block.owner)
         if again is None or again.range != block.range:
             self.changed()
-            if again is not None:
-                again.release()
+        if again is None:  # another thread was faster
             return True
         self.blocks[again.address] = again
         if not lib.fpgart_block_spare(self._board, again.address, size, again.pointer, locations):

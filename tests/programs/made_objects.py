@@ -83,6 +83,20 @@ def buffers() -> None:
                 release("MemObject", buffer)
 
 
+def freed_between() -> None:
+    """Memory below a block that a buffer has left is freed before that, or behind it."""
+    for step in range(6):
+        low = host.buffer(20480 + 1024 * step)
+        kept, high = host.buffer(65536), host.buffer(4096)
+        print("addresses", address(low), address(kept), address(high))
+        for buffer in (low, high) if step % 2 else (high, low):
+            release("MemObject", buffer)
+        again, more = host.buffer(4096), host.buffer(4096)
+        print("addresses", address(again), address(more))
+        for buffer in (again, more, kept):
+            release("MemObject", buffer)
+
+
 def kernels() -> None:
     buffer = host.buffer(4096, READ_WRITE | COPY, bytes(4096))
     program = host.program(SOURCE)
@@ -95,6 +109,14 @@ def kernels() -> None:
         print("launch", call("clEnqueueNDRangeKernel", host.queue, kernel, 1, None, handles(4), None, 0, None, None))
         if step % 4 > 1:
             print("arguments, references", ask("clGetKernelInfo", kernel, 0x1191, 0x1192))
+        for size in (1 << 30, 64):
+            print("set", call("clSetKernelArg", kernel, 1, size, None))
+            print(
+                "launch", call("clEnqueueNDRangeKernel", host.queue, kernel, 1, None, handles(4), None, 0, None, None)
+            )
+        local = ctypes.c_uint64()
+        print("local", call("clGetKernelWorkGroupInfo", kernel, host.device, 0x11B2, 8, ctypes.byref(local), None))
+        print(local.value)
         copy = make("clCloneKernel", kernel)
         print("launch", call("clEnqueueNDRangeKernel", host.queue, copy, 1, None, handles(4), None, 0, None, None))
         print("again", call("clRetainKernel", kernel), call("clReleaseKernel", kernel))
@@ -127,5 +149,6 @@ def queues() -> None:
 for _ in range(2):
     address(host.buffer(512))
     buffers()
+    freed_between()
     kernels()
     queues()
