@@ -101,7 +101,7 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
         atomic_store(&slot->place.epoch, 0);
         atomic_store(&slot->uses, 0);
         for (int i = 0; i <= FPGART_MOST_BOARDS; i++)
-            atomic_store(&slot->boards[i], NULL);
+            atomic_store_explicit(&slot->boards[i], NULL, memory_order_relaxed);
         slot->parent = 0;
         slot->region.context = 0;
         atomic_store(&slot->kind, kind);
@@ -127,7 +127,8 @@ static void free_slot(struct handle *slot, int later)
         fpgart_kernels_free(&slot->kernels);
     if (kind == FPGART_MEM) {
         fpgart_mappings_free(&slot->mapped);
-        fpgart_block_goes(&slot->block);
+        if (slot->block != NULL)
+            fpgart_block_goes(&slot->block);
     }
     pthread_mutex_lock(&lock);
     size_t index = (size_t)(slot - arena);
