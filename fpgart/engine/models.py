@@ -248,6 +248,7 @@ class ModelKernel:
     launched: bool = True
     new_batch: Callable[[int], Batch] | None = None
     last_ns: int = 0
+    compile_ns: int = 0
     wants_reaches: bool = True
     waits_for_others: bool = False
 
