@@ -252,6 +252,26 @@ def replay(folder: Path, engine: str | None, board: str | None, tolerance: float
 
 
 @cli.command()
+@click.option("--dry-run", is_flag=True, help="Print what would be removed, and remove nothing.")
+@click.option("--system", is_flag=True, help="Also the registration for all users, in /etc/OpenCL/vendors.")
+@click.option("--kernels", is_flag=True, help="Also the kernels that PoCL has compiled, for other programs, too.")
+def clean(dry_run: bool, system: bool, kernels: bool) -> None:
+    """Remove what runs have left behind outside of the package: registrations, SDK folders, caches.
+
+    Before `pip uninstall fpgart`; runs make anew what they need. Traces and other files that options name stay.
+    """
+    from fpgart.cli import cleaning
+
+    found = cleaning.left_behind(system=system, kernels=kernels)
+    for path in found:
+        if not dry_run:
+            cleaning.remove(path)
+        click.echo(f"{'would remove' if dry_run else 'removed'} {path}")
+    if not found:
+        click.echo("nothing to remove")
+
+
+@cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def doctor(as_json: bool) -> None:
     """Check the installation end to end, and print for each failure what to do.
