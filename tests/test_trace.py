@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import gzip
 import json
 import os
 import signal
@@ -567,3 +568,24 @@ def test_a_trace_says_what_was_run_and_on_what(tmp_path: Path) -> None:
     assert f"{sys.executable} -c" in told
     assert f"fpgart {__version__}; engine {run.engine}" in told
     assert " UTC; " in told
+
+
+def test_a_trace_whose_name_ends_in_gz_is_compressed_and_says_the_same(tmp_path: Path) -> None:
+    """Also after a crash: what was written can be read, wherever the file ends."""
+    pytest.importorskip("pyopencl")
+    file = tmp_path / "trace.json.gz"
+    result = fpgart("run", "--board", "hetero", "--trace", file, "--", sys.executable, "-c", HOST + WRITE_FIRST)
+    assert result.returncode == 0, result.stderr
+    text = gzip.decompress(file.read_bytes())
+    assert len(file.read_bytes()) < len(text) / 2
+    plain = tmp_path / "trace.json"
+    plain.write_bytes(text)
+    assert report.as_json(report.read(file)) == report.as_json(report.read(plain))
+    cut = tmp_path / "cut.json.gz"
+    cut.write_bytes(file.read_bytes()[:-100])
+    found = list(report.events(cut))
+    assert found == list(report.events(plain))[: len(found)]
+    assert len(found) > 20
+    cut.write_bytes(b"\x1f\x8b" + bytes(100))
+    with pytest.raises(report.TraceError, match="damaged"):
+        list(report.events(cut))

@@ -230,7 +230,9 @@ def errors(board: str | None, status: str, per_place: int, seconds: float, progr
 def replay(folder: Path, engine: str | None, board: str | None, tolerance: float) -> None:
     """Run captured launches alone and compare the memory that they write with what was captured.
 
-    fpgart run --capture DIR --capture-kernels 'add:3' -- ./my_host; fpgart replay DIR --engine intel
+    \b
+    fpgart run --capture DIR --capture-kernels 'add:3' -- ./my_host
+    fpgart replay DIR --engine intel
 
     DIR is the folder of one launch, or a folder with several of these. The exit status is 1 if anything differs
     and 2 if a launch cannot be run.

@@ -64,7 +64,9 @@ def report(
 ) -> None:
     """Summarize a trace: traffic, buffers, copies and their causes, copies to avoid.
 
-    fpgart run --trace t.json -- ./my_host; fpgart report t.json
+    \b
+    fpgart run --trace t.json -- ./my_host
+    fpgart report t.json
 
     The traces of several processes, such as the ranks of mpirun, become one report.
     """
@@ -157,7 +159,9 @@ def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
 def diff(before: Path, after: Path, form: str | None, threshold: float | None, gate: bool) -> None:
     """Compare the traces of two runs: what moved more, what takes longer by the model of time, which advice is new.
 
-    fpgart run --time model --trace b.json -- ./my_host; fpgart diff a.json b.json --threshold 5
+    \b
+    fpgart run --time model --trace b.json -- ./my_host
+    fpgart diff a.json b.json --threshold 5
 
     With --gate, two runs of one host are always equal: caches, times, addresses, numbers of buffers and hints do not
     count.
