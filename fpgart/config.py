@@ -198,7 +198,7 @@ TRACE = Option(
     "FPGART_TRACE",
     str,
     "",
-    "File for a trace of calls, transfers and memory, which Perfetto opens. %p stands for the process ID.",
+    "File for a trace of calls, transfers and memory, which Perfetto opens; .gz compresses it. %p is the process ID.",
     holds=Holds.FILE,
 )
 MMD_CALLS = Option(
@@ -359,7 +359,7 @@ CHANNEL_DEPTH = Option(
     "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE",
     one_of("ignoredepth", "default", "strict"),
     "ignoredepth",
-    "How deep channels are: ignoredepth (a fast depth), default (the depth in the source, else a fast one) or strict.",
+    "Depth of channels: ignoredepth (a fast depth), default (the depth in the source, else a fast one) or strict.",
 )
 CHANNEL_FACTOR = Option(
     "FPGART_CHANNEL_FACTOR",

@@ -566,6 +566,16 @@ def test_the_page_is_no_wider_than_its_window(shown: Chrome, width: int) -> None
     assert js(shown, cut) == []
 
 
+@pytest.mark.parametrize("width", [1400, 800, 400])
+def test_the_verdict_is_on_the_first_screen(shown: Chrome, width: int) -> None:
+    """Where the time goes, what to change and what that saves: the first text of the page, whole at any width."""
+    at_width(shown, width)
+    assert js(shown, "document.querySelector('header').nextElementSibling.id") == "verdict"
+    bottom = js(shown, "document.getElementById('verdict').getBoundingClientRect().bottom")
+    assert bottom < 500
+    assert " ms on this computer: " in js(shown, "document.getElementById('verdict').innerText")
+
+
 LUMINANCE = """
 const part = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4
 const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b)
