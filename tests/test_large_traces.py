@@ -14,7 +14,7 @@ import pytest
 
 from fpgart.cli import progress
 from fpgart.watch import report
-from fpgart.watch.report import trace_events
+from fpgart.watch.report import inflating, trace_events
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,7 +33,7 @@ def written(file: Path, lines: list[str]) -> Path:
 def test_events_are_the_same_in_pieces_of_any_size(
     tmp_path: Path, end: str, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace_events, "PIECE", piece)
+    monkeypatch.setattr(inflating, "PIECE", piece)
     expected = [event(number) for number in range(50)]
     blank = ["\n"] if end == "" else []
     file = written(tmp_path / "t.json", [f"{json.dumps(each)},\n" for each in expected] + blank + [end])
@@ -41,7 +41,7 @@ def test_events_are_the_same_in_pieces_of_any_size(
 
 
 def test_a_line_that_is_no_event_is_told_with_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_events, "PIECE", 256)
+    monkeypatch.setattr(inflating, "PIECE", 256)
     lines = [f"{json.dumps(event(number))},\n" for number in range(50)]
     for wrong in ("{},{},\n", "nonsense\n", '{"a": {},\n'):
         file = written(tmp_path / "t.json", [*lines, wrong, *lines])
