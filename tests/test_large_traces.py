@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fpgart.cli import progress
+from fpgart.cli import progress, reading
 from fpgart.watch import report
 from fpgart.watch.report import inflating, trace_events
 
@@ -104,3 +104,20 @@ def test_a_program_with_opencl_leaves_its_trace_in_silence(tmp_path: Path) -> No
         result = run("--trace", trace, "--", sys.executable, "-c", body)
         assert (result.returncode, result.stderr) == (0, "")
         assert trace.read_text().rstrip().endswith("]")
+
+
+def test_two_large_traces_are_read_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the reports, the numbers of bytes and the errors that reading one after the other has."""
+    files = tuple(
+        written(tmp_path / f"{name}.json", [f"{json.dumps(event(number))},\n" for number in range(count)])
+        for name, count in (("a", 30), ("b", 50))
+    )
+    small: list[int] = []
+    one_by_one = reading.read_beside(files, small.append)
+    monkeypatch.setattr(reading, "LARGE", 1)
+    told: list[int] = []
+    assert reading.read_beside(files, told.append) == one_by_one
+    assert sum(told) == sum(small)
+    files[1].write_text("no trace\n")
+    with pytest.raises(report.TraceError, match=r"b\.json is not a trace"):
+        reading.read_beside(files, told.append)

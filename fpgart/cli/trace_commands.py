@@ -166,10 +166,11 @@ def diff(before: Path, after: Path, form: str | None, threshold: float | None, g
     With --gate, two runs of one host are always equal: caches, times, addresses, numbers of buffers and hints do not
     count.
     """
+    from fpgart.cli.reading import read_beside
     from fpgart.watch.report import difference
 
     with reading((before, after)) as tell:
-        reports = [trace_report.read(file, tell) for file in (before, after)]
+        reports = read_beside((before, after), tell)
     found = difference.between(*reports, gate=gate)
     forms = {"markdown": difference.as_markdown, "json": difference.as_json}
     click.echo(forms.get(form or "", difference.as_text)(found), nl=False)
