@@ -590,7 +590,21 @@ const contrast = name => {
     return (Math.max(it, back) + 0.05) / (Math.min(it, back) + 0.05)
 }
 """
-FIGURES = ["call", "transfer", "write", "read", "copy", "program", "migration", "full", "empty", "own", "bank", "holes"]
+FIGURES = [
+    "compile",
+    "call",
+    "transfer",
+    "write",
+    "read",
+    "copy",
+    "program",
+    "migration",
+    "full",
+    "empty",
+    "own",
+    "bank",
+    "holes",
+]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -604,6 +618,24 @@ def test_contrast_is_that_of_wcag(shown: Chrome, theme: str) -> None:
     shown.execute_script("document.documentElement.dataset.theme = 'light'")
     assert {name: found for name, found in figures.items() if found < 3} == {}
     assert {name: found for name, found in texts.items() if found < 4.5} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_words_in_bars_can_be_read(shown: Chrome, theme: str) -> None:
+    """A contrast of 4.5 to the colour that they stand on."""
+    wanted = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+    wait_for(shown, f"document.documentElement.dataset.theme === '{theme}'")
+    script = f"""{LUMINANCE}
+        const of = css => light(css.match(/[\\d.]+/g).map(Number))
+        return Array.from(document.querySelectorAll('.stack span'), span => {{
+            const style = getComputedStyle(span), both = [of(style.color), of(style.backgroundColor)]
+            return [span.textContent, (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05)]
+        }}).filter(([words]) => words)"""
+    found = shown.execute_script(script)
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert found
+    assert [words for words, contrast in found if contrast < 4.5] == []
 
 
 def test_the_page_is_dark_where_the_system_is(shown: Chrome) -> None:
