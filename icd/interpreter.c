@@ -370,9 +370,8 @@ static void start_once(void)
         PyEval_RestoreThread(host);
 }
 
-/* Handlers run last in, first out, and the engine's driver and its compiler register theirs while
- * they work. Ours has to run before those, so it is registered again whenever they may have grown.
- */
+/* exit() calls its handlers in reverse order. This one has to run before those of the engine's
+ * libraries, so it is registered again behind each of them (engine/exits.c). */
 void fpgart_close_at_exit(void)
 {
     if (owns_interpreter)

@@ -6,7 +6,11 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from fpgart import config
+from fpgart.engine.choice import choose_engine
+from fpgart.engine.interface import NoEngine
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fpgart"
@@ -21,6 +25,17 @@ def build(name: str, into: Path, *flags: str) -> Path:
         ["gcc", "-Wall", "-Werror", f"-I{ROOT / 'include'}", source, "-o", built, *linked, *flags], check=True
     )
     return built
+
+
+def wrapped_engine(name: str, into: Path) -> dict[str, str]:
+    """The variables that choose tests/programs/`name`_engine.c around the usual engine; skips where there is none."""
+    usual = choose_engine()
+    if isinstance(usual, NoEngine):
+        pytest.skip(usual.reason)
+    made = into / f"libpocl-{name}.so"
+    flags = ["-Wall", "-Werror", "-shared", "-fPIC", f"-I{ROOT / 'include'}"]
+    subprocess.run(["gcc", *flags, ROOT / "tests" / "programs" / f"{name}_engine.c", "-o", made], check=True)
+    return {"FPGART_ENGINE": str(made), "WRAPPED_ENGINE": usual.path}
 
 
 def plain_environment() -> dict[str, str]:

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 from both_ways import output
-from c_hosts import ROOT, build, plain_environment
-
-from fpgart.engine.choice import choose_engine
+from c_hosts import ROOT, build, plain_environment, wrapped_engine
 
 
 def test_launches_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
@@ -56,18 +54,18 @@ def test_a_process_may_exit_behind_commands_that_nobody_has_waited_for(tmp_path:
     assert (result.returncode, result.stderr) == (0, "")
 
 
+def test_exit_destroys_what_the_engine_uses_in_a_launch_after_that_has_ended(tmp_path: Path) -> None:
+    engine = wrapped_engine("static", tmp_path)
+    host = build("exit_beside_launch", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    result = subprocess.run([host], capture_output=True, text=True, env=plain_environment() | engine)
+    assert (result.returncode, result.stderr) == (7, "")
+
+
 def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> None:
-    engine, begun = tmp_path / "libpocl-refusing.so", tmp_path / "begun"
-    source = ROOT / "tests" / "programs" / "refusing_engine.c"
-    subprocess.run(["gcc", "-Wall", "-shared", "-fPIC", f"-I{ROOT / 'include'}", source, "-o", engine], check=True)
+    engine, begun = wrapped_engine("refusing", tmp_path), tmp_path / "begun"
     host = build("refused_launches", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
-    refusing = {
-        "FPGART_ENGINE": str(engine),
-        "REFUSING_ENGINE": choose_engine().path,
-        "REFUSING_WHILE": str(begun),
-        "REFUSING_EACH": "7",
-    }
-    result = subprocess.run([host, begun], capture_output=True, text=True, env=plain_environment() | refusing)
+    refusing = {"REFUSING_WHILE": str(begun), "REFUSING_EACH": "7"}
+    result = subprocess.run([host, begun], capture_output=True, text=True, env=plain_environment() | engine | refusing)
     assert result.returncode == 0, result.stdout + result.stderr
     assert int(result.stdout) > 5, "none was refused"
 

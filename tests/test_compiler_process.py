@@ -17,11 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from c_hosts import ROOT, build, plain_environment
+from c_hosts import ROOT, build, plain_environment, wrapped_engine
 from killing import board_processes
-
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import NoEngine
 
 BUILD_FAILURE, COMPILE_FAILURE, LINK_FAILURE = -11, -15, -17
 OLD_WAY = "the engine compiles in the process of the host"
@@ -42,14 +39,7 @@ def nothing_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The variables that choose the engine."""
-    usual = choose_engine()
-    if isinstance(usual, NoEngine):
-        pytest.skip(usual.reason)
-    made = tmp_path_factory.mktemp("engine") / "libpocl-misbehaving.so"
-    source = ROOT / "tests" / "programs" / "misbehaving_engine.c"
-    flags = ["-Wall", "-Werror", "-shared", "-fPIC", f"-I{ROOT / 'include'}"]
-    subprocess.run(["gcc", *flags, source, "-o", made], check=True)
-    return {"FPGART_ENGINE": str(made), "MISBEHAVING_ENGINE": usual.path}
+    return wrapped_engine("misbehaving", tmp_path_factory.mktemp("engine"))
 
 
 def run(host: Path, engine: dict[str, str], *steps: object, **variables: str) -> tuple[list[str], str]:

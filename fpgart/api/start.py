@@ -182,7 +182,7 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
             handles.publish(device)
     except OutOfHostMemory as error:
         raise config.OptionError(str(error)) from None
-    platform.engine_grew = lib.fpgart_close_at_exit
+    native.exits_close_first(int(ffi.cast("uintptr_t", ffi.addressof(lib, "fpgart_close_at_exit"))))
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
     ffi.def_extern(name="fpgart_reap")(handles.reap)

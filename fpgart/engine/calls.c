@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "calls.h"
-#include "environment.h"
+#include "redirect.h"
 #include "signals.h"
 #include "stacks.h"
 #include "tally.h"
@@ -67,7 +67,7 @@ static const struct {
 
 uintptr_t driver_open(const char *path, char *words, size_t words_size)
 {
-    void *library = environment_open(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = redirect_open(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char *reason = dlerror();
         snprintf(words, words_size, "%s", reason != NULL ? reason : "dlopen failed");

@@ -199,6 +199,7 @@ class Driver:
             self.on_caller = copy(self)
             self.on_caller._take(on_caller[0])
         self._take((others or on_caller)[0])
+        lib.redirect_rest()
         if self.shares_memory:
             self.handover = Handover.of(self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_NAME))
             version = self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_VERSION)

@@ -1,37 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The environment of the engine's driver. Drivers are set up by variables, but the environment is
- * the host's: it may read it in another thread while it is changed, and hands it on to its
- * children. So it stays as it is, and in the driver's libraries the calls of getenv() and setenv()
- * lead to the functions here, through the tables that the dynamic linker calls by. A process that
- * has no host needs none of that. What compilers write to standard error goes the same way. */
+ * The environment of the engine's driver. Variables set up a driver, but the environment belongs to
+ * the host, which may read it in another thread while it changes, and which passes it to its
+ * children. Therefore the environment stays as it is, and calls of getenv() and setenv() in the
+ * driver's libraries lead to the functions here (redirect.c). A process without a host does not
+ * need that. */
 #define _GNU_SOURCE
 #include "environment.h"
 
-#include "diagnostics.h"
-
-#include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-enum { MOST_OBJECTS = 1024 };
-
-#if defined(__aarch64__)
-enum { CALLED = R_AARCH64_JUMP_SLOT, POINTED_TO = R_AARCH64_GLOB_DAT, ABSOLUTE = R_AARCH64_ABS64 };
-#elif defined(__x86_64__)
-enum { CALLED = R_X86_64_JUMP_SLOT, POINTED_TO = R_X86_64_GLOB_DAT, ABSOLUTE = R_X86_64_64 };
-#else
-#error "relocations are known of x86-64 and AArch64 alone"
-#endif
 
 /* Variables are only added, and values never freed: callers of getenv() keep them. */
 struct variable {
@@ -132,10 +116,8 @@ static int driver_access(const char *path, int mode)
     return faccessat(AT_FDCWD, path, mode, AT_EACCESS);
 }
 
-static uintptr_t replacement(const char *symbol)
+uintptr_t environment_replacement(const char *symbol)
 {
-    if (strcmp(symbol, "write") == 0)
-        return (uintptr_t)diagnostics_write;
     if (ours)
         return 0;
     if (sealed && strcmp(symbol, "access") == 0)
@@ -143,125 +125,4 @@ static uintptr_t replacement(const char *symbol)
     if (strcmp(symbol, "getenv") == 0 || strcmp(symbol, "secure_getenv") == 0)
         return (uintptr_t)driver_getenv;
     return strcmp(symbol, "setenv") == 0 ? (uintptr_t)driver_setenv : 0;
-}
-
-/* The tables of a loaded object. */
-struct object {
-    uintptr_t base, relro_begin, relro_end;
-    const ElfW(Sym) * symbols;
-    const char *names;
-};
-
-static void put(const struct object *object, uintptr_t *slot, uintptr_t value)
-{
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)slot & ~(page - 1);
-    int sealed = (uintptr_t)slot >= object->relro_begin && (uintptr_t)slot < object->relro_end;
-    if (sealed && mprotect((void *)begin, page, PROT_READ | PROT_WRITE) != 0)
-        return;
-    __atomic_store_n(slot, value, __ATOMIC_RELEASE);
-    if (sealed)
-        mprotect((void *)begin, page, PROT_READ);
-}
-
-static void redirect(const struct object *object, const ElfW(Rela) * entry, size_t bytes)
-{
-    for (size_t i = 0; i < bytes / sizeof *entry; i++) {
-        unsigned kind = (unsigned)ELF64_R_TYPE(entry[i].r_info);
-        const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(entry[i].r_info)];
-        if (kind != CALLED && kind != POINTED_TO && kind != ABSOLUTE)
-            continue;
-        uintptr_t value = replacement(object->names + symbol->st_name);
-        if (value != 0 && symbol->st_shndx == SHN_UNDEF)
-            put(object, (uintptr_t *)(object->base + entry[i].r_offset), value);
-    }
-}
-
-static void redirect_object(const struct dl_phdr_info *info)
-{
-    struct object object = {.base = info->dlpi_addr};
-    const ElfW(Dyn) *dynamic = NULL;
-    const ElfW(Rela) *called = NULL, *others = NULL;
-    size_t called_bytes = 0, other_bytes = 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type == PT_DYNAMIC)
-            dynamic = (const ElfW(Dyn) *)(object.base + header->p_vaddr);
-        if (header->p_type == PT_GNU_RELRO) {
-            object.relro_begin = object.base + header->p_vaddr;
-            object.relro_end = object.relro_begin + header->p_memsz;
-        }
-    }
-    for (; dynamic != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
-        uintptr_t address = dynamic->d_un.d_ptr;
-        address += address < object.base ? object.base : 0;
-        if (dynamic->d_tag == DT_SYMTAB)
-            object.symbols = (const ElfW(Sym) *)address;
-        else if (dynamic->d_tag == DT_STRTAB)
-            object.names = (const char *)address;
-        else if (dynamic->d_tag == DT_JMPREL)
-            called = (const ElfW(Rela) *)address;
-        else if (dynamic->d_tag == DT_PLTRELSZ)
-            called_bytes = dynamic->d_un.d_val;
-        else if (dynamic->d_tag == DT_RELA)
-            others = (const ElfW(Rela) *)address;
-        else if (dynamic->d_tag == DT_RELASZ)
-            other_bytes = dynamic->d_un.d_val;
-    }
-    if (object.symbols == NULL || object.names == NULL)
-        return;
-    redirect(&object, called, called != NULL ? called_bytes : 0);
-    redirect(&object, others, others != NULL ? other_bytes : 0);
-}
-
-/* Objects by their dynamic sections, which no two share. */
-struct objects {
-    const void *places[MOST_OBJECTS];
-    int count;
-    const void *opened;
-};
-
-static const void *place_of(const struct dl_phdr_info *info)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            return (const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-    return NULL;
-}
-
-static int note(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct objects *known = data;
-    (void)size;
-    if (known->count < MOST_OBJECTS)
-        known->places[known->count++] = place_of(info);
-    return 0;
-}
-
-static int redirect_if_new(struct dl_phdr_info *info, size_t size, void *data)
-{
-    const struct objects *known = data;
-    const void *place = place_of(info);
-    (void)size;
-    for (int i = 0; i < known->count && place != known->opened; i++)
-        if (known->places[i] == place)
-            return 0;
-    if (place != NULL)
-        redirect_object(info);
-    return 0;
-}
-
-void *environment_open(const char *path, int flags)
-{
-    struct objects *known = calloc(1, sizeof *known);
-    struct link_map *map = NULL;
-    if (known != NULL)
-        dl_iterate_phdr(note, known);
-    void *library = dlopen(path, flags);
-    if (library != NULL && known != NULL && known->count < MOST_OBJECTS &&
-        dlinfo(library, RTLD_DI_LINKMAP, &map) == 0) {
-        known->opened = map->l_ld; /* which the host may have opened before */
-        dl_iterate_phdr(redirect_if_new, known);
-    }
-    free(known);
-    return library;
 }

@@ -13,7 +13,7 @@ void environment_forget(const char *name);
 /* From now on they hear of no variable but those that were said here. */
 void environment_seal(void);
 /* cffi */
-/* Opens a library as dlopen() does; it and what it brings along then ask here, and
- * write to standard error without clang's count of its messages. */
-void *environment_open(const char *path, int flags);
+#include <stdint.h>
+/* The function that a driver's library calls in the place of that one; 0: the same. */
+uintptr_t environment_replacement(const char *symbol);
 #endif

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from fpgart.board.description import BoardDescription
@@ -23,9 +23,8 @@ NAME = "acl"
 class Library:
     """The boards that FPGART_BOARD names. Any thread may call."""
 
-    def __init__(self, boards: Sequence[BoardDescription], engine_grew: Callable[[], None]) -> None:
+    def __init__(self, boards: Sequence[BoardDescription]) -> None:
         self._boards = tuple(boards)
-        self._engine_grew = engine_grew
         self._lock = threading.Lock()
         self._open: dict[int, OpenBoard] = {}
         self.host_memory = HostMemory()
@@ -50,9 +49,7 @@ class Library:
         with self._lock:
             if handle in self._open:
                 raise MmdError(f"board '{name}' is already open")
-            self._open[handle] = OpenBoard(
-                SimulatedBoard(self._boards[handle]), self.host_memory, lambda: self._engine, self._engine_grew
-            )
+            self._open[handle] = OpenBoard(SimulatedBoard(self._boards[handle]), self.host_memory, lambda: self._engine)
         return handle
 
     def board(self, handle: int) -> OpenBoard:

@@ -22,8 +22,7 @@ SizedArgument = tuple[int, int, int | bytes]
 class LoadedProgram:
     """The kernels of an image, built.
 
-    `place` says where in this process a pointer of the host's leads; `engine_grew` is called when the engine may have
-    registered handlers for the end of the process.
+    `place` says where in this process a pointer of the host's leads.
     """
 
     def __init__(
@@ -31,12 +30,10 @@ class LoadedProgram:
         kernels: tuple[DescribedKernel, ...],
         built: BuiltProgram,
         place: Callable[[int], int],
-        engine_grew: Callable[[], None],
     ) -> None:
         self.kernels = kernels
         self._built = built
         self._place = place
-        self._engine_grew = engine_grew
         self._network = built.network()
 
     @classmethod
@@ -46,7 +43,6 @@ class LoadedProgram:
         board: BoardDescription,
         engine: Engine,
         place: Callable[[int], int],
-        engine_grew: Callable[[], None],
     ) -> LoadedProgram:
         """The program of an image (.acl.fpga.bin of an .aocx); raises MmdError."""
         if not image.startswith(SIGNATURE):
@@ -65,9 +61,8 @@ class LoadedProgram:
             build_options = board.build_options(binary.options)
             built.build(build_options)
             sizes = sizes_of_structures(binary.kernels, source, build_options, engine)
-            engine_grew()
             kernels = describe_kernels(binary.kernels, built, source, binary.options, sizes)
-            return cls(kernels, built, place, engine_grew)
+            return cls(kernels, built, place)
         except BuildFailed as failed:
             raise MmdError(f"engine '{engine.name}' does not build the image's source: {failed.log}") from None
         except CLError as error:
@@ -89,9 +84,7 @@ class LoadedProgram:
                 not kernel.work_group_invariant,
                 network=self._network,
             )
-            if not engine_kernel.launched:
-                engine_kernel.launched = True
-                self._engine_grew()
+            engine_kernel.launched = True
         except CLError as error:
             raise MmdError(str(error)) from None
 

@@ -26,14 +26,11 @@ from fpgart.mmd.under_way import UnderWay
 class OpenBoard:
     """One board from aocl_mmd_open to aocl_mmd_close; methods raise MmdError or BoardError."""
 
-    def __init__(
-        self, mmd: Mmd, host_memory: HostMemory, engine: Callable[[], Engine], engine_grew: Callable[[], None]
-    ) -> None:
+    def __init__(self, mmd: Mmd, host_memory: HostMemory, engine: Callable[[], Engine]) -> None:
         self.mmd = mmd
         self.notices = Notices()
         self._host_memory = host_memory
         self._engine = engine
-        self._engine_grew = engine_grew
         self._under_way = UnderWay()
         self._program: LoadedProgram | None = None
         self._registers = KernelInterface(
@@ -109,7 +106,7 @@ class OpenBoard:
     def program(self, image: bytes, *, preserve: bool) -> None:
         """Load the image of an .aocx; memory keeps its contents in any case."""
         self._refuse_while_busy("programmed")
-        loaded = LoadedProgram.load(image, self.mmd.description, self._engine(), self._place, self._engine_grew)
+        loaded = LoadedProgram.load(image, self.mmd.description, self._engine(), self._place)
         self.mmd.program(image, preserve=preserve)
         self._stop_program()
         self._program = loaded

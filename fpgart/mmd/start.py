@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from _fpgart_mmd import ffi, lib
 
 from fpgart import config, log
+from fpgart._native import lib as native
 from fpgart.board.catalogue import chosen_boards
 from fpgart.mmd.calls import CallLog
 from fpgart.mmd.entry_points import EntryPoints
@@ -22,7 +23,8 @@ def register(functions: list[tuple[str, list[str]]]) -> None:
     if lib.fpgart_is_secure() and (words := config.distrust_environment()):
         log.warning(words)
     config.stay_in(config.working_folder())
-    library = Library(_boards(), lib.fpgart_close_at_exit)
+    library = Library(_boards())
+    native.exits_close_first(int(ffi.cast("uintptr_t", ffi.addressof(lib, "fpgart_close_at_exit"))))
     EntryPoints(library, CallLog()).serve()
     ffi.def_extern(name="fpgart_busy", error=0)(lambda: library.busy)
     ffi.def_extern(name="fpgart_settle", error=0)(library.shut_down)

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An engine that is another one, the driver that MISBEHAVING_ENGINE names, but whose compiler and
- * linker do what options of the step say, in this order: -DENGINE_TALKS, _CRASHES, _ABORTS, _EXITS,
- * _HANGS, _EATS. */
-#include <CL/cl.h>
-#include <CL/cl_icd.h>
+ * An engine whose compiler and linker do what options of the step say, in this order:
+ * -DENGINE_TALKS, _CRASHES, _ABORTS, _EXITS, _HANGS, _EATS. */
+#include "wrapped_engine.h"
 
-#include <dlfcn.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { PIECE = 64 << 20, PIECES = 53, LINES = 20000 };
 
@@ -92,36 +84,12 @@ static cl_program link_after(cl_context context, cl_uint count, const cl_device_
     return link_programs(context, count, devices, options, programs, parts, notify, data, status);
 }
 
-static void *engine;
-
-/* With this library, so that the engine's calls of getenv() are those of an engine. */
-__attribute__((constructor)) static void open_engine(void)
+static void wrap(struct _cl_icd_dispatch *table)
 {
-    engine = dlopen(getenv("MISBEHAVING_ENGINE"), RTLD_NOW | RTLD_LOCAL);
-}
-
-cl_int clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *platforms, cl_uint *count)
-{
-    void *(*look_up)(const char *) = NULL;
-    cl_int (*get)(cl_uint, cl_platform_id *, cl_uint *) = NULL;
-    void *found = engine != NULL ? dlsym(engine, "clGetExtensionFunctionAddress") : NULL;
-    memcpy(&look_up, &found, sizeof look_up);
-    found = look_up != NULL ? look_up("clIcdGetPlatformIDsKHR") : NULL;
-    memcpy(&get, &found, sizeof get);
-    if (get == NULL)
-        return CL_INVALID_PLATFORM;
-    cl_int status = get(room, platforms, count);
-    if (status != CL_SUCCESS || platforms == NULL || build != NULL)
-        return status;
-    struct _cl_icd_dispatch *table = *(struct _cl_icd_dispatch **)platforms[0];
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t begin = (uintptr_t)table & ~(page - 1);
-    mprotect((void *)begin, (uintptr_t)(table + 1) - begin, PROT_READ | PROT_WRITE);
     build = table->clBuildProgram;
     compile = table->clCompileProgram;
     link_programs = table->clLinkProgram;
     table->clBuildProgram = build_after;
     table->clCompileProgram = compile_after;
     table->clLinkProgram = link_after;
-    return status;
 }

@@ -368,9 +368,7 @@ class LaunchKernel(Invocation):
             if device.network is not None and device.network.links:
                 self._tell_packets(device.network.links)
         self.took(monotonic_ns() - begin)
-        if not engine_kernel.launched:
-            engine_kernel.launched = True
-            device.platform.engine_grew()
+        engine_kernel.launched = True
 
     def _tell_packets(self, links: Links) -> None:
         from fpgart.engine.links import last_uses  # loaded with the first network

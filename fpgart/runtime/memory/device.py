@@ -48,9 +48,6 @@ class DevicePlatform(Protocol):
     def engine_in_use(self) -> Engine | None: ...
 
     @property
-    def engine_grew(self) -> Callable[[], None]: ...
-
-    @property
     def group_limits(self) -> tuple[int, tuple[int, ...]]: ...
 
     @property

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from functools import cached_property
 from time import monotonic_ns
 from typing import TYPE_CHECKING, NamedTuple
@@ -57,8 +56,6 @@ class Platform:
         self._engine = engine
         self._contents = contents
         self._isolation = isolation
-        self.engine_grew: Callable[[], None] = lambda: None
-        """Called whenever the engine has loaded or compiled something for the first time."""
         self._choosing = threading.Lock()
         self.malloced = BoardMalloc()
         """What the host has allocated in boards' memory without a buffer."""
@@ -76,7 +73,6 @@ class Platform:
                         for device in self.devices:
                             device.mmd.keep_elsewhere(engine.mirrors)
                     self._engine = engine
-                    self.engine_grew()
         return self._engine
 
     @property

@@ -229,7 +229,6 @@ class Program:
                 self.builds[device] = Build(
                     status, options, log, kind if status == cl.CL_BUILD_SUCCESS else cl.CL_PROGRAM_BINARY_TYPE_NONE
                 )
-        self.context.platform.engine_grew()
         for listener in NOTICES.program_built:
             listener(self, devices)
         if failure is not None:

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Some functions of the C library that the engine's libraries call are replaced, in the tables
+ * through which the dynamic linker has these libraries call them. The host's calls stay as they
+ * are. */
+#define _GNU_SOURCE
+#include "redirect.h"
+
+#include "diagnostics.h"
+#include "environment.h"
+#include "exits.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MOST_OBJECTS = 1024 };
+
+#if defined(__aarch64__)
+enum { CALLED = R_AARCH64_JUMP_SLOT, POINTED_TO = R_AARCH64_GLOB_DAT, ABSOLUTE = R_AARCH64_ABS64 };
+#elif defined(__x86_64__)
+enum { CALLED = R_X86_64_JUMP_SLOT, POINTED_TO = R_X86_64_GLOB_DAT, ABSOLUTE = R_X86_64_64 };
+#else
+#error "relocations are known of x86-64 and AArch64 alone"
+#endif
+
+static uintptr_t replacement(const char *symbol)
+{
+    if (strcmp(symbol, "write") == 0)
+        return (uintptr_t)diagnostics_write;
+    if (strcmp(symbol, "__cxa_atexit") == 0)
+        return (uintptr_t)exits_register;
+    return environment_replacement(symbol);
+}
+
+/* The tables of a loaded object. */
+struct object {
+    uintptr_t base, relro_begin, relro_end;
+    const ElfW(Sym) * symbols;
+    const char *names;
+};
+
+static void put(const struct object *object, uintptr_t *slot, uintptr_t value)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)slot & ~(page - 1);
+    int sealed = (uintptr_t)slot >= object->relro_begin && (uintptr_t)slot < object->relro_end;
+    if (sealed && mprotect((void *)begin, page, PROT_READ | PROT_WRITE) != 0)
+        return;
+    __atomic_store_n(slot, value, __ATOMIC_RELEASE);
+    if (sealed)
+        mprotect((void *)begin, page, PROT_READ);
+}
+
+static void redirect(const struct object *object, const ElfW(Rela) * entry, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof *entry; i++) {
+        unsigned kind = (unsigned)ELF64_R_TYPE(entry[i].r_info);
+        const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(entry[i].r_info)];
+        if (kind != CALLED && kind != POINTED_TO && kind != ABSOLUTE)
+            continue;
+        uintptr_t value = replacement(object->names + symbol->st_name);
+        if (value != 0 && symbol->st_shndx == SHN_UNDEF)
+            put(object, (uintptr_t *)(object->base + entry[i].r_offset), value);
+    }
+}
+
+static void redirect_object(const struct dl_phdr_info *info)
+{
+    struct object object = {.base = info->dlpi_addr};
+    const ElfW(Dyn) *dynamic = NULL;
+    const ElfW(Rela) *called = NULL, *others = NULL;
+    size_t called_bytes = 0, other_bytes = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)(object.base + header->p_vaddr);
+        if (header->p_type == PT_GNU_RELRO) {
+            object.relro_begin = object.base + header->p_vaddr;
+            object.relro_end = object.relro_begin + header->p_memsz;
+        }
+    }
+    for (; dynamic != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
+        uintptr_t address = dynamic->d_un.d_ptr;
+        address += address < object.base ? object.base : 0;
+        if (dynamic->d_tag == DT_SYMTAB)
+            object.symbols = (const ElfW(Sym) *)address;
+        else if (dynamic->d_tag == DT_STRTAB)
+            object.names = (const char *)address;
+        else if (dynamic->d_tag == DT_JMPREL)
+            called = (const ElfW(Rela) *)address;
+        else if (dynamic->d_tag == DT_PLTRELSZ)
+            called_bytes = dynamic->d_un.d_val;
+        else if (dynamic->d_tag == DT_RELA)
+            others = (const ElfW(Rela) *)address;
+        else if (dynamic->d_tag == DT_RELASZ)
+            other_bytes = dynamic->d_un.d_val;
+    }
+    if (object.symbols == NULL || object.names == NULL)
+        return;
+    redirect(&object, called, called != NULL ? called_bytes : 0);
+    redirect(&object, others, others != NULL ? other_bytes : 0);
+}
+
+/* Objects by their dynamic sections, which no two share. */
+struct objects {
+    const void *places[MOST_OBJECTS];
+    int count;
+    const void *opened;
+};
+
+static const void *place_of(const struct dl_phdr_info *info)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            return (const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    return NULL;
+}
+
+static int note(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct objects *known = data;
+    (void)size;
+    if (known->count < MOST_OBJECTS)
+        known->places[known->count++] = place_of(info);
+    return 0;
+}
+
+static int redirect_if_new(struct dl_phdr_info *info, size_t size, void *data)
+{
+    const struct objects *known = data;
+    const void *place = place_of(info);
+    (void)size;
+    for (int i = 0; i < known->count && place != known->opened; i++)
+        if (known->places[i] == place)
+            return 0;
+    if (place != NULL)
+        redirect_object(info);
+    return 0;
+}
+
+static struct objects *_Atomic loaded_before;
+
+void *redirect_open(const char *path, int flags)
+{
+    struct objects *known = calloc(1, sizeof *known);
+    struct link_map *map = NULL;
+    if (known != NULL)
+        dl_iterate_phdr(note, known);
+    void *library = dlopen(path, flags);
+    if (library != NULL && known != NULL && known->count < MOST_OBJECTS &&
+        dlinfo(library, RTLD_DI_LINKMAP, &map) == 0) {
+        known->opened = map->l_ld; /* which the host may have opened before */
+        dl_iterate_phdr(redirect_if_new, known);
+        exits_renew();
+        known = atomic_exchange(&loaded_before, known);
+    }
+    free(known);
+    return library;
+}
+
+void redirect_rest(void)
+{
+    struct objects *known = atomic_exchange(&loaded_before, NULL);
+    if (known != NULL)
+        dl_iterate_phdr(redirect_if_new, known);
+    exits_renew();
+    free(known);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FPGART_REDIRECT_H
+#define FPGART_REDIRECT_H
+/* cffi */
+/* Does the same for the libraries that have been loaded since: drivers load some when they are
+ * first asked for their devices. */
+void redirect_rest(void);
+/* cffi */
+/* Opens a library as dlopen() does, and replaces functions in it and in those that it loads
+ * (environment.c, exits.c, diagnostics.c). */
+void *redirect_open(const char *path, int flags);
+#endif
