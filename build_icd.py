@@ -47,7 +47,9 @@ ICD = ROOT / "icd"
 INCLUDE = ROOT / "include"
 sys.path[:0] = [str(ICD), str(ROOT)]
 
-WARNINGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+ERRORS = [f"-Werror={each}" for each in ("implicit", "int-conversion", "incompatible-pointer-types")]
+"""What GCC 14 and later refuse, refused by every compiler: what one builds, all build."""
+WARNINGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", *ERRORS]
 FLAGS = [*WARNINGS, "-g0", "-fPIC", "-DNDEBUG"]
 LIBRARIES = ["-lpthread", "-ldl"]
 OTHER_PYTHONS = "FPGART_BUILD_PYTHONS"

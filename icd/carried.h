@@ -71,6 +71,7 @@ void fpgart_queue_resume(uintptr_t queue);
 void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_queue_note(uintptr_t queue);
+void fpgart_settle_ends(void);
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
                          uint64_t size, uint64_t locations, uint32_t ways, uintptr_t context);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
