@@ -119,14 +119,17 @@ def boards(
 
     `stretch`: where their memory shall be; `served`: whose boards they are. Raises OptionError for those that it lacks.
     """
+    from fpgart.engine.choice import is_isolated
+
     described, faults = chosen_with_names()
     for fault in faults:
         log.warning(str(fault))
     simulator = bool(config.SIMULATOR_DEVICES.value)
     lent = lend([name for name, _ in described], served)
+    closed = config.host_accesses_fail() and is_isolated()
     made = []
     for number, (_, board) in enumerate(described):
-        mmd, memories = guarded(lent(SimulatedBoard(board, stretch), number), board)
+        mmd, memories = guarded(lent(SimulatedBoard(board, stretch, closed=closed), number), board)
         if trace is not None:
             mmd = trace.around(mmd, number)
         if kernels is not None:

@@ -13,6 +13,7 @@ from fpgart.api.buffer.transfers import LARGEST_PATTERN
 from fpgart.api.context import property_pairs
 from fpgart.api.entry import Address, Command, WaitList, bytes_at, entry
 from fpgart.api.handles import find
+from fpgart.closed_memory import driver_address
 from fpgart.errors import (
     InvalidBufferSize,
     InvalidDevice,
@@ -188,7 +189,7 @@ def enqueue_mem_fill(
         raise InvalidValue(f"{dst_ptr:#x} is not aligned to the pattern's {pattern_size} bytes")
     if not size or size % pattern_size:
         raise InvalidValue(f"{size} bytes are not a multiple of the pattern's {pattern_size}")
-    return fill(command_queue, dst_ptr, bytes_at(pattern, pattern_size), size, wait_list)
+    return fill(command_queue, dst_ptr, bytes_at(driver_address(pattern), pattern_size), size, wait_list)
 
 
 @entry("clEnqueueMemsetINTEL")

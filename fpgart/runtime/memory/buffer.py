@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
 from fpgart._native import lib
+from fpgart.closed_memory import driver_address
 from fpgart.errors import InvalidValue
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.block_copy import copy_block
@@ -73,14 +74,14 @@ class Buffer(Residency):
     def write_from(self, host: int, offset: int, size: int) -> None:
         block = self.settled()
         if block is None:
-            lib.copy_bytes(self.host_address() + offset, host, size)
+            lib.copy_bytes(driver_address(self.host_address()) + offset, driver_address(host), size)
         else:
             block.device.mmd.write(host, block.range.address + self.origin + offset, size)
 
     def read_into(self, host: int, offset: int, size: int) -> None:
         block = self.settled()
         if block is None:
-            lib.copy_bytes(host, self.host_address() + offset, size)
+            lib.copy_bytes(driver_address(host), driver_address(self.host_address()) + offset, size)
         else:
             block.device.mmd.read(block.range.address + self.origin + offset, host, size)
 
