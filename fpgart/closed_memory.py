@@ -7,19 +7,37 @@ and kernels know it, without any rights, and at another address, which no host g
 
 from __future__ import annotations
 
-CLOSED: dict[int, tuple[int, int]] = {}
-"""By the address where hosts know a memory: its end, and how far away the driver's own mapping is."""
+import threading
+from typing import NamedTuple
+
+
+class _Closed(NamedTuple):
+    """Addresses from `begin` to `end` as hosts know them; the driver's own mapping is `shift` bytes further."""
+
+    begin: int
+    end: int
+    shift: int
+
+
+_closed: tuple[_Closed, ...] = ()
+"""Exchanged as a whole: who looks an address up takes no lock."""
+_changing = threading.Lock()
 
 
 def close(begin: int, size: int, own: int) -> None:
     """Note that `size` bytes at `begin`, which have no rights, are at `own` for the driver."""
-    CLOSED[begin] = begin + size, own - begin
+    global _closed
+    with _changing:
+        _closed = (*_closed, _Closed(begin, begin + size, own - begin))
 
 
 def forget(begin: int) -> int:
     """The memory at `begin` is unmapped; returns where the driver has it, 0 if it was not closed."""
-    known = CLOSED.pop(begin, None)
-    return 0 if known is None else begin + known[1]
+    global _closed
+    with _changing:
+        own = next((begin + each.shift for each in _closed if each.begin == begin), 0)
+        _closed = tuple(each for each in _closed if each.begin != begin)
+    return own
 
 
 def is_closed(address: int) -> bool:
@@ -28,7 +46,7 @@ def is_closed(address: int) -> bool:
 
 def driver_address(address: int) -> int:
     """Where the driver reads and writes what hosts and kernels know by an address of this process."""
-    for begin, (end, shift) in CLOSED.items():
+    for begin, end, shift in _closed:
         if begin <= address < end:
             return address + shift
     return address

@@ -67,6 +67,12 @@ def test_a_host_that_handles_no_fault_ends_at_its_own_line(host: Path) -> None:
     assert run("--isolate", "--", host, "plain", on="on").returncode == -signal.SIGSEGV
 
 
+def test_the_statements_of_the_specification_hold_nevertheless() -> None:
+    """Among them: commands that get device allocations as memory of the host."""
+    result = run("--isolate", "--", compiled([ROOT / "conformance" / "c" / "usm_sentences.c"]), "all", on="on")
+    assert (result.returncode, result.stdout) == (0, "ok\n"), result.stderr
+
+
 def test_it_needs_kernels_in_another_process(host: Path) -> None:
     result = run("--", host, on="on")
     assert result.returncode == 2
