@@ -143,6 +143,17 @@ FAULTS = (
         "the driver restores the host's handlers after each call that may compile",
     ),
     KnownFault(
+        "assembly_in_groups",
+        POCL,
+        (4, 0),
+        (6, 0),
+        "abort at inline assembly in kernels",
+        "the first launch of a kernel with inline assembly in a work-group of several work-items ends the process with "
+        'SIGABRT ("Could not find a dominating alternative variable."): the compiler takes the assembly for a '
+        "function of its own",
+        "the assembly for channels, pipes and program-scope variables is in a function that is not inlined",
+    ),
+    KnownFault(
         "signal_handlers",
         INTEL,
         (2026, 22),
