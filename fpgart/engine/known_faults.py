@@ -154,6 +154,15 @@ FAULTS = (
         "the assembly for channels, pipes and program-scope variables is in a function that is not inlined",
     ),
     KnownFault(
+        "local_memory_size",
+        POCL,
+        (4, 0),
+        (6, 0),
+        "no sizes of local memory",
+        "CL_KERNEL_LOCAL_MEM_SIZE is 0 for every kernel",
+        "the driver counts the local variables in the compiler's intermediate code",
+    ),
+    KnownFault(
         "signal_handlers",
         INTEL,
         (2026, 22),

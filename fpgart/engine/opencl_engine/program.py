@@ -23,6 +23,7 @@ from fpgart.engine.opencl_c import attributes_in
 from fpgart.engine.opencl_engine.binary import with_notes, with_objects
 from fpgart.engine.opencl_engine.concurrent import ONE_TASK, ConcurrentKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelEngine
+from fpgart.engine.opencl_engine.object_code import local_variables
 from fpgart.engine.opencl_engine.steps import Result, as_building, binary_of, create, release, specialize
 from fpgart.engine.preprocessing.files import PreprocessorError
 from fpgart.errors import BuildProgramFailure, CompileProgramFailure
@@ -232,6 +233,9 @@ class DriverProgram:
     def twin_kernel(self, name: str) -> DriverKernel | None:
         twin = self.twin()
         return twin.kernel(name) if twin is not None else None
+
+    def local_variables(self, name: str) -> int:
+        return local_variables(self.objects.objects, name) if self.objects is not None else 0
 
     def network(self, plugs: Plugs = no_plugs) -> Network | None:
         if self.lowered is None:
