@@ -163,6 +163,15 @@ FAULTS = (
         "the driver counts the local variables in the compiler's intermediate code",
     ),
     KnownFault(
+        "opencl_c_2",
+        POCL,
+        (4, 0),
+        (6, 0),
+        "no OpenCL C 2.0",
+        "clBuildProgram refuses -cl-std=CL2.0, which CL/opencl.hpp passes by default",
+        "the driver builds such programs for OpenCL C 3.0",
+    ),
+    KnownFault(
         "signal_handlers",
         INTEL,
         (2026, 22),
