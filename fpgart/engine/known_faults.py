@@ -172,6 +172,16 @@ FAULTS = (
         "the driver builds such programs for OpenCL C 3.0",
     ),
     KnownFault(
+        "required_sub_groups",
+        POCL,
+        (6, 0),
+        (6, 0),
+        "wrong sizes of sub-groups",
+        "clGetKernelSubGroupInfo answers for a kernel with intel_reqd_sub_group_size as for any other, and does not "
+        "know CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL",
+        "the driver answers from the kernel's source",
+    ),
+    KnownFault(
         "signal_handlers",
         INTEL,
         (2026, 22),
