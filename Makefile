@@ -17,7 +17,7 @@ DRIVER_SOURCES = $(wildcard core/*.c core/*.h icd/*.c icd/shim/*.c icd/shim/*.h 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test shake nightly roots intel-engine intel isolated served check-remote lint docs-check format picture bench shapes programs engines clients cts original soak coverage mutants ledger wheels sanitize surroundings limits clean help
+.PHONY: build site demo fuzz test shake nightly roots intel-engine intel isolated served check-remote lint docs-check format picture gallery bench shapes programs engines clients cts original soak coverage mutants ledger wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -44,6 +44,7 @@ help:
 	@echo "make limits   very many commands, events, objects and bytes of source, beside the bare engine; ten minutes"
 	@echo "make site     the documentation as pages in build/site, and the manual page of fpgart; a link that leads nowhere is an error"
 	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
+	@echo "make gallery  the pictures of docs/gallery.md; needs Chromium with chromedriver and Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
 	@echo "make ledger   whether the tests of docs/descriptions fail when their statements no longer hold; ONLY=\"003.fill\" for a part"
@@ -147,6 +148,9 @@ docs-check: $(STAMP)
 
 picture: build
 	$(BIN)/python scripts/draw_imports.py . > docs/pictures/runtime-after.svg
+
+gallery: build
+	$(BIN)/python scripts/gallery.py
 
 format: build
 	$(BIN)/ruff format .

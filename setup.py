@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
@@ -46,8 +47,19 @@ class BuildDriver(build_ext):
         return {}
 
 
+class TaggedWheel(bdist_wheel):
+    """Tags a wheel for the series of Python whose drivers it contains, and for no other: pip refuses it elsewhere."""
+
+    def get_tag(self):
+        from build_icd import pythons
+
+        *_, platform = super().get_tag()
+        series = [tuple(map(int, python.series.split("."))) for python in pythons()]
+        tags = ".".join(f"cp{major}{minor}" for major, minor in sorted(series))
+        return tags, tags, platform
+
+
 setup(
     ext_modules=[Extension("fpgart._native", sources=[], py_limited_api=True)],
-    cmdclass={"build_ext": BuildDriver},
-    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+    cmdclass={"build_ext": BuildDriver, "bdist_wheel": TaggedWheel},
 )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What hosts ask of a board: on the original runtime of Intel's FPGA boards and on fpgart (make original RUNTIME=file).
 
-The original runtime, libalteracl.so, is public; docs/testing.md says how it is built. Here it drives our boards through
+The original runtime, libalteracl.so, is public; docs/mmd.md says how it is built. Here it drives our boards through
 libfpgart_mmd.so. Each host of conformance/c/board_traffic.c is run on both, and the calls that move bytes, program the
-board or allocate are compared: their order, sizes and addresses. Prints a table for docs/testing.md, and below it the
+board or allocate are compared: their order, sizes and addresses. Prints a table for docs/mmd.md, and below it the
 calls of hosts that differ; the exit status is 1 if a host fails or differs in a way that DIFFERENCES does not say.
 """
 

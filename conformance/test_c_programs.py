@@ -292,6 +292,30 @@ def test_a_host_that_waits_for_the_first_of_two_kernels_may_do_what_the_second_w
     run(build("first_of_two"), environment=driver_environment)
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        "queries",
+        "arguments",
+        "two contexts",
+        "program goes first",
+        "regions",
+        "refused regions",
+        "buffer goes first",
+        "mapped regions",
+        "queues",
+        "threads",
+        "built anew",
+    ],
+)
+def test_objects_like_others_that_were_made_before_are_their_own(
+    build: Build, driver: Path, driver_environment: Environment, part: str
+) -> None:
+    if "pocl" in driver.name and part in ("two contexts", "refused regions"):
+        pytest.skip("it takes buffers of other contexts as arguments, and regions with more access than their buffer")
+    run(build("made_again"), part, environment=driver_environment)
+
+
 def test_threads_that_share_queues_get_right_results_under_signals(
     build: Build, driver_environment: Environment
 ) -> None:

@@ -48,16 +48,27 @@ static bool is_free(const struct core_held *held)
     return held->holders == 0 && !held->awaited;
 }
 
-bool core_admits(const struct core_queue *queue, uint64_t epoch)
+/* Of all boards: their engines may run commands on the same threads. */
+static uint32_t admitted;
+
+bool core_admits(const struct core_queue *queue, uint64_t epoch, bool alone)
 {
     const struct core_board *board = queue->board;
-    return is_free(&queue->held) && !(queue->is_direct && queue->in_order) &&
-           (board == NULL || (is_free(&board->held) && atomic_load(&board->epoch) == epoch));
+    if (alone && admitted != queue->admitted)
+        return false;
+    return board == NULL || (is_free(&board->held) && atomic_load(&board->epoch) == epoch);
 }
 
-void core_enter(struct core_queue *queue)
+bool core_may_enter(const struct core_queue *queue, uint64_t epoch)
 {
-    queue->held.open++;
+    return is_free(&queue->held) && !(queue->direct != NULL && queue->in_order) &&
+           core_admits(queue, epoch, false);
+}
+
+void core_admit(struct core_queue *queue)
+{
+    admitted++;
+    queue->admitted++;
     if (queue->board != NULL)
         queue->board->held.open++;
 }
@@ -70,9 +81,13 @@ static void leave(struct core_held *held, struct core_work *work)
     work->idle = held;
 }
 
-void core_leave(struct core_queue *queue, struct core_work *work)
+void core_leave(struct core_queue *queue, bool was_admitted, struct core_work *work)
 {
     leave(&queue->held, work);
+    if (!was_admitted)
+        return;
+    admitted--;
+    queue->admitted--;
     if (queue->board != NULL)
         leave(&queue->board->held, work);
 }
@@ -154,6 +169,24 @@ void core_queue_resume(struct core_queue *queue)
     resume(&queue->held);
 }
 
+void core_board_note(struct core_board *board)
+{
+    struct core_queue *last = NULL;
+    core_lock();
+    for (struct core_queue *each = board->queues; each != NULL; each = each->next) {
+        if (each->held.open == 0) /* others have a reference, of the command */
+            continue;
+        atomic_fetch_add(&each->references, 1);
+        core_unlock();
+        core_queue_release(last);
+        core_note_queue(each);
+        last = each; /* which stays in the list meanwhile */
+        core_lock();
+    }
+    core_unlock();
+    core_queue_release(last);
+}
+
 bool core_board_is_open(struct core_board *board)
 {
     core_lock();
@@ -167,7 +200,7 @@ bool core_board_has_others(struct core_board *board, const struct core_queue *qu
     bool found = false;
     core_lock();
     for (struct core_queue *each = board->queues; each != NULL && !found;) {
-        if (each == queue || each->held.open == 0) {
+        if (each == queue || each->admitted == 0) {
             each = each->next;
             continue;
         }
@@ -175,11 +208,25 @@ bool core_board_has_others(struct core_board *board, const struct core_queue *qu
         core_unlock();
         core_note_queue(each);
         core_lock();
-        found = each->held.open != 0;
+        found = each->admitted != 0;
         core_unlock();
         core_queue_release(each);
         core_lock();
         each = board->queues; /* they may be others now */
+    }
+    core_unlock();
+    return found;
+}
+
+bool core_board_uses(struct core_board *board, bool (*uses)(const void *operation, void *data),
+                     void *data)
+{
+    bool found = false;
+    core_lock();
+    for (struct core_queue *queue = board->queues; queue != NULL && !found; queue = queue->next) {
+        found = queue->direct != NULL && uses(queue->direct, data);
+        for (struct core_command *each = queue->oldest; each != NULL && !found; each = each->newer)
+            found = each->admitted && uses(each->operation, data);
     }
     core_unlock();
     return found;

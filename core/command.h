@@ -37,6 +37,7 @@ struct core_command {
     _Atomic(void *) event;    /* the engine's; NULL until it has been submitted */
     struct core_queue *queue; /* NULL: a user event */
     uint64_t number;          /* in its queue, from 1 */
+    uint64_t epoch;           /* in which it may be admitted */
     struct core_command *older, *newer;
     struct core_command *next_ready, *next_ended, *next_watched;
     struct core_link *followers;
@@ -45,10 +46,16 @@ struct core_command {
     uint32_t link_count;
     uint32_t unmet; /* links that keep it from being submitted */
     bool decided;
-    bool observed;   /* the thread that observes is to note its end */
-    bool watched;    /* the engine notifies the core of its end */
-    bool generation; /* when it ended; of core_settle() */
-    int32_t error;   /* with which it ends when it is its turn; 0: none so far */
+    bool alone;    /* CORE_ALONE */
+    bool admitted; /* the board counts it as open; of a carried command */
+    bool deferred; /* it was not, when it was enqueued */
+    bool gated;    /* it waits for a user event, or follows a command that does, until admitted */
+    bool turned;   /* it was not admitted when it was its turn: the caller runs it */
+    _Atomic bool claimed; /* of a user event */
+    bool observed;        /* the thread that observes is to note its end */
+    bool watched;         /* the engine notifies the core of its end */
+    bool generation;      /* when it ended; of core_settle() */
+    int32_t error;        /* with which it ends when it is its turn; 0: none so far */
     struct core_callback *callbacks;
     uint64_t times[4];
     _Atomic bool has_times; /* the engine's are among them */
@@ -60,8 +67,9 @@ struct core_held {
     void (*idle)(void *data);
     void *data;
     uint32_t holders;
-    uint32_t open; /* carried commands that have not ended */
-    bool awaited;  /* idle() is to be called, or is being called */
+    uint32_t
+        open; /* of a queue: carried commands that have not ended; of a board: that are admitted */
+    bool awaited; /* idle() is to be called, or is being called */
     struct core_held *next_idle;
     struct core_board *board; /* whose it is: a board's or a queue's */
     struct core_queue *queue;
@@ -89,8 +97,9 @@ struct core_queue {
     void (*freed)(void *lane);
     struct core_command *oldest, *newest; /* those that have not ended */
     uint32_t open;
-    bool is_direct;    /* a thread runs a command of it at once */
-    uint64_t enqueued; /* commands so far */
+    uint32_t admitted;
+    const void *direct; /* the operation of a command that a thread runs at once */
+    uint64_t enqueued;  /* commands so far */
     struct core_command *barrier;
 };
 
@@ -106,16 +115,19 @@ struct core_work {
 extern bool core_is_closed;
 void core_wake_observer(void);
 
-/* With the lock: whether a carried command may enter; one enters, and leaves. */
-bool core_admits(const struct core_queue *queue, uint64_t epoch);
-void core_enter(struct core_queue *queue);
-void core_leave(struct core_queue *queue, struct core_work *work);
+/* With the lock: whether a carried command may enter the queue; whether the board admits one; one
+ * is admitted; one leaves the queue. */
+bool core_may_enter(const struct core_queue *queue, uint64_t epoch);
+bool core_admits(const struct core_queue *queue, uint64_t epoch, bool alone);
+void core_admit(struct core_queue *queue);
+void core_leave(struct core_queue *queue, bool was_admitted, struct core_work *work);
 /* Without the lock. */
 void core_board_add(struct core_board *board, struct core_queue *queue);
 void core_board_remove(struct core_board *board, struct core_queue *queue);
 void core_call_idle(struct core_held *held);
 
 bool core_is_carried(const struct core_command *command);
+bool core_is_gated(const struct core_command *command);
 /* With the lock. */
 void core_observe_open(struct core_queue *queue, struct core_work *work);
 
@@ -124,6 +136,8 @@ void core_observe_open(struct core_queue *queue, struct core_work *work);
 void core_follow(struct core_command *command, struct core_command *before, bool listed,
                  bool until_ended, struct core_work *work);
 void core_satisfy(struct core_command *before, bool ended, struct core_work *work);
+/* With the lock: a command that may be submitted follows once more what has not ended. */
+void core_follow_ends(struct core_command *command, struct core_work *work);
 void core_make_ready(struct core_command *command, struct core_work *work);
 void core_leave_queue(struct core_queue *queue, struct core_command *command,
                       struct core_work *work);
@@ -131,6 +145,8 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
 /* The engine says that a command has ended; the thread that observes notes it. Without the lock. */
 void core_ended(void *command);
 void core_tell(struct core_command *command);
+/* Has the thread that observes call ready(). */
+void core_hand_over(struct core_command *command);
 
 void core_begin_work(struct core_work *work);
 /* Submits, notifies and releases until nothing is left. Without the lock. */

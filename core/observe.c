@@ -10,8 +10,9 @@ void core_tell(struct core_command *command)
         engine->told(command->operation, atomic_load(&command->status));
 }
 
-/* Commands whose end the engine has notified the core of. */
+/* Commands whose end the engine has notified the core of, and those to be handed over. */
 static struct core_command *noted, **last_noted = &noted;
+static struct core_command *turned, **last_turned = &turned;
 static _Atomic uint32_t notes;
 
 void core_watch(struct core_command *command, struct core_work *work)
@@ -30,8 +31,9 @@ void core_observe_open(struct core_queue *queue, struct core_work *work)
         if (!core_is_carried(each))
             continue;
         each->observed = true;
-        if (each->event != NULL)
-            core_watch(each, work);
+        if (each->event == NULL)
+            continue; /* it is watched when it is submitted */
+        core_watch(each, work);
         if (queue->in_order) /* those before it are noted with it */
             return;
     }
@@ -71,28 +73,51 @@ void core_ended(void *data)
     core_wake(&notes);
 }
 
+void core_hand_over(struct core_command *command)
+{
+    core_lock();
+    command->next_ready = NULL;
+    *last_turned = command;
+    last_turned = &command->next_ready;
+    core_unlock();
+    core_wake_observer();
+}
+
+static void note(struct core_command *command)
+{
+    core_note_carried(command, true);
+    core_tell(command);
+    core_release(command);
+}
+
+/* Whatever the caller does there may take locks under which others wait for this thread. */
+static void call_ready(struct core_command *command)
+{
+    core_is_ending = true;
+    command->queue->ready(command);
+    core_is_ending = false;
+}
+
 void core_observe(void)
 {
     for (;;) {
         core_lock();
         uint32_t seen = atomic_load(&notes);
-        struct core_command *command = noted;
-        if (command != NULL) {
-            noted = command->next_watched;
-            if (noted == NULL)
-                last_noted = &noted;
-        }
-        bool over = command == NULL && core_is_closed;
+        struct core_command *ended = noted, *ready = ended == NULL ? turned : NULL;
+        if (ended != NULL && (noted = ended->next_watched) == NULL)
+            last_noted = &noted;
+        if (ready != NULL && (turned = ready->next_ready) == NULL)
+            last_turned = &turned;
+        bool over = ended == NULL && ready == NULL && core_is_closed;
         core_unlock();
         if (over)
             return;
-        if (command == NULL) {
+        if (ended != NULL)
+            note(ended);
+        else if (ready != NULL)
+            call_ready(ready);
+        else
             core_sleep(&notes, seen);
-        } else {
-            core_note_carried(command, true);
-            core_tell(command);
-            core_release(command);
-        }
     }
 }
 

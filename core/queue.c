@@ -67,10 +67,15 @@ static struct core_command *new_command(struct core_queue *queue, uint32_t refer
 
 struct core_command *core_user_event(void)
 {
-    struct core_command *event = new_command(NULL, 2, NULL, 0);
+    struct core_command *event = new_command(NULL, 1, NULL, 0);
     if (event != NULL)
         atomic_store(&event->status, CL_SUBMITTED);
     return event;
+}
+
+bool core_is_user_event(const struct core_command *command)
+{
+    return command->queue == NULL;
 }
 
 void core_retain(struct core_command *command)
@@ -112,13 +117,31 @@ bool core_is_carried(const struct core_command *command)
     return command->queue != NULL && command->queue->engine != NULL && !command->decided;
 }
 
+/* Whether it waits for a user event, or for a command that does. */
+bool core_is_gated(const struct core_command *command)
+{
+    return atomic_load(&command->status) > CL_COMPLETE &&
+           (command->queue == NULL || (command->gated && !command->admitted));
+}
+
 /* The engine itself keeps the order of the two once it has been given the first: in a lane that is
  * in order, or by a wait list, which passes failures on. */
 static bool engine_orders(const struct core_command *before, const struct core_command *command,
                           bool listed)
 {
-    return core_is_carried(before) && core_is_carried(command) &&
+    return core_is_carried(before) && !before->turned && core_is_carried(command) &&
            before->queue->engine == command->queue->engine && (listed || command->queue->in_order);
+}
+
+/* What the link is about has not happened yet. */
+static void await(struct core_link *link, struct core_work *work)
+{
+    struct core_command *before = link->before;
+    link->follower->unmet++;
+    link->next = before->followers;
+    before->followers = link;
+    if (link->until_ended && before->event != NULL)
+        core_watch(before, work);
 }
 
 void core_follow(struct core_command *command, struct core_command *before, bool listed,
@@ -133,13 +156,21 @@ void core_follow(struct core_command *command, struct core_command *before, bool
     struct core_link *link = &command->links[command->link_count++];
     *link = (struct core_link){before, command, NULL, until_ended, listed};
     core_retain(before);
-    if (!link->until_ended && before->event != NULL)
-        return;
-    command->unmet++;
-    link->next = before->followers;
-    before->followers = link;
-    if (link->until_ended && before->event != NULL)
-        core_watch(before, work);
+    command->gated |= core_is_gated(before);
+    if (link->until_ended || before->event == NULL)
+        await(link, work);
+}
+
+void core_follow_ends(struct core_command *command, struct core_work *work)
+{
+    for (struct core_link *each = command->followers; each != NULL; each = each->next)
+        each->until_ended = true;
+    for (uint32_t i = 0; i < command->link_count; i++) {
+        struct core_link *link = &command->links[i];
+        link->until_ended = true;
+        if (atomic_load(&link->before->status) > CL_COMPLETE)
+            await(link, work);
+    }
 }
 
 /* The links that a submission, or an end, satisfies. */
@@ -172,8 +203,13 @@ static void enter(struct core_queue *queue, struct core_command *command)
     queue->newest = command;
     command->number = ++queue->enqueued;
     queue->open++;
-    if (core_is_carried(command))
-        core_enter(queue);
+    if (!core_is_carried(command))
+        return;
+    queue->held.open++;
+    command->deferred = command->unmet != 0;
+    command->admitted = !command->deferred;
+    if (command->admitted)
+        core_admit(queue);
 }
 
 void core_leave_queue(struct core_queue *queue, struct core_command *command,
@@ -191,7 +227,7 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
         queue->barrier = NULL;
     queue->open--;
     if (core_is_carried(command))
-        core_leave(queue, work);
+        core_leave(queue, command->admitted, work);
 }
 
 /* How many commands of its own queue a new one follows at most. */
@@ -231,20 +267,35 @@ static void discard(struct core_command *command)
     core_release(command);
 }
 
-struct core_command *core_enqueue(struct core_queue *queue, enum core_role role, bool decided,
-                                  uint64_t epoch, const void *operation, size_t size,
-                                  uint32_t count, struct core_command *const *wait_list)
+/* What the caller puts behind carried commands of a queue that is out of order follows them all, so
+ * none of those may have to wait for what the host does later. */
+static bool may_wait(const struct core_queue *queue, uint32_t count,
+                     struct core_command *const *wait_list)
+{
+    for (uint32_t i = 0; i < count && !queue->in_order; i++)
+        if (core_is_gated(wait_list[i]))
+            return false;
+    return true;
+}
+
+struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
+                                  enum core_kind kind, uint64_t epoch, const void *operation,
+                                  size_t size, uint32_t count,
+                                  struct core_command *const *wait_list)
 {
     struct core_command *command = new_command(queue, 2, operation, size);
     if (command == NULL)
         return NULL;
-    command->decided = decided;
+    command->decided = kind == CORE_DECIDED;
+    command->alone = kind == CORE_ALONE;
     command->times[CL_QUEUED] = queue->engine != NULL ? queue->engine->now() : 0;
 
     struct core_work work;
     core_begin_work(&work);
     core_lock();
-    if ((core_is_carried(command) && !core_admits(queue, epoch)) ||
+    command->epoch = epoch;
+    if ((core_is_carried(command) &&
+         !(core_may_enter(queue, epoch) && may_wait(queue, count, wait_list))) ||
         !make_room(command, followed(queue, role, count) + count + 1)) { /* one for end_in_turn() */
         core_unlock();
         discard(command);

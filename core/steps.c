@@ -21,7 +21,7 @@ static _Atomic uint32_t endings[2];
 static bool generation, is_settling;
 static _Atomic uint32_t settled; /* counts */
 #ifndef CORE_EXPLORED
-_Thread_local bool core_is_ending;
+_Thread_local bool core_is_ending, core_is_serving;
 #endif
 
 bool core_note_end(struct core_command *command, int32_t status, struct core_work *work)
@@ -35,8 +35,7 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
     atomic_fetch_add(&endings[generation], 1); /* before others can see the end */
     atomic_store(&command->status, status);
     core_pause();
-    if (queue != NULL)
-        core_leave_queue(queue, command, work);
+    core_leave_queue(queue, command, work);
     core_satisfy(command, true, work);
     core_queue_callbacks(command, status);
     core_step(command);
@@ -62,7 +61,7 @@ static void reach(struct core_command *command, int32_t status)
     core_lock();
     if (atomic_load(&command->status) > status) {
         atomic_store(&command->status, status);
-        if (command->queue != NULL && command->queue->engine != NULL)
+        if (command->queue->engine != NULL)
             command->times[status] = command->queue->engine->now();
         core_queue_callbacks(command, status);
     }
@@ -92,13 +91,14 @@ static int32_t give_to_engine(struct core_command *command, void **event)
     return status;
 }
 
-bool core_begin_directly(struct core_queue *queue, uint64_t epoch)
+bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *operation)
 {
     core_lock();
-    bool may = queue->open == 0 && core_admits(queue, epoch);
+    bool may = queue->open == 0 && queue->direct == NULL && core_may_enter(queue, epoch);
     if (may) {
-        queue->is_direct = true;
-        core_enter(queue);
+        queue->direct = operation;
+        queue->held.open++;
+        core_admit(queue);
     }
     core_unlock();
     return may;
@@ -109,20 +109,23 @@ void core_end_directly(struct core_queue *queue)
     struct core_work work;
     core_begin_work(&work);
     core_lock();
-    queue->is_direct = false;
-    core_leave(queue, &work);
+    queue->direct = NULL;
+    core_leave(queue, true, &work);
     core_unlock();
     core_do(&work);
 }
 
 static void submit(struct core_command *command, struct core_work *work)
 {
+    const struct core_queue *queue = command->queue;
     void *event = NULL;
     int32_t error = give_to_engine(command, &event);
     if (error != CL_SUCCESS) {
         end_in_turn(command, error, work);
         return;
     }
+    if (command->deferred && queue->engine->flush != NULL)
+        queue->engine->flush(queue->lane);
     core_lock();
     atomic_store(&command->event, event);
     core_satisfy(command, false, work);
@@ -132,6 +135,26 @@ static void submit(struct core_command *command, struct core_work *work)
     core_unlock();
 }
 
+/* Whether a carried command may go on. Facts that it was enqueued with may not hold any more, or
+ * somebody may hold its board: then it is the caller's, who follows nobody in the engine. */
+static bool take_turn(struct core_command *command, struct core_work *work)
+{
+    bool may = true;
+    if (command->admitted || command->turned)
+        return true;
+    core_lock();
+    if (core_admits(command->queue, command->epoch, command->alone)) {
+        command->admitted = true;
+        core_admit(command->queue);
+    } else {
+        command->turned = true;
+        core_follow_ends(command, work);
+        may = command->unmet == 0;
+    }
+    core_unlock();
+    return may;
+}
+
 static void dispatch(struct core_command *command, struct core_work *work)
 {
     int32_t error = error_of(command);
@@ -139,8 +162,12 @@ static void dispatch(struct core_command *command, struct core_work *work)
         end_in_turn(command, error, work);
         return;
     }
+    if (core_is_carried(command) && !take_turn(command, work))
+        return;
     reach(command, CL_SUBMITTED);
-    if (core_is_carried(command))
+    if (command->turned)
+        core_hand_over(command);
+    else if (core_is_carried(command))
         submit(command, work);
     else if (command->decided)
         command->queue->ready(command);
@@ -235,11 +262,35 @@ void core_begin(struct core_command *command)
     reach(command, CL_RUNNING);
 }
 
+bool core_claim(struct core_command *event)
+{
+    return !atomic_exchange(&event->claimed, true);
+}
+
+void core_set(struct core_command *event, int32_t status)
+{
+    core_lock();
+    atomic_store(&event->status, status);
+    core_queue_callbacks(event, status);
+    core_step(event);
+    core_unlock();
+}
+
+void core_let_follow(struct core_command *event)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    core_satisfy(event, true, &work);
+    core_unlock();
+    core_do(&work);
+}
+
 bool core_end(struct core_command *command, int32_t status)
 {
     struct core_work work;
     core_begin_work(&work);
-    if (command->queue != NULL && command->queue->engine != NULL)
+    if (command->queue->engine != NULL)
         command->times[CL_COMPLETE] = command->queue->engine->now();
     core_lock();
     bool first = core_note_end(command, status, &work);

@@ -18,6 +18,8 @@ void core_wake(_Atomic uint32_t *word);
 void core_pause(void);
 bool *core_explored_ending(void);
 #define core_is_ending (*core_explored_ending())
+bool *core_explored_serving(void);
+#define core_is_serving (*core_explored_serving())
 
 #else
 
@@ -28,8 +30,8 @@ bool *core_explored_ending(void);
 #include <unistd.h>
 
 extern pthread_mutex_t core_mutex;
-/* This thread is in the engine's ended(). */
-extern _Thread_local bool core_is_ending;
+/* This thread is in the engine's ended(), or in a ready() like that; is in core_serve(). */
+extern _Thread_local bool core_is_ending, core_is_serving;
 
 static inline void core_lock(void)
 {

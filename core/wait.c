@@ -7,12 +7,23 @@
 
 bool core_is_closed;
 
+static struct core_callback *due, **last_due = &due;
+static _Atomic uint32_t dues, sleeping_servers;
+
+static void wake_servers(void)
+{
+    atomic_fetch_add(&dues, 1);
+    core_wake(&dues);
+}
+
 /* Threads that sleep look again. With the lock. */
 void core_step(struct core_command *command)
 {
     atomic_fetch_add(&command->steps, 1);
     if (atomic_load(&command->sleepers) != 0)
         core_wake(&command->steps);
+    if (atomic_load(&sleeping_servers) != 0)
+        wake_servers();
 }
 
 /* The oldest command of an in-order queue up to `command`, which has ended or may have; NULL: that
@@ -67,6 +78,46 @@ int32_t core_status(struct core_command *command)
     return atomic_load(&command->status);
 }
 
+/* Calls back what is due; false if there is nothing. */
+static bool serve_one(void)
+{
+    core_lock();
+    struct core_callback *callback = due;
+    if (callback != NULL && (due = callback->next) == NULL)
+        last_due = &due;
+    core_unlock();
+    if (callback == NULL)
+        return false;
+    callback->call(callback->command, callback->status, callback->data);
+    core_release(callback->command);
+    free(callback);
+    return true;
+}
+
+static bool is_for_engine(struct core_command *command)
+{
+    return atomic_load(&command->status) > CL_COMPLETE && atomic_load(&command->event) == NULL;
+}
+
+/* Until the command has taken a step since `seen`, or the engine has it. */
+static void sleep_for(struct core_command *command, uint32_t seen)
+{
+    atomic_fetch_add(&command->sleepers, 1);
+    if (is_for_engine(command))
+        core_sleep(&command->steps, seen);
+    atomic_fetch_sub(&command->sleepers, 1);
+}
+
+/* The same within a callback: the command may wait for what another one does. */
+static void serve_for(struct core_command *command)
+{
+    atomic_fetch_add(&sleeping_servers, 1);
+    uint32_t seen = atomic_load(&dues);
+    if (!serve_one() && is_for_engine(command))
+        core_sleep(&dues, seen);
+    atomic_fetch_sub(&sleeping_servers, 1);
+}
+
 /* Without regard to ended(). */
 static int32_t wait_for(struct core_command *command)
 {
@@ -79,10 +130,10 @@ static int32_t wait_for(struct core_command *command)
             core_note_carried(command, true);
             continue;
         }
-        atomic_fetch_add(&command->sleepers, 1);
-        if (atomic_load(&command->status) > CL_COMPLETE && atomic_load(&command->event) == NULL)
-            core_sleep(&command->steps, seen);
-        atomic_fetch_sub(&command->sleepers, 1);
+        if (core_is_serving)
+            serve_for(command);
+        else
+            sleep_for(command, seen);
     }
     return status;
 }
@@ -109,6 +160,20 @@ void core_finish(struct core_queue *queue)
     }
     core_unlock();
     core_settle();
+}
+
+struct core_command *core_next(struct core_queue *queue, const struct core_command *behind)
+{
+    core_lock();
+    bool is_there = behind != NULL && atomic_load(&behind->status) > CL_COMPLETE;
+    struct core_command *next = is_there ? behind->newer : queue->oldest;
+    while (next != NULL &&
+           ((behind != NULL && next->number <= behind->number) || !core_is_carried(next)))
+        next = next->newer;
+    if (next != NULL)
+        core_retain(next);
+    core_unlock();
+    return next;
 }
 
 void core_note_queue(struct core_queue *queue)
@@ -150,9 +215,6 @@ void core_times(struct core_command *command, uint64_t times[4])
     core_unlock();
 }
 
-static struct core_callback *due, **last_due = &due;
-static _Atomic uint32_t dues;
-
 /* With the lock. */
 static void make_due(struct core_callback *callback)
 {
@@ -160,8 +222,7 @@ static void make_due(struct core_callback *callback)
     callback->next = NULL;
     *last_due = callback;
     last_due = &callback->next;
-    atomic_fetch_add(&dues, 1);
-    core_wake(&dues);
+    wake_servers();
 }
 
 void core_queue_callbacks(struct core_command *command, int32_t status)
@@ -211,27 +272,17 @@ bool core_callback(struct core_command *command, int32_t status,
 
 void core_serve(void)
 {
-    for (;;) {
-        core_lock();
+    bool over = false;
+    core_is_serving = true;
+    while (!over) {
         uint32_t seen = atomic_load(&dues);
-        struct core_callback *callback = due;
-        if (callback != NULL) {
-            due = callback->next;
-            if (due == NULL)
-                last_due = &due;
-        }
-        bool over = callback == NULL && core_is_closed;
+        core_lock();
+        over = due == NULL && core_is_closed;
         core_unlock();
-        if (over)
-            return;
-        if (callback == NULL) {
+        if (!over && !serve_one())
             core_sleep(&dues, seen);
-            continue;
-        }
-        callback->call(callback->command, callback->status, callback->data);
-        core_release(callback->command);
-        free(callback);
     }
+    core_is_serving = false;
 }
 
 void core_open(void)
@@ -245,8 +296,7 @@ void core_close(void)
 {
     core_lock();
     core_is_closed = true;
-    atomic_fetch_add(&dues, 1);
     core_unlock();
-    core_wake(&dues);
+    wake_servers();
     core_wake_observer();
 }

@@ -30,6 +30,7 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["descriptions"]
 myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_inline"]
+smartquotes = False  # they make one dash of the two before a program's name
 default_role = "code"  # `names` in docstrings
 
 autodoc_member_order = "bysource"

@@ -198,7 +198,7 @@ TRACE = Option(
     "FPGART_TRACE",
     str,
     "",
-    "File for a trace of calls, transfers and memory, which Perfetto opens. %p stands for the process ID.",
+    "File for a trace of calls, transfers and memory, which Perfetto opens; .gz compresses it. %p is the process ID.",
     holds=Holds.FILE,
 )
 MMD_CALLS = Option(
@@ -294,6 +294,12 @@ USM_TOUCHES = Option(
     "auto",
     "Whether accesses by the host migrate shared memory to the host: on, off, auto (with traces and the check usm).",
 )
+USM_FAULTS = Option(
+    "FPGART_USM_FAULTS",
+    one_of("auto", "on", "off"),
+    "auto",
+    "Whether the host gets SIGSEGV in device allocations, with FPGART_ISOLATE: on, off, auto (with the check usm).",
+)
 MODELS: Option[tuple[str, ...]] = Option(
     "FPGART_MODELS",
     names,
@@ -359,7 +365,7 @@ CHANNEL_DEPTH = Option(
     "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE",
     one_of("ignoredepth", "default", "strict"),
     "ignoredepth",
-    "How deep channels are: ignoredepth (a fast depth), default (the depth in the source, else a fast one) or strict.",
+    "Depth of channels: ignoredepth (a fast depth), default (the depth in the source, else a fast one) or strict.",
 )
 CHANNEL_FACTOR = Option(
     "FPGART_CHANNEL_FACTOR",
@@ -463,3 +469,15 @@ def touches_are_watched() -> bool:
     if USM_TOUCHES.value == "auto":
         return bool(TRACE.value) or "usm" in CHECK.value
     return USM_TOUCHES.value == "on"
+
+
+def host_accesses_fail() -> bool:
+    """Whether the host has no access to device allocations, as on a board.
+
+    Raises OptionError where that is asked for, but kernels need the host's own mapping of the memory.
+    """
+    if USM_FAULTS.value == "on" and not kernels_run_apart():
+        raise OptionError(
+            f"{USM_FAULTS.name}=on needs {ISOLATE.name}=1: kernels in the host's process use the host's mapping"
+        )
+    return kernels_run_apart() and (USM_FAULTS.value == "on" or (USM_FAULTS.value == "auto" and "usm" in CHECK.value))

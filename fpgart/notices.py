@@ -155,7 +155,10 @@ class Notices:
 
     @property
     def hear_of_commands(self) -> bool:
-        """Whether somebody hears of commands and of what moves for them: none may be carried out in silence then."""
+        """Whether somebody hears of commands, of what moves for them, or of objects.
+
+        None may be carried out, or made, in silence then.
+        """
         return bool(
             self.event_made
             or self.command_enqueued
@@ -163,6 +166,9 @@ class Notices:
             or self.operation_ended
             or self.end_observed
             or self.migrated
+            or self.handle_given
+            or self.buffer_created
+            or self.buffer_destroyed
         )
 
     def listen(self, watcher: Any) -> None:

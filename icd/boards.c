@@ -92,6 +92,7 @@ uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine
         free(board);
         return 0;
     }
+    board->handle = device;
     board->carrier = (const struct carrier *)carrier;
     board->context = engine_context;
     board->device = engine_device;
@@ -135,23 +136,56 @@ uint64_t fpgart_board_take_launches(uintptr_t board)
 
 int fpgart_board_is_open(uintptr_t board)
 {
+    core_board_note(core_of(board));
     return core_board_is_open(core_of(board));
+}
+
+/* New queues of the context for that board need no decision any more; nor do buffers if it is the
+ * only one. */
+void fpgart_context_has(uintptr_t context, uintptr_t given, int is_only)
+{
+    struct fpgart_board *board = (struct fpgart_board *)given;
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    if (slots != NULL && is_only)
+        atomic_store(&slots[FPGART_MOST_BOARDS], board);
+    for (int i = 0; slots != NULL && i < FPGART_MOST_BOARDS; i++) {
+        struct fpgart_board *none = NULL;
+        if (atomic_compare_exchange_strong(&slots[i], &none, board) || none == board)
+            return;
+    }
+}
+
+static struct fpgart_board *board_of(uintptr_t context, uintptr_t device)
+{
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    for (int i = 0; slots != NULL && i < FPGART_MOST_BOARDS; i++) {
+        struct fpgart_board *board = atomic_load(&slots[i]);
+        if (board != NULL && board->handle == device)
+            return board;
+    }
+    return NULL;
+}
+
+struct fpgart_board *fpgart_only_board(uintptr_t context)
+{
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    return slots != NULL ? atomic_load(&slots[FPGART_MOST_BOARDS]) : NULL;
 }
 
 int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order,
                          int has_profiling)
 {
     fpgart_queue_slot *slot = fpgart_queue_of(queue);
-    struct fpgart_carried_queue *made = calloc(1, sizeof *made), *none = NULL;
+    struct fpgart_carried_queue *made = NULL, *none = NULL;
     struct fpgart_board *of = (struct fpgart_board *)board;
-    if (slot == NULL || made == NULL) {
-        free(made);
+    if (slot != NULL && atomic_load(slot) != NULL)
+        return 1;
+    if (slot == NULL || (made = calloc(1, sizeof *made)) == NULL)
         return 0;
-    }
     void *lane = of->carrier->lane_new(of->context, of->device, in_order, has_profiling);
     if (lane != NULL)
-        made->core = core_queue_new(of->core, of->carrier->engine, lane, in_order, NULL,
-                                    of->carrier->lane_free);
+        made->core = core_queue_new(of->core, of->carrier->engine, lane, in_order,
+                                    fpgart_command_is_turned, of->carrier->lane_free);
     if (made->core == NULL) {
         if (lane != NULL)
             of->carrier->lane_free(lane);
@@ -181,6 +215,74 @@ struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue)
     return slot != NULL ? atomic_load(slot) : NULL;
 }
 
+/* `properties`: a list, of which the first property alone is known here; or NULL. */
+static int read_properties(const cl_queue_properties *list, cl_command_queue_properties *properties)
+{
+    if (list == NULL)
+        return 1;
+    if (list[0] != CL_QUEUE_PROPERTIES || list[2] != 0)
+        return 0;
+    *properties = (cl_command_queue_properties)list[1];
+    return 1;
+}
+
+static uintptr_t make_queue(uintptr_t context, struct fpgart_board *board,
+                            cl_command_queue_properties properties, int has_list)
+{
+    uintptr_t made = fpgart_handle_new(FPGART_QUEUE, 1);
+    if (made == 0)
+        return 0;
+    if (!fpgart_queue_carries(made, (uintptr_t)board, context,
+                              !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
+                              (properties & CL_QUEUE_PROFILING_ENABLE) != 0)) {
+        fpgart_handle_free(made);
+        return 0;
+    }
+    struct fpgart_carried_queue *queue = fpgart_carried_queue(made);
+    queue->properties = properties;
+    queue->has_list = has_list;
+    fpgart_is_unseen(made, context);
+    return made;
+}
+
+static cl_command_queue makes_queue(uintptr_t context, uintptr_t device,
+                                    cl_command_queue_properties properties, int has_list)
+{
+    enum { KNOWN = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE };
+    if ((properties & ~(cl_command_queue_properties)KNOWN) != 0 || !fpgart_may_carry() ||
+        !fpgart_hold(context, FPGART_CONTEXT, fpgart_handle_serial(context)))
+        return NULL;
+    struct fpgart_board *board = board_of(context, device);
+    uintptr_t made = board != NULL ? make_queue(context, board, properties, has_list) : 0;
+    if (made == 0)
+        fpgart_unhold(context, FPGART_CONTEXT);
+    return (cl_command_queue)made;
+}
+
+cl_command_queue fpgart_makes_queue(const void *context, const void *device,
+                                    cl_command_queue_properties properties)
+{
+    return makes_queue((uintptr_t)context, (uintptr_t)device, properties, 0);
+}
+
+cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
+                                         const cl_queue_properties *list)
+{
+    cl_command_queue_properties properties = 0;
+    if (!read_properties(list, &properties))
+        return NULL;
+    return makes_queue((uintptr_t)context, (uintptr_t)device, properties, list != NULL);
+}
+
+/* What Python says of a queue that C has made. */
+void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list)
+{
+    const struct fpgart_carried_queue *of = fpgart_carried_queue(queue);
+    *device = of->board->handle;
+    *properties = of->properties;
+    *has_list = of->has_list;
+}
+
 int fpgart_queue_hold(uintptr_t queue)
 {
     return core_queue_hold(fpgart_carried_queue(queue)->core);
@@ -201,11 +303,6 @@ void fpgart_settle_ends(void)
     core_settle();
 }
 
-void fpgart_queue_note(uintptr_t queue)
-{
-    core_note_queue(fpgart_carried_queue(queue)->core);
-}
-
 void fpgart_queue_flush(uintptr_t queue)
 {
     const struct fpgart_carried_queue *of = fpgart_carried_queue(queue);
@@ -223,7 +320,7 @@ uint64_t fpgart_board_program(uintptr_t board)
 }
 
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
-                         uint64_t size, uint64_t locations, uint32_t ways, uintptr_t context)
+                         uint64_t locations, uintptr_t store)
 {
     struct fpgart_place *place = fpgart_place_of(buffer);
     if (place == NULL)
@@ -231,27 +328,28 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
     atomic_store(&place->epoch, 0); /* who reads it meanwhile finds that it changes */
     place->board = (const struct fpgart_board *)board;
     place->address = address;
-    place->size = size;
     place->locations = locations;
-    place->ways = ways;
-    place->context = context;
+    place->store = store;
     atomic_store(&place->epoch, epoch);
 }
 
-/* A copy of what is known of a buffer, which the caller holds. */
+/* What is known of a buffer that the caller holds; addresses are those of its own bytes. */
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                    struct fpgart_place *found)
+                    uint32_t location, struct fpgart_place *found)
 {
+    int is_anywhere = location == FPGART_ANYWHERE;
     const struct fpgart_place *place = fpgart_place_of(buffer);
-    if (place == NULL || atomic_load(&place->epoch) != epoch)
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    if (place == NULL || (atomic_load(&place->epoch) != epoch &&
+                          !fpgart_settle_buffer(fpgart_owner_of(buffer), queue->board, epoch,
+                                                is_anywhere ? 0 : location)))
         return 0;
     found->board = place->board;
-    found->address = place->address;
-    found->size = place->size;
+    found->address = place->address + region->origin;
     found->locations = place->locations;
-    found->ways = place->ways;
-    found->context = place->context;
+    found->store = place->store != 0 ? place->store + region->origin : 0;
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load(&place->epoch) == epoch && found->board == queue->board &&
-           found->context == queue->context;
+           (is_anywhere || (found->locations >> location & 1)) &&
+           region->context == fpgart_handle_serial(queue->context);
 }

@@ -9,9 +9,18 @@ void fpgart_call_about_object(uintptr_t function, uintptr_t object, uintptr_t da
     FPGART_OUTSIDE(((void (*)(uintptr_t, void *))function)(object, (void *)data));
 }
 
+static _Thread_local unsigned in_callbacks;
+
+int fpgart_in_callback(void)
+{
+    return in_callbacks != 0;
+}
+
 void fpgart_call_about_event(uintptr_t function, uintptr_t event, cl_int status, uintptr_t data)
 {
+    in_callbacks++;
     FPGART_OUTSIDE(((void (*)(uintptr_t, cl_int, void *))function)(event, status, (void *)data));
+    in_callbacks--;
 }
 
 void fpgart_call_to_free(uintptr_t function, uintptr_t queue, cl_uint count, uintptr_t *pointers,

@@ -7,6 +7,12 @@
 #include <string.h>
 
 enum { FILL_CALL = 1 << 20 };
+enum { WRITTEN, READ, COPIED }; /* rows of a board's traffic */
+/* What the flags of a buffer keep the host from. */
+enum {
+    NOT_READ = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
+    NOT_WRITTEN = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS
+};
 
 static int carry_launch(const struct call *call)
 {
@@ -18,7 +24,7 @@ static int carry_launch(const struct call *call)
     command.held.kernel = call->kernel;
     int size = fpgart_lay_out_launch(call->kernel, command.queue, &call->nd_range, command.epoch,
                                      command.carried, ROOM - sizeof(struct carried),
-                                     command.held.handles, &command.buffers, &command.held.program);
+                                     command.held.uses, &command.buffers, &command.held.program);
     if (size == 0)
         return fpgart_give_up(&command);
     return fpgart_enqueue_command(&command, CORE_WORK, (size_t)size - 1);
@@ -73,41 +79,53 @@ static void count_traffic(struct command *command, uint32_t row, uint64_t calls,
 /* On this thread, if nobody wants an event: that needs no queue of the engine. */
 static int carry_directly(struct command *command)
 {
-    const struct carried *carried = command->carried;
+    struct carried *carried = command->carried;
     struct core_queue *queue = command->queue->core;
+    command->held.buffers = command->buffers;
+    carried->data = (void *)((const char *)&command->held - (const char *)carried);
     if (command->queue->in_order)
         core_finish(queue);
-    if (!core_begin_directly(queue, command->epoch))
+    if (!core_begin_directly(queue, command->epoch, carried))
         return 0;
     memmove((void *)carried->to, (const void *)carried->from, carried->size[0]);
     fpgart_count_command(&command->held);
     core_end_directly(queue);
-    command->held.buffers = command->buffers;
     fpgart_let_go_of(&command->held);
     return 1;
+}
+
+/* Between the host's memory and the board's. */
+static int transfer(struct command *command, uintptr_t from, uintptr_t to, size_t size,
+                    uint32_t row)
+{
+    const struct call *call = command->call;
+    command->carried->kind = CARRIED_MOVE;
+    command->carried->from = from;
+    command->carried->to = to;
+    command->carried->size[0] = size;
+    command->carried->size[1] = command->carried->size[2] = 1;
+    count_traffic(command, row, size != 0, size);
+    if (call->is_blocking && call->waits == 0 && call->event == NULL && carry_directly(command))
+        return 1;
+    return fpgart_enqueue_command(command, CORE_WORK, 0);
 }
 
 static int carry_transfer(const struct call *call)
 {
     struct command command;
-    uintptr_t board;
+    struct fpgart_place place;
     if (call->host == NULL || !fpgart_begin_command(&command, call))
         return 0;
-    if (!fpgart_use_buffer(&command, call->buffer, call->way, call->offset, call->size, &board))
+    int is_write = call->is_write;
+    if (!fpgart_use_buffer(&command, call->buffer, is_write ? NOT_WRITTEN : NOT_READ, call->offset,
+                           call->size, &place))
         return fpgart_give_up(&command);
-    int is_write = call->way == FPGART_WAYS_TO;
-    command.carried->kind = CARRIED_MOVE;
-    command.carried->from = is_write ? (uintptr_t)call->host : board;
-    command.carried->to = is_write ? board : (uintptr_t)call->host;
-    command.carried->size[0] = call->size;
-    command.carried->size[1] = command.carried->size[2] = 1;
-    count_traffic(&command, is_write ? 0 : 1, 1, call->size);
-    if (call->is_blocking && call->waits == 0 && call->event == NULL && carry_directly(&command))
-        return 1;
-    return fpgart_enqueue_command(&command, CORE_WORK, 0);
+    uintptr_t host = (uintptr_t)call->host;
+    return transfer(&command, is_write ? host : place.address, is_write ? place.address : host,
+                    call->size, is_write ? WRITTEN : READ);
 }
 
-static int carries_transfer(const void *queue, const void *buffer, int way, cl_bool blocking,
+static int carries_transfer(const void *queue, const void *buffer, int is_write, cl_bool blocking,
                             size_t offset, size_t size, const void *host, cl_uint waits,
                             const cl_event *wait_list, cl_event *event)
 {
@@ -117,10 +135,9 @@ static int carries_transfer(const void *queue, const void *buffer, int way, cl_b
                               .offset = offset,
                               .size = size,
                               .host = host,
-                              .way = way,
+                              .is_write = is_write,
                               .is_blocking = blocking != 0,
-                              .type = way == FPGART_WAYS_TO ? CL_COMMAND_WRITE_BUFFER
-                                                            : CL_COMMAND_READ_BUFFER,
+                              .type = is_write ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER,
                               .waits = waits,
                               .wait_list = wait_list,
                               .event = event};
@@ -131,35 +148,29 @@ int fpgart_carries_read(const void *queue, const void *buffer, cl_bool blocking,
                         size_t size, void *host, cl_uint waits, const cl_event *wait_list,
                         cl_event *event)
 {
-    return carries_transfer(queue, buffer, FPGART_WAYS_FROM, blocking, offset, size, host, waits,
-                            wait_list, event);
+    return carries_transfer(queue, buffer, 0, blocking, offset, size, host, waits, wait_list,
+                            event);
 }
 
 int fpgart_carries_write(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
                          size_t size, const void *host, cl_uint waits, const cl_event *wait_list,
                          cl_event *event)
 {
-    return carries_transfer(queue, buffer, FPGART_WAYS_TO, blocking, offset, size, host, waits,
-                            wait_list, event);
+    return carries_transfer(queue, buffer, 1, blocking, offset, size, host, waits, wait_list,
+                            event);
 }
 
 static int carry_copy(const struct call *call)
 {
     struct command command;
-    uintptr_t from, to;
+    struct fpgart_place from, to;
     if (!fpgart_begin_command(&command, call))
         return 0;
     if (!fpgart_use_buffer(&command, call->buffer, 0, call->offset, call->size, &from) ||
         !fpgart_use_buffer(&command, call->other, 0, call->other_offset, call->size, &to) ||
-        (from < to + call->size && to < from + call->size))
+        (from.address < to.address + call->size && to.address < from.address + call->size))
         return fpgart_give_up(&command);
-    command.carried->kind = CARRIED_MOVE;
-    command.carried->from = from;
-    command.carried->to = to;
-    command.carried->size[0] = call->size;
-    command.carried->size[1] = command.carried->size[2] = 1;
-    count_traffic(&command, 2, 1, call->size);
-    return fpgart_enqueue_command(&command, CORE_WORK, 0);
+    return transfer(&command, from.address, to.address, call->size, COPIED);
 }
 
 int fpgart_carries_copy(const void *queue, const void *from, const void *to, size_t from_offset,
@@ -183,7 +194,7 @@ int fpgart_carries_copy(const void *queue, const void *from, const void *to, siz
 static int carry_fill(const struct call *call)
 {
     struct command command;
-    uintptr_t to;
+    struct fpgart_place to;
     size_t pattern = call->pattern;
     if (call->host == NULL || pattern == 0 || pattern > 128 || (pattern & (pattern - 1)) != 0 ||
         call->offset % pattern != 0 || call->size % pattern != 0 ||
@@ -192,11 +203,11 @@ static int carry_fill(const struct call *call)
     if (!fpgart_use_buffer(&command, call->buffer, 0, call->offset, call->size, &to))
         return fpgart_give_up(&command);
     command.carried->kind = CARRIED_FILL;
-    command.carried->to = to;
+    command.carried->to = to.address;
     command.carried->size[0] = call->size;
     command.carried->count = (uint32_t)pattern;
     memcpy(command.carried->more, call->host, pattern);
-    count_traffic(&command, 0, (call->size + FILL_CALL - 1) / FILL_CALL, call->size);
+    count_traffic(&command, WRITTEN, (call->size + FILL_CALL - 1) / FILL_CALL, call->size);
     return fpgart_enqueue_command(&command, CORE_WORK, pattern);
 }
 
@@ -212,6 +223,90 @@ int fpgart_carries_fill(const void *queue, const void *buffer, const void *patte
                               .offset = offset,
                               .size = size,
                               .type = CL_COMMAND_FILL_BUFFER,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+static _Thread_local uintptr_t mapped; /* where the region is that was mapped last */
+
+static uint64_t refuses_mapping(cl_map_flags flags)
+{
+    return ((flags & CL_MAP_READ) != 0 ? (uint64_t)NOT_READ : 0) |
+           ((flags & ~(cl_map_flags)CL_MAP_READ) != 0 ? (uint64_t)NOT_WRITTEN : 0);
+}
+
+static int carry_map(const struct call *call)
+{
+    struct command command;
+    struct fpgart_place place;
+    int invalidates = call->flags == CL_MAP_WRITE_INVALIDATE_REGION;
+    if ((!invalidates && (call->flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE)) != 0) ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    if (!fpgart_use_buffer(&command, call->buffer, refuses_mapping(call->flags), call->offset,
+                           call->size, &place) ||
+        place.store == 0)
+        return fpgart_give_up(&command);
+    struct fpgart_mapping mapping = {place.store, call->offset, call->size, call->flags, 0};
+    if (!fpgart_add_mapping(call->buffer, &mapping))
+        return fpgart_give_up(&command);
+    command.held.mapping = mapping.number;
+    if (!transfer(&command, place.address, place.store, invalidates ? 0 : call->size, READ)) {
+        fpgart_forget_mapping(call->buffer, mapping.number);
+        return 0;
+    }
+    fpgart_keep_mapping(call->buffer, mapping.number);
+    mapped = place.store; /* behind whatever else this thread has been called to do */
+    return 1;
+}
+
+void *fpgart_carries_map(const void *queue, const void *buffer, cl_bool blocking,
+                         cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
+                         const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_map,
+                              .queue = (uintptr_t)queue,
+                              .buffer = (uintptr_t)buffer,
+                              .offset = offset,
+                              .size = size,
+                              .flags = flags,
+                              .is_blocking = blocking != 0,
+                              .type = CL_COMMAND_MAP_BUFFER,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call) ? (void *)mapped : NULL;
+}
+
+static int carry_unmap(const struct call *call)
+{
+    enum { WRITES = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION };
+    struct command command;
+    struct fpgart_place place;
+    struct fpgart_mapping mapping;
+    if (!fpgart_take_mapping(call->buffer, (uintptr_t)call->host, &mapping))
+        return 0;
+    if (fpgart_begin_command(&command, call)) {
+        if (!fpgart_use_buffer(&command, call->buffer, 0, mapping.offset, mapping.size, &place))
+            fpgart_give_up(&command);
+        else if (transfer(&command, mapping.pointer, place.address,
+                          (mapping.flags & WRITES) != 0 ? mapping.size : 0, WRITTEN))
+            return 1;
+    }
+    fpgart_add_mapping(call->buffer, &mapping);
+    return 0;
+}
+
+int fpgart_carries_unmap(const void *queue, const void *buffer, const void *pointer, cl_uint waits,
+                         const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_unmap,
+                              .queue = (uintptr_t)queue,
+                              .buffer = (uintptr_t)buffer,
+                              .host = pointer,
+                              .type = CL_COMMAND_UNMAP_MEM_OBJECT,
                               .waits = waits,
                               .wait_list = wait_list,
                               .event = event};

@@ -8,6 +8,8 @@
  * A command holds its queue, kernel and buffers until it has ended. */
 #include "commands.h"
 
+#include "../fpgart/engine/calls.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +30,9 @@ int fpgart_may_carry(void)
     return atomic_load(&is_on) && fpgart_running() && !fpgart_watched() && fpgart_has_stack();
 }
 
-/* A thread that waits here would keep the interpreter from others. */
 int fpgart_may_wait(void)
 {
-    return !(fpgart_is_guest() && fpgart_holds_interpreter());
+    return !(fpgart_is_guest() && fpgart_holds_interpreter()) && !fpgart_in_callback();
 }
 
 int fpgart_carries(const struct call *call)
@@ -63,7 +64,7 @@ int fpgart_carry_again(void)
 void fpgart_let_go_of(const struct held *held)
 {
     for (uint64_t i = 0; i < held->buffers; i++)
-        fpgart_unhold(held->handles[i], FPGART_MEM);
+        fpgart_unhold(held->uses[i].buffer, FPGART_MEM);
     if (held->kernel != 0)
         fpgart_unhold(held->kernel, FPGART_KERNEL);
     fpgart_unhold(held->queue, FPGART_QUEUE);
@@ -87,9 +88,12 @@ void fpgart_count_command(const struct held *held)
 static void command_ended(struct carried *carried, int32_t status)
 {
     const struct held *held = held_by(carried);
-    int failed = status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    int failed =
+        status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && !held->is_pythons;
     struct fpgart_visit visit;
-    if (status == CL_COMPLETE)
+    if (status != CL_COMPLETE && held->mapping != 0)
+        fpgart_void_mapping(held->uses[0].buffer, held->mapping);
+    if (status == CL_COMPLETE && !held->is_pythons)
         fpgart_count_command(held);
     if (failed && fpgart_enter(&visit)) {
         fpgart_carried_failed(held->queue, held->kernel, status, carried->place);
@@ -107,6 +111,82 @@ static void command_told(struct carried *carried, int32_t status)
         fpgart_view_ended(held->event, held->serial, status);
         fpgart_leave(&visit);
     }
+}
+
+/* The board has changed, or somebody holds it, since the command was enqueued. */
+void fpgart_command_is_turned(struct core_command *command)
+{
+    struct carried *carried = core_operation(command);
+    struct held *held = (struct held *)held_by(carried);
+    struct fpgart_visit visit;
+    if (carried->kind == CARRIED_MARKER) {
+        core_end(command, CL_COMPLETE);
+        return;
+    }
+    held->is_pythons = 1;
+    if (!fpgart_enter(&visit))
+        return; /* the process ends, and nobody waits */
+    fpgart_run_turned((uintptr_t)command, held->queue, held->kernel, held->type, (uintptr_t)carried,
+                      held->traffic, (cl_uint)held->buffers, held->uses);
+    fpgart_leave(&visit);
+}
+
+void fpgart_command_begin(uintptr_t command)
+{
+    core_begin((struct core_command *)command);
+}
+
+void fpgart_command_end(uintptr_t command, cl_int status)
+{
+    core_end((struct core_command *)command, status);
+}
+
+struct buffers {
+    uint32_t count;
+    const uintptr_t *handles;
+};
+
+static bool uses_buffers(const void *operation, void *given)
+{
+    const struct held *held = held_by(operation);
+    const struct buffers *buffers = given;
+    for (uint64_t i = 0; i < held->buffers; i++)
+        for (uint32_t j = 0; j < buffers->count; j++)
+            if (fpgart_owner_of(held->uses[i].buffer) == buffers->handles[j])
+                return true;
+    return false;
+}
+
+int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers)
+{
+    struct buffers given = {count, buffers};
+    return core_board_uses(((struct fpgart_board *)board)->core, uses_buffers, &given);
+}
+
+static bool is_given(const struct carried *carried, uintptr_t begin, uintptr_t end)
+{
+    const struct argument *arguments = (const struct argument *)carried->more;
+    if (carried->kind == CARRIED_MOVE)
+        return (carried->from < end && begin < carried->from + carried->size[0]) ||
+               (carried->to < end && begin < carried->to + carried->size[0]);
+    for (uint32_t i = 0; carried->kind == CARRIED_LAUNCH && i < carried->count; i++)
+        if (arguments[i].kind == ARGUMENT_POINTER && arguments[i].value >= begin &&
+            arguments[i].value < end)
+            return true;
+    return false;
+}
+
+void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end)
+{
+    struct core_queue *core = fpgart_carried_queue(queue)->core;
+    struct core_command *command = core_next(core, NULL), *next;
+    for (; command != NULL; command = next) {
+        if (is_given(core_operation(command), begin, end))
+            core_wait(command);
+        next = core_next(core, command);
+        core_release(command);
+    }
+    core_settle();
 }
 
 /* The board is programmed for the launch if another program is loaded. A simulated one disturbs no
@@ -140,9 +220,10 @@ int fpgart_begin_command(struct command *command, const struct call *call)
     command->carried->told = command_told;
     command->carried->begins = launch_begins;
     command->buffers = 0;
-    memset(&command->held, 0, offsetof(struct held, handles));
+    memset(&command->held, 0, offsetof(struct held, uses));
     command->held.board = command->queue->board;
     command->held.queue = call->queue;
+    command->held.type = call->type;
     return 1;
 }
 
@@ -154,36 +235,37 @@ int fpgart_give_up(struct command *command)
 }
 
 /* A buffer is held from now on, and bytes of it may be used that way. */
-int fpgart_use_buffer(struct command *command, uintptr_t buffer, int way, size_t offset,
-                      size_t size, uintptr_t *address)
+int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
+                      size_t size, struct fpgart_place *place)
 {
-    struct fpgart_place found;
     if (!fpgart_hold(buffer, FPGART_MEM, fpgart_handle_serial(buffer)))
         return 0;
-    command->held.handles[command->buffers++] = buffer;
-    if (!fpgart_place_in(buffer, command->queue, command->epoch, &found) || size == 0 ||
-        offset > found.size || size > found.size - offset || (found.ways & way) != (uint32_t)way)
+    command->held.uses[command->buffers++] = (struct fpgart_use){buffer, offset};
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    if (!fpgart_place_in(buffer, command->queue, command->epoch, FPGART_ANYWHERE, place) ||
+        size == 0 || offset > region->size || size > region->size - offset ||
+        (region->flags & refused) != 0)
         return 0;
-    *address = found.address + offset;
+    place->address += offset;
+    place->store += place->store != 0 ? offset : 0;
     return 1;
 }
 
-/* Events of commands that are carried, or that have ended well, of the queue's context. Gives how
- * many commands those are, which are held; -1: for Python. */
+/* Events that C has made, or of commands that have ended well, of the queue's context. Gives how
+ * many of the former there are, which are held; -1: for Python. */
 static int find_waits(const struct command *command, struct core_command **found, uintptr_t *held)
 {
     const struct call *call = command->call;
     int count = 0;
     for (cl_uint i = 0; i < call->waits; i++) {
-        uintptr_t event = (uintptr_t)call->wait_list[i], queue;
-        cl_command_type type;
+        uintptr_t event = (uintptr_t)call->wait_list[i];
+        struct fpgart_event waited;
         cl_context own;
         uint64_t serial = fpgart_handle_serial(event);
         if (fpgart_hold(event, FPGART_EVENT, serial)) {
-            struct core_command *waited = fpgart_command_of(event, &queue, &type);
-            if (waited != NULL && count < MOST_WAITS &&
-                fpgart_carried_queue(queue)->context == command->queue->context) {
-                found[count] = waited;
+            if (fpgart_event_of(event, &waited) && count < MOST_WAITS &&
+                waited.context == command->queue->context) {
+                found[count] = waited.command;
                 held[count++] = event;
                 continue;
             }
@@ -230,7 +312,8 @@ static void drop_event(const struct command *command)
 static void give_event(const struct command *command, struct core_command *made)
 {
     const struct call *call = command->call;
-    fpgart_event_carry(command->held.event, made, call->queue, call->type);
+    const struct fpgart_event event = {made, call->queue, command->queue->context, call->type};
+    fpgart_event_carry(command->held.event, &event);
     *call->event = (cl_event)command->held.event;
 }
 
@@ -255,10 +338,11 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     }
     command->held.buffers = command->buffers;
     command->carried->data = (void *)place;
-    size_t used = offsetof(struct held, handles) + command->buffers * sizeof(uintptr_t);
+    size_t used = offsetof(struct held, uses) + command->buffers * sizeof(struct fpgart_use);
+    enum core_kind kind = command->carried->kind != CARRIED_LAUNCH ? CORE_ALONE : CORE_CARRIED;
     memcpy(command->room + place, &command->held, used);
     struct core_command *made =
-        core_enqueue(command->queue->core, role, false, command->epoch, command->carried,
+        core_enqueue(command->queue->core, role, kind, command->epoch, command->carried,
                      place + used, (uint32_t)count, waits);
     for (int i = 0; i < count; i++)
         fpgart_unhold(held[i], FPGART_EVENT);
@@ -278,11 +362,13 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     return 1;
 }
 
-/* For views of events: they hear of the end in command_ended(), unless it has come already. */
-
+/* Of an event of which there is a view: that hears of the end in command_told(), unless it has come
+ * already. */
 int32_t fpgart_command_watch(uintptr_t command)
 {
     struct core_command *of = (struct core_command *)command;
+    if (core_is_user_event(of))
+        return core_status(of);
     struct held *held = (struct held *)held_by(core_operation(of));
     atomic_store(&held->is_viewed, 1);
     core_observe_command(of);

@@ -16,14 +16,17 @@ enum { ROOM = 6144 };
 struct held {
     struct fpgart_board *board;
     uintptr_t queue, kernel;
+    cl_command_type type;
+    uint32_t is_pythons; /* it has run it, and counted and told what there was */
     uintptr_t event;
     uint64_t serial; /* of the event */
     atomic_int is_viewed;
     uint32_t traffic; /* its row in the board's */
     uint64_t calls, bytes;
     struct fpgart_program program; /* of a launch */
+    uint64_t mapping; /* the number of what is mapped in the first of the buffers; 0: nothing */
     uint64_t buffers;
-    uintptr_t handles[FPGART_ARGUMENTS];
+    struct fpgart_use uses[FPGART_ARGUMENTS];
 };
 
 /* A call of the host. */
@@ -33,8 +36,9 @@ struct call {
     struct fpgart_nd_range nd_range;
     size_t offset, other_offset, size;
     const void *host;
-    int way, is_blocking, is_barrier;
+    int is_write, is_blocking, is_barrier;
     size_t pattern;
+    cl_map_flags flags; /* of a mapping */
     cl_command_type type;
     cl_uint waits;
     const cl_event *wait_list;
@@ -57,10 +61,10 @@ int fpgart_carries(const struct call *call);
 /* A command goes from begin to give_up or enqueue, and holds its queue, kernel and buffers until it
  * has ended. Each of these returns 0 where the call is for Python. */
 int fpgart_begin_command(struct command *command, const struct call *call);
-/* The command holds a buffer from now on; gives the address of bytes of it, if they may be used
- * that way. */
-int fpgart_use_buffer(struct command *command, uintptr_t buffer, int way, size_t offset,
-                      size_t size, uintptr_t *address);
+/* The command holds a buffer from now on; gives where bytes of it are, if it has none of the flags
+ * that refuse the command. */
+int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
+                      size_t size, struct fpgart_place *place);
 int fpgart_give_up(struct command *command);
 /* `size`: bytes behind the operation. */
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size);

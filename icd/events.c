@@ -41,25 +41,23 @@ int fpgart_flushes(const void *queue)
     return done;
 }
 
-/* The command of an event, which the caller then holds. */
-static struct core_command *find_command(const void *event, uintptr_t *queue, cl_command_type *type)
+/* What C knows of an event that it has made, which the caller then holds. */
+static int find_event(const void *event, struct fpgart_event *found)
 {
     if (!fpgart_may_carry() ||
         !fpgart_hold((uintptr_t)event, FPGART_EVENT, fpgart_handle_serial((uintptr_t)event)))
-        return NULL;
-    struct core_command *found = fpgart_command_of((uintptr_t)event, queue, type);
-    if (found == NULL)
+        return 0;
+    int is_found = fpgart_event_of((uintptr_t)event, found);
+    if (!is_found)
         fpgart_unhold((uintptr_t)event, FPGART_EVENT);
-    return found;
+    return is_found;
 }
 
 static int waits_for_one(cl_event event, uintptr_t *context)
 {
-    uintptr_t queue;
-    cl_command_type type;
+    struct fpgart_event found;
     cl_context own;
-    struct core_command *command = find_command(event, &queue, &type);
-    if (command == NULL) {
+    if (!find_event(event, &found)) {
         if (!fpgart_knows_ends(1, &event) ||
             !fpgart_knows(event, FPGART_EVENT, CL_EVENT_CONTEXT, sizeof own, &own, NULL) ||
             (*context != 0 && (uintptr_t)own != *context))
@@ -67,9 +65,9 @@ static int waits_for_one(cl_event event, uintptr_t *context)
         *context = (uintptr_t)own;
         return 1;
     }
-    int done = *context == 0 || *context == fpgart_carried_queue(queue)->context;
-    *context = fpgart_carried_queue(queue)->context;
-    done = done && core_wait(command) == CL_COMPLETE;
+    int done = *context == 0 || *context == found.context;
+    *context = found.context;
+    done = done && core_wait(found.command) == CL_COMPLETE;
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return done;
 }
@@ -101,23 +99,20 @@ static int answers(const void *answer, size_t length, size_t size, void *value, 
 int fpgart_says_event(const void *event, cl_event_info query, size_t size, void *value,
                       size_t *size_ret)
 {
-    uintptr_t queue;
-    cl_command_type type;
-    struct core_command *command = find_command(event, &queue, &type);
-    if (command == NULL)
+    struct fpgart_event found;
+    if (!find_event(event, &found))
         return 0;
-    uintptr_t context = fpgart_carried_queue(queue)->context;
     cl_int status;
     int done = 0;
     if (query == CL_EVENT_COMMAND_EXECUTION_STATUS) {
-        status = core_status(command);
+        status = core_status(found.command);
         done = answers(&status, sizeof status, size, value, size_ret);
     } else if (query == CL_EVENT_COMMAND_TYPE) {
-        done = answers(&type, sizeof type, size, value, size_ret);
+        done = answers(&found.type, sizeof found.type, size, value, size_ret);
     } else if (query == CL_EVENT_COMMAND_QUEUE) {
-        done = answers(&queue, sizeof queue, size, value, size_ret);
+        done = answers(&found.queue, sizeof found.queue, size, value, size_ret);
     } else if (query == CL_EVENT_CONTEXT) {
-        done = answers(&context, sizeof context, size, value, size_ret);
+        done = answers(&found.context, sizeof found.context, size, value, size_ret);
     } else if (query == CL_EVENT_REFERENCE_COUNT) {
         cl_uint references = fpgart_handle_references((uintptr_t)event);
         done = answers(&references, sizeof references, size, value, size_ret);
@@ -130,16 +125,15 @@ int fpgart_says_times(const void *event, cl_profiling_info query, size_t size, v
                       size_t *size_ret)
 {
     static const int statuses[] = {CL_QUEUED, CL_SUBMITTED, CL_RUNNING, CL_COMPLETE, CL_COMPLETE};
-    uintptr_t queue;
-    cl_command_type type;
-    struct core_command *command = find_command(event, &queue, &type);
-    if (command == NULL)
+    struct fpgart_event found;
+    if (!find_event(event, &found))
         return 0;
     int done = 0;
     if (query >= CL_PROFILING_COMMAND_QUEUED && query <= CL_PROFILING_COMMAND_COMPLETE &&
-        fpgart_carried_queue(queue)->has_profiling && core_status(command) == CL_COMPLETE) {
+        found.queue != 0 && fpgart_carried_queue(found.queue)->has_profiling &&
+        core_status(found.command) == CL_COMPLETE) {
         uint64_t times[4];
-        core_times(command, times);
+        core_times(found.command, times);
         done = answers(&times[statuses[query - CL_PROFILING_COMMAND_QUEUED]], sizeof times[0], size,
                        value, size_ret);
     }
@@ -166,22 +160,81 @@ static void call_back(struct core_command *command, int32_t status, void *given)
 int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)
 {
-    uintptr_t queue;
-    cl_command_type type;
-    if (call == NULL || status < CL_COMPLETE || status > CL_SUBMITTED)
+    struct fpgart_event found;
+    if (call == NULL || status < CL_COMPLETE || status > CL_SUBMITTED || !find_event(event, &found))
         return 0;
-    struct core_command *command = find_command(event, &queue, &type);
-    if (command == NULL)
-        return 0;
-    struct callback *callback = malloc(sizeof *callback);
+    /* Those of a user event are Python's: what waits for it begins when they have returned. */
+    struct callback *callback = found.queue != 0 ? malloc(sizeof *callback) : NULL;
     if (callback != NULL) {
         *callback = (struct callback){call, data, (uintptr_t)event};
-        if (core_callback(command, status, call_back, callback))
+        if (core_callback(found.command, status, call_back, callback))
             return 1;
     }
     free(callback);
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return 0;
+}
+
+/* The event holds its context. */
+void *fpgart_new_user_event(const void *context)
+{
+    struct fpgart_event made = {.context = (uintptr_t)context, .type = CL_COMMAND_USER};
+    if (!fpgart_may_carry() ||
+        !fpgart_hold(made.context, FPGART_CONTEXT, fpgart_handle_serial(made.context)))
+        return NULL;
+    made.command = core_user_event();
+    uintptr_t event = made.command != NULL ? fpgart_handle_new(FPGART_EVENT, 1) : 0;
+    if (event != 0) {
+        fpgart_event_carry(event, &made);
+        return (void *)event;
+    }
+    if (made.command != NULL)
+        core_release(made.command);
+    fpgart_unhold(made.context, FPGART_CONTEXT);
+    return NULL;
+}
+
+/* Python may have a view of it since the thread has looked. */
+static void set_user_event(uintptr_t event, struct core_command *command, cl_int status)
+{
+    struct fpgart_visit visit;
+    core_set(command, status);
+    if (fpgart_event_is_viewed(event) && fpgart_enter(&visit)) {
+        fpgart_view_ended(event, fpgart_handle_serial(event), status);
+        fpgart_leave(&visit);
+    }
+    core_let_follow(command);
+}
+
+int fpgart_sets_user_event(const void *event, cl_int status)
+{
+    struct fpgart_event found;
+    int cancel_state;
+    if (status > CL_COMPLETE || !find_event(event, &found))
+        return 0;
+    fpgart_disable_cancel(&cancel_state);
+    int done =
+        found.queue == 0 && !fpgart_event_is_viewed((uintptr_t)event) && core_claim(found.command);
+    if (done)
+        set_user_event((uintptr_t)event, found.command, status);
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    fpgart_restore_cancel(cancel_state);
+    return done;
+}
+
+int fpgart_user_event_claim(uintptr_t event)
+{
+    return core_claim((struct core_command *)event);
+}
+
+void fpgart_user_event_set(uintptr_t event, cl_int status)
+{
+    core_set((struct core_command *)event, status);
+}
+
+void fpgart_user_event_let_follow(uintptr_t event)
+{
+    core_let_follow((struct core_command *)event);
 }
 
 int32_t fpgart_command_wait(uintptr_t command)

@@ -69,6 +69,7 @@ REMEMBERED = {
     "clGetEventInfo": "fpgart_knows({}, FPGART_EVENT, param_name, param_value_size, param_value, "
     "param_value_size_ret) || fpgart_says_event({}, param_name, param_value_size, param_value, param_value_size_ret)",
     "clGetEventProfilingInfo": "fpgart_says_times({}, param_name, param_value_size, param_value, param_value_size_ret)",
+    "clSetUserEventStatus": "fpgart_sets_user_event({}, execution_status)",
     "clSetEventCallback": "fpgart_calls_back({}, command_exec_callback_type, pfn_notify, user_data)",
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
     "clEnqueueNDRangeKernel": "fpgart_carries_launch(command_queue, kernel, work_dim, global_work_offset, "
@@ -79,6 +80,7 @@ REMEMBERED = {
     "clEnqueueCopyBuffer": "fpgart_carries_copy({}, src_buffer, dst_buffer, src_offset, dst_offset, size, "
     f"{WAITS_AND_EVENT})",
     "clEnqueueFillBuffer": f"fpgart_carries_fill({{}}, buffer, pattern, pattern_size, offset, size, {WAITS_AND_EVENT})",
+    "clEnqueueUnmapMemObject": f"fpgart_carries_unmap({{}}, memobj, mapped_ptr, {WAITS_AND_EVENT})",
     "clEnqueueMarkerWithWaitList": f"fpgart_carries_marker({{}}, 0, {WAITS_AND_EVENT})",
     "clEnqueueBarrierWithWaitList": f"fpgart_carries_marker({{}}, 1, {WAITS_AND_EVENT})",
     "clEnqueueMarker": "event != NULL && fpgart_carries_marker({}, 0, 0, NULL, event)",
@@ -90,6 +92,17 @@ REMEMBERED = {
 
 {} is the function's first parameter.
 """
+MADE_IN_C = {
+    "clCreateUserEvent": "fpgart_new_user_event(context)",
+    "clCreateCommandQueue": "fpgart_makes_queue(context, device, properties)",
+    "clCreateCommandQueueWithProperties": "fpgart_makes_queue_with(context, device, properties)",
+    "clCreateBuffer": "fpgart_makes_buffer(context, flags, size, host_ptr)",
+    "clCreateKernel": "fpgart_makes_kernel(program, kernel_name)",
+    "clEnqueueMapBuffer": "fpgart_carries_map(command_queue, buffer, blocking_map, map_flags, offset, size, "
+    f"{WAITS_AND_EVENT})",
+    "clCreateSubBuffer": "fpgart_makes_sub_buffer(buffer, flags, buffer_create_type, buffer_create_info)",
+}
+"""What C makes by itself; NULL where Python has to."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -100,9 +113,27 @@ struct fpgart_argument {
     uintptr_t pointer;
     uintptr_t buffer;
     uint64_t serial;
+    uint64_t is_local;
     unsigned char value[64];
 };
-enum { FPGART_IN_ALLOCATION = 16, FPGART_WAYS_TO = 1, FPGART_WAYS_FROM = 2, ... };
+struct fpgart_use {
+    uintptr_t buffer;
+    uint64_t at;
+};
+struct fpgart_mapping {
+    uint64_t pointer, offset, size, flags;
+    uint64_t number;
+};
+struct fpgart_unseen {
+    uint32_t kind;
+    uint32_t type;
+    uintptr_t parent;
+    uintptr_t command;
+    const char *name;
+    uint64_t flags, origin, size;
+    uint64_t block;
+};
+enum { FPGART_IN_ALLOCATION = 16, ... };
 """
 AT_ONCE = """
 uintptr_t fpgart_handle_new(int kind, uint32_t references);
@@ -115,9 +146,11 @@ void fpgart_released_done(void);
 void fpgart_callbacks_are_left(int flag);
 void fpgart_destructors_are_watched(void);
 void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
-uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
+uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program, const char *name);
+int fpgart_kernels_end(uintptr_t program);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
-void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+void fpgart_let_local_pass(uintptr_t kernel, uint32_t index);
+void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place);
 void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context);
 void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
 void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
@@ -127,21 +160,31 @@ void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
 int fpgart_watched(void);
 int fpgart_handle_is_held(uintptr_t handle);
-int fpgart_handle_is_in_use(uintptr_t handle);
+void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags, uint64_t origin,
+                      uint64_t size);
 uint64_t fpgart_board_epoch(uintptr_t board);
 void fpgart_board_end_epoch(uintptr_t board);
 void fpgart_board_resume(uintptr_t board);
-int fpgart_board_is_open(uintptr_t board);
 uint64_t fpgart_board_take_launches(uintptr_t board);
 void fpgart_board_loaded(uintptr_t board, uint64_t program);
 uint64_t fpgart_board_program(uintptr_t board);
 void fpgart_queue_resume(uintptr_t queue);
-void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t size,
-                         uint64_t locations, uint32_t ways, uintptr_t context);
+void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t locations,
+                         uintptr_t store);
+int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer, uint64_t locations);
+uint64_t fpgart_take_spare(uintptr_t board);
+void fpgart_memory_changed(uintptr_t board);
+void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
+int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel, const char *image,
                       uint32_t size, const uint32_t *locations, const uint64_t *limits);
-uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type);
-uintptr_t fpgart_next_unseen(uintptr_t event);
+int fpgart_user_event_claim(uintptr_t event);
+void fpgart_user_event_set(uintptr_t event, cl_int status);
+int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
+int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
+void fpgart_unview(uintptr_t handle);
+uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
+void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list);
 int fpgart_is_guest(void);
 void fpgart_ask_about_calls(int flag);
 """
@@ -165,12 +208,16 @@ int fpgart_carry_again(void);
 uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context, uintptr_t engine_device,
                            uintptr_t traffic);
 int fpgart_board_hold(uintptr_t board);
+int fpgart_board_is_open(uintptr_t board);
 int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order, int has_profiling);
 int fpgart_queue_hold(uintptr_t queue);
 void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
-void fpgart_queue_note(uintptr_t queue);
+void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end);
 void fpgart_settle_ends(void);
+void fpgart_user_event_let_follow(uintptr_t event);
+void fpgart_command_begin(uintptr_t command);
+void fpgart_command_end(uintptr_t command, cl_int status);
 int32_t fpgart_command_watch(uintptr_t command);
 int32_t fpgart_command_wait(uintptr_t command);
 int32_t fpgart_command_status(uintptr_t command);
@@ -202,6 +249,7 @@ def declarations(api: Api) -> str:
     """What Python implements: each entry point under the name py_cl..., handles as integers."""
     lines = [f"typedef {base} {name};" for name, base in SCALARS.items()]
     lines += [f"typedef {base} {name};" for name, base in api.typedefs.items() if name not in SCALARS]
+    lines.append(TYPES)
     lines.append('extern "Python+C" {')
     for function in implemented_in_python(api):
         lines.append(f"    {function.for_python};")
@@ -212,13 +260,15 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_queue_idle(uintptr_t queue);")
     lines.append("    void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);")
     lines.append("    void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);")
+    lines.append("    void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,")
+    lines.append("        uintptr_t carried, cl_uint traffic, cl_uint count, const struct fpgart_use *uses);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")
     lines.append("    int fpgart_settle(void);")
     lines.append("    int fpgart_shut_down(void);")
     lines.append("    cl_int fpgart_fault_of_call(const char *name, uintptr_t object, uint32_t thread);")
     lines.append("}")
-    lines += [TYPES, AT_ONCE, IN_TIME]
+    lines += [AT_ONCE, IN_TIME]
     return "\n".join(lines)
 
 
@@ -435,6 +485,19 @@ def forwarded(function: Prototype) -> list[str]:
         lines += [
             f"    if ({REMEMBERED[name].replace('{}', function.parameters[0].name)})",
             "        return CL_SUCCESS;",
+        ]
+    if name in MADE_IN_C:
+        lines += [
+            f"    {function.returns} made;",
+            "    int cancelled;",
+            "    fpgart_disable_cancel(&cancelled);",
+            f"    made = {MADE_IN_C[name]};",
+            "    fpgart_restore_cancel(cancelled);",
+            "    if (made != NULL) {",
+            "        if (errcode_ret != NULL)",
+            "            *errcode_ret = CL_SUCCESS;",
+            "        return made;",
+            "    }",
         ]
     if name in FREES:
         lines.append(f"    {FREES[name]}")

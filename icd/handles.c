@@ -21,18 +21,23 @@ struct handle {
     _Atomic uint64_t references;
     uint64_t serial;
     size_t next_free;
-    atomic_int viewed;            /* enum viewed; of an event of a carried command */
-    struct core_command *command; /* of that event; it has a reference */
-    uintptr_t queue;              /* of that event, which holds it */
+    atomic_int viewed;            /* enum viewed */
+    uintptr_t parent;             /* what the object is of, which an object of C's holds; or 0 */
+    struct core_command *command; /* of an event of C's; it has a reference */
     cl_command_type type;
     fpgart_answers answers;
-    fpgart_arguments_slot arguments; /* of a kernel */
-    fpgart_queue_slot carried;       /* of a queue */
-    struct fpgart_place place;       /* of a buffer */
+    fpgart_kernels_slot kernels;                      /* of a program */
+    fpgart_arguments_slot arguments;                  /* of a kernel */
+    fpgart_queue_slot carried;                        /* of a queue */
+    fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; behind them the only one */
+    struct fpgart_region region;                      /* of a buffer */
+    struct fpgart_mapped *mapped;                     /* of that */
+    struct fpgart_block *block; /* of that, while Python knows nothing of it */
+    struct fpgart_place place;  /* of a buffer that is no sub-buffer */
 };
 
-/* Whether Python knows of the event: it does, for it made it; it does not; it has a view of it; the
- * host has released it before. */
+/* Who made the object: Python; C, and Python knows nothing of it; C, and Python has a view of it;
+ * C, and the host released it before there was one. */
 enum viewed { MADE, UNSEEN, VIEWED, GONE };
 
 #define CHILD (UINT64_C(1) << 32)
@@ -46,6 +51,7 @@ static size_t used_slots;
 static size_t free_head = NONE, free_tail = NONE, free_count;
 static uint64_t last_serial;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_size_t unseen[FPGART_SAMPLER]; /* by kind */
 
 static struct handle *find(uintptr_t address)
 {
@@ -92,6 +98,10 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
         atomic_store(&slot->references, references);
         atomic_store(&slot->viewed, MADE);
         atomic_store(&slot->place.epoch, 0);
+        for (int i = 0; i <= FPGART_MOST_BOARDS; i++)
+            atomic_store_explicit(&slot->boards[i], NULL, memory_order_relaxed);
+        slot->parent = 0;
+        slot->region.context = 0;
         atomic_store(&slot->kind, kind);
     }
     pthread_mutex_unlock(&lock);
@@ -100,19 +110,24 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
 
 static void unhold(uintptr_t handle, int kind, int later);
 
-/* Python calls this in destructors, with locks of its own. */
-void fpgart_handle_free(uintptr_t handle)
+static void free_slot(struct handle *slot, int later)
 {
-    struct handle *slot = find(handle);
-    int kind = slot != NULL ? atomic_exchange(&slot->kind, FPGART_FREE) : FPGART_FREE;
+    int kind = atomic_exchange(&slot->kind, FPGART_FREE);
     if (kind == FPGART_FREE)
         return;
     fpgart_queue_free(atomic_exchange(&slot->carried, NULL));
     struct core_command *command = slot->command;
-    uintptr_t queue = slot->queue;
+    uintptr_t parent = atomic_load(&slot->viewed) != MADE ? slot->parent : 0;
     slot->command = NULL;
     if (kind == FPGART_CONTEXT)
         fpgart_allocations_go(slot->serial);
+    if (kind == FPGART_PROGRAM)
+        fpgart_kernels_free(&slot->kernels);
+    if (kind == FPGART_MEM) {
+        fpgart_mappings_free(&slot->mapped);
+        if (slot->block != NULL)
+            fpgart_block_goes(&slot->block);
+    }
     pthread_mutex_lock(&lock);
     size_t index = (size_t)(slot - arena);
     atomic_store(&slot->references, 0);
@@ -124,10 +139,20 @@ void fpgart_handle_free(uintptr_t handle)
     free_tail = index;
     free_count++;
     pthread_mutex_unlock(&lock);
-    if (command != NULL) {
+    if (command != NULL)
         core_release(command);
-        unhold(queue, FPGART_QUEUE, 1);
-    }
+    if (parent != 0 && kind == FPGART_KERNEL)
+        fpgart_kernel_goes(parent);
+    if (parent != 0)
+        unhold(parent, fpgart_handle_kind(parent), later || kind == FPGART_EVENT);
+}
+
+/* Python calls this in destructors, with locks of its own. */
+void fpgart_handle_free(uintptr_t handle)
+{
+    struct handle *slot = find(handle);
+    if (slot != NULL)
+        free_slot(slot, 1);
 }
 
 int fpgart_handle_kind(uintptr_t handle)
@@ -145,7 +170,10 @@ uint32_t fpgart_handle_references(uintptr_t handle)
 fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind)
 {
     struct handle *slot = find(handle);
-    return slot != NULL && atomic_load(&slot->kind) == kind ? &slot->answers : NULL;
+    if (slot == NULL || atomic_load(&slot->kind) != kind)
+        return NULL;
+    fpgart_answers *shared = kind == FPGART_KERNEL ? fpgart_kernel_answers(&slot->arguments) : NULL;
+    return shared != NULL ? shared : &slot->answers;
 }
 
 fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel)
@@ -160,16 +188,63 @@ fpgart_queue_slot *fpgart_queue_of(uintptr_t queue)
     return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->carried : NULL;
 }
 
+fpgart_board_slot *fpgart_boards_of(uintptr_t context)
+{
+    struct handle *slot = find(context);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_CONTEXT ? slot->boards : NULL;
+}
+
+fpgart_kernels_slot *fpgart_kernels_of(uintptr_t program)
+{
+    struct handle *slot = find(program);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_PROGRAM ? &slot->kernels : NULL;
+}
+
+struct fpgart_region *fpgart_region_of(uintptr_t buffer)
+{
+    struct handle *slot = find(buffer);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->region : NULL;
+}
+
+/* The buffer that a sub-buffer is of; others themselves. */
+static struct handle *owner_of(struct handle *slot)
+{
+    struct handle *parent = slot->parent != 0 ? find(slot->parent) : NULL;
+    return parent != NULL && atomic_load(&parent->kind) == FPGART_MEM ? parent : slot;
+}
+
+uintptr_t fpgart_owner_of(uintptr_t buffer)
+{
+    return (uintptr_t)owner_of(find(buffer));
+}
+
 struct fpgart_place *fpgart_place_of(uintptr_t buffer)
 {
     struct handle *slot = find(buffer);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->place : NULL;
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &owner_of(slot)->place : NULL;
 }
 
-int fpgart_handle_is_in_use(uintptr_t handle)
+void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags,
+                      uint64_t origin, uint64_t size)
 {
-    struct handle *slot = find(handle);
-    return slot != NULL && atomic_load(&slot->references) >= CHILD;
+    struct handle *slot = find(buffer);
+    slot->parent = parent;
+    slot->region = (struct fpgart_region){flags, origin, size, fpgart_handle_serial(context)};
+}
+
+struct fpgart_mapped **fpgart_mapped_of(uintptr_t buffer)
+{
+    struct handle *slot = find(buffer);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->mapped : NULL;
+}
+
+struct fpgart_block **fpgart_block_of(uintptr_t buffer)
+{
+    struct handle *slot = find(buffer);
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM &&
+                   atomic_load(&slot->viewed) == UNSEEN
+               ? &slot->block
+               : NULL;
 }
 
 int fpgart_handle_is_held(uintptr_t handle)
@@ -178,60 +253,95 @@ int fpgart_handle_is_held(uintptr_t handle)
     return slot != NULL && atomic_load(&slot->references) != 0;
 }
 
-void fpgart_event_carry(uintptr_t event, struct core_command *command, uintptr_t queue,
-                        cl_command_type type)
+void fpgart_event_carry(uintptr_t event, const struct fpgart_event *made)
 {
     struct handle *slot = find(event);
-    slot->command = command;
-    slot->queue = queue;
-    slot->type = type;
+    slot->command = made->command;
+    slot->type = made->type;
+    fpgart_is_unseen(event, made->queue != 0 ? made->queue : made->context);
+}
+
+void fpgart_is_unseen(uintptr_t handle, uintptr_t parent)
+{
+    struct handle *slot = find(handle);
+    slot->parent = parent;
+    atomic_fetch_add(&unseen[atomic_load(&slot->kind)], 1);
     atomic_store(&slot->viewed, UNSEEN);
 }
 
-struct core_command *fpgart_command_of(uintptr_t event, uintptr_t *queue, cl_command_type *type)
+int fpgart_event_of(uintptr_t event, struct fpgart_event *found)
 {
     struct handle *slot = find(event);
     if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT ||
         atomic_load(&slot->viewed) == MADE)
-        return NULL;
-    *queue = slot->queue;
-    *type = slot->type;
-    return slot->command;
+        return 0;
+    const struct fpgart_carried_queue *of = fpgart_carried_queue(slot->parent);
+    *found = (struct fpgart_event){.command = slot->command,
+                                   .queue = of != NULL ? slot->parent : 0,
+                                   .context = of != NULL ? of->context : slot->parent,
+                                   .type = slot->type};
+    return 1;
 }
 
-uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type)
+int fpgart_event_is_viewed(uintptr_t event)
 {
-    struct handle *slot = find(event);
+    return atomic_load(&find(event)->viewed) == VIEWED;
+}
+
+int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
+{
+    struct handle *slot = find(handle);
     int expected = UNSEEN;
-    if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT ||
+    if (slot == NULL || atomic_load(&slot->kind) == FPGART_FREE ||
         !atomic_compare_exchange_strong(&slot->viewed, &expected, VIEWED))
         return 0;
-    *queue = slot->queue;
-    *type = slot->type;
-    return (uintptr_t)slot->command;
+    atomic_fetch_sub(&unseen[atomic_load(&slot->kind)], 1);
+    *found = (struct fpgart_unseen){.kind = (uint32_t)atomic_load(&slot->kind),
+                                    .type = slot->type,
+                                    .parent = slot->parent,
+                                    .command = (uintptr_t)slot->command,
+                                    .name = fpgart_name_of(&slot->arguments),
+                                    .flags = slot->region.flags,
+                                    .origin = slot->region.origin,
+                                    .size = slot->region.size,
+                                    .block = fpgart_take_block(&slot->block)};
+    return 1;
 }
 
-/* The first event behind that handle, or behind none, that Python knows nothing of; 0 if there are
- * no more. */
-uintptr_t fpgart_next_unseen(uintptr_t event)
+/* The first object of a kind behind that handle, or behind none, that Python knows nothing of; 0 if
+ * there are no more. */
+uintptr_t fpgart_next_unseen(uintptr_t handle, int kind)
 {
+    if (atomic_load(&unseen[kind]) == 0)
+        return 0;
     pthread_mutex_lock(&lock);
     size_t slots = used_slots;
     pthread_mutex_unlock(&lock);
-    for (size_t i = event != 0 ? (size_t)(find(event) - arena) + 1 : 0; i < slots; i++)
-        if (atomic_load(&arena[i].kind) == FPGART_EVENT && atomic_load(&arena[i].viewed) == UNSEEN)
+    for (size_t i = handle != 0 ? (size_t)(find(handle) - arena) + 1 : 0; i < slots; i++)
+        if (atomic_load(&arena[i].kind) == kind && atomic_load(&arena[i].viewed) == UNSEEN)
             return (uintptr_t)&arena[i];
     return 0;
 }
 
 /* Python knows nothing of it. */
-static int goes_unseen(struct handle *slot)
+static int goes_unseen(struct handle *slot, int later)
 {
     int expected = UNSEEN;
     if (!atomic_compare_exchange_strong(&slot->viewed, &expected, GONE))
         return 0;
-    fpgart_handle_free((uintptr_t)slot);
+    atomic_fetch_sub(&unseen[atomic_load(&slot->kind)], 1);
+    free_slot(slot, later);
     return 1;
+}
+
+/* There is no view after all. */
+void fpgart_unview(uintptr_t handle)
+{
+    struct handle *slot = find(handle);
+    atomic_fetch_add(&unseen[atomic_load(&slot->kind)], 1);
+    atomic_store(&slot->viewed, UNSEEN);
+    if (atomic_load(&slot->references) == 0)
+        goes_unseen(slot, 1);
 }
 
 uint64_t fpgart_handle_serial(uintptr_t handle)
@@ -415,7 +525,7 @@ int fpgart_hold(uintptr_t handle, int kind, uint64_t serial)
 static void unhold(uintptr_t handle, int kind, int later)
 {
     struct handle *slot = find(handle);
-    if (atomic_fetch_sub(&slot->references, CHILD) == CHILD && !goes_unseen(slot) &&
+    if (atomic_fetch_sub(&slot->references, CHILD) == CHILD && !goes_unseen(slot, later) &&
         !(later && release_later(handle, atomic_load(&is_watched))))
         let_go(handle, kind);
 }
@@ -423,6 +533,17 @@ static void unhold(uintptr_t handle, int kind, int later)
 void fpgart_unhold(uintptr_t handle, int kind)
 {
     unhold(handle, kind, 0);
+}
+
+/* The host has let go of it, and no command holds it. */
+static void end_hold(struct handle *slot, int kind)
+{
+    int cancel_state;
+    fpgart_disable_cancel(&cancel_state);
+    int is_gone = goes_unseen(slot, 0);
+    fpgart_restore_cancel(cancel_state);
+    if (!is_gone)
+        let_go((uintptr_t)slot, kind);
 }
 
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
@@ -437,8 +558,8 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
         if (references % CHILD == 0)
             return invalid;
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
-    if (references == 1 && !goes_unseen(slot))
-        let_go((uintptr_t)handle, kind);
+    if (references == 1)
+        end_hold(slot, kind);
     if (references != 1 && references % CHILD == 1 && kind != FPGART_EVENT &&
         atomic_load(&is_watched))
         fpgart_observe_commands();

@@ -66,21 +66,71 @@ uint32_t fpgart_handle_references(uintptr_t handle);
 uint64_t fpgart_handle_serial(uintptr_t handle);
 
 int fpgart_handle_is_held(uintptr_t handle);
-int fpgart_handle_is_in_use(uintptr_t handle); /* by a carried command */
 
 /* Has what had that serial live on if the host holds it, as a command would, until
  * fpgart_unhold(), which may call into Python. */
 int fpgart_hold(uintptr_t handle, int kind, uint64_t serial);
 void fpgart_unhold(uintptr_t handle, int kind);
 
-/* Events of carried commands. fpgart_event_carry() makes the handle of a new event that of a
- * command, whose reference it takes over; the event holds its queue. fpgart_command_of() gives NULL
- * for events of Python's; the command is there as long as the event is held. Python may have a view
- * of the event, from fpgart_event_view() on, which gives the command, 0 if there is none. */
-void fpgart_event_carry(uintptr_t event, struct core_command *command, uintptr_t queue,
-                        cl_command_type type);
-struct core_command *fpgart_command_of(uintptr_t event, uintptr_t *queue, cl_command_type *type);
-uintptr_t fpgart_event_view(uintptr_t event, uintptr_t *queue, cl_uint *type);
+/* Objects that C has made, and Python knows nothing of: events, kernels, queues, buffers,
+ * sub-buffers. Each holds its parent (queue, program, context, context, buffer), which the caller
+ * of fpgart_is_unseen() has held. Python makes a view of one when somebody asks it about that.
+ * fpgart_view() gives what it needs for that, once; 0 if Python knows the object. */
+struct fpgart_unseen {
+    uint32_t kind;
+    uint32_t type; /* of an event's command */
+    uintptr_t parent;
+    uintptr_t command;            /* of an event */
+    const char *name;             /* of a kernel */
+    uint64_t flags, origin, size; /* of a buffer */
+    uint64_t block;               /* of that, by its address on the board; 0: it has none */
+};
+void fpgart_is_unseen(uintptr_t handle, uintptr_t parent);
+uintptr_t fpgart_owner_of(uintptr_t buffer); /* which a sub-buffer is of; others themselves */
+int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
+void fpgart_unview(uintptr_t handle);
+uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
+
+/* Events that C has made: of carried commands, and user events. fpgart_event_carry() makes a new
+ * handle such an event, which takes over a reference of the command, and what it holds: its queue;
+ * a user event (no queue) its context. fpgart_event_of() gives 0 for events of Python's; the
+ * command is there as long as the event is held. */
+struct fpgart_event {
+    struct core_command *command;
+    uintptr_t queue, context;
+    cl_command_type type;
+};
+void fpgart_event_carry(uintptr_t event, const struct fpgart_event *made);
+int fpgart_event_of(uintptr_t event, struct fpgart_event *found);
+int fpgart_event_is_viewed(uintptr_t event);
+
+/* What the host has said of a buffer. A sub-buffer is a region of another one. */
+struct fpgart_region {
+    uint64_t flags, origin, size;
+    uint64_t context; /* its serial; 0 for memory objects of other kinds */
+};
+enum {
+    FPGART_ACCESS = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY,
+    FPGART_HOST_ACCESS = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS
+};
+struct fpgart_region *fpgart_region_of(uintptr_t buffer); /* NULL if it is no memory object */
+void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags,
+                      uint64_t origin, uint64_t size);
+/* A region that the host has mapped (mappings.c). */
+struct fpgart_mapping {
+    uint64_t pointer, offset, size, flags;
+    uint64_t number; /* of its own */
+};
+struct fpgart_mapped;
+struct fpgart_mapped **fpgart_mapped_of(uintptr_t buffer); /* NULL if it is no memory object */
+/* Numbers a new one, which nobody else finds before fpgart_keep_mapping(). */
+int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping);
+void fpgart_keep_mapping(uintptr_t buffer, uint64_t number);
+int fpgart_take_mapping(uintptr_t buffer, uintptr_t pointer, struct fpgart_mapping *taken);
+int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
+void fpgart_forget_mapping(uintptr_t buffer, uint64_t number);
+void fpgart_void_mapping(uintptr_t buffer, uint64_t number);
+void fpgart_mappings_free(struct fpgart_mapped **first);
 
 int fpgart_is_handle(uintptr_t address); /* or was one */
 
@@ -109,24 +159,48 @@ int fpgart_call_fails(const char *name, uintptr_t object, cl_int *status);
 enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 64 };
 struct fpgart_argument {
     uint32_t index;
-    uint32_t size;     /* bytes of a value */
+    uint32_t size;     /* bytes of a value, or of local memory */
     uintptr_t pointer; /* an address that the kernel dereferences; 0: something else */
     uintptr_t buffer;  /* its handle, and what it stood for; 0: a value */
     uint64_t serial;
+    uint64_t is_local;
     unsigned char value[FPGART_VALUE];
 };
 typedef _Atomic(struct fpgart_arguments *) fpgart_arguments_slot;
+/* The same for all kernels of a name; NULL where C does not know that. */
+fpgart_answers *fpgart_kernel_answers(fpgart_arguments_slot *slot);
 fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel); /* NULL if it is no kernel */
 void fpgart_arguments_free(fpgart_arguments_slot *slot);
-uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count);
+uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
+                               const char *name);
 void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
-void fpgart_let_buffer_pass(uintptr_t kernel, uint32_t index, uintptr_t buffer);
+void fpgart_let_local_pass(uintptr_t kernel, uint32_t index);
+void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context, int placed);
 void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context);
 void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
 int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
 int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
+const char *
+fpgart_name_of(fpgart_arguments_slot *slot); /* the kernel's; NULL where C does not know */
+
+/* The kernels of a program that C has made (kernels.c). */
+typedef _Atomic(struct fpgart_kernels *) fpgart_kernels_slot;
+fpgart_kernels_slot *fpgart_kernels_of(uintptr_t program); /* NULL if it is no program */
+void fpgart_kernels_free(fpgart_kernels_slot *slot);
+void fpgart_kernel_goes(uintptr_t program);
+int fpgart_kernels_end(uintptr_t program);
+
+/* Objects that C makes by what the host passed; NULL: for Python. */
+cl_kernel fpgart_makes_kernel(const void *program, const char *name);
+cl_command_queue fpgart_makes_queue(const void *context, const void *device,
+                                    cl_command_queue_properties properties);
+cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
+                                         const cl_queue_properties *list);
+cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size, const void *host);
+cl_mem fpgart_makes_sub_buffer(const void *buffer, cl_mem_flags flags, cl_buffer_create_type type,
+                               const void *region);
 
 /* Allocations of unified shared memory that are alive (allocations.c); contexts are also meant by
  * their serials. */

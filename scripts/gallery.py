@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the pictures of docs/gallery.md anew: runs programs on boards, and lets the tools show what they did.
 
-python scripts/gallery.py    (with fpgart built and installed with its extras, a C compiler, Chromium and Graphviz)
+make gallery    (with fpgart built and installed with its extras, a C compiler, Chromium and Graphviz)
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 WIDTH = 1200
 RANKS = 4
+FEATURES = """document.querySelector("#copy-1 a[href^='#command']").click()
+report.views.real.choose([0, report.views.real.end / 2])"""
 TIMELINE = "document.getElementById('timeline').scrollIntoView()"
 SMALL_66AK2X = """<keystone name="k2h_small">
   <cmem from="8:2500:0000" to="8:27FF:FFFF"/>
@@ -52,7 +54,7 @@ def run(*words: object, quiet: bool = False, may_fail: bool = False) -> None:
 
 def compiled(folder: Path, source: Path) -> Path:
     made = folder / source.stem
-    run("cc", "-O1", f"-I{ROOT / 'include'}", source, "-o", made, "-lOpenCL")
+    run("cc", "-g", "-O1", f"-I{ROOT / 'include'}", source, "-o", made, "-lOpenCL")
     return made
 
 
@@ -128,7 +130,9 @@ def main() -> None:
         tutorial = compiled(folder, ROOT / "examples" / "tutorial" / "sums.c")
         trace = traced(folder, "a10_ref", tutorial)
         page(trace, name="report.png", height=1500)
+        page(trace, name="report-800.png", height=1500, width=800)
         page(trace, name="report-phone.png", height=1500, width=390, theme="dark")
+        page(trace, name="report-range.png", height=1060, script=f"{FEATURES}; {TIMELINE}")
         terminal(trace, "terminal.svg")
         os.environ["CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE"] = "strict"
         pipeline = compiled(folder, ROOT / "examples" / "pipeline" / "pipeline.c")

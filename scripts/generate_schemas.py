@@ -86,9 +86,9 @@ def report() -> dict[str, Any]:
         "verdict": array(TEXT),
     }
     plain = (
-        "spent", "together", "boards", "whole", "unlocked", "microseconds", "calls", "errors", "probes", "processes",
-        "copies", "programmed", "programming_microseconds", "skipped_migrations", "modelled_nanoseconds", "advice",
-        "findings", "heap_advice",
+        "spent", "together", "boards", "run", "whole", "unlocked", "microseconds", "calls", "errors", "probes",
+        "processes", "copies", "programmed", "programming_microseconds", "skipped_migrations", "modelled_nanoseconds",
+        "advice", "findings", "heap_advice",
     )  # fmt: skip
     return record({**named, **{name: schema(types[name]) for name in plain}})
 
@@ -115,8 +115,9 @@ def trace() -> dict[str, Any]:
     event = {
         "name": TEXT, "cat": TEXT, "ph": {"enum": ["X", "i", "C", "M", "s", "f"]}, "pid": INTEGER, "tid": INTEGER,
         "ts": NUMBER, "dur": {"type": "number", "minimum": 0}, "args": table({}), "s": TEXT, "id": INTEGER, "bp": TEXT,
+        "bind_id": TEXT, "flow_out": FLAG, "flow_in": FLAG,
     }  # fmt: skip
-    return array(record(event, ("cat", "ts", "dur", "args", "s", "id", "bp")))
+    return array(record(event, ("cat", "ts", "dur", "args", "s", "id", "bp", "bind_id", "flow_out", "flow_in")))
 
 
 def texts() -> dict[str, str]:

@@ -30,6 +30,7 @@ RUNNER = "conformance/test_c_programs.py"
 """Has the tests that run the programs in conformance/c."""
 PASSED, FAILED = 0, 1
 """Exit statuses of pytest."""
+NOTICED = "noticed"
 
 
 def make_copy() -> None:
@@ -72,13 +73,15 @@ def runnable(reference: str) -> list[str]:
 
 
 def run(tests: Iterable[str]) -> int:
-    """Run tests in the copy, those of each folder by themselves; the first exit status that is not 0."""
+    """Run tests in the copy, in this order but those of each folder by themselves; the first exit status but 0."""
     for folder in ("tests", "conformance"):
-        chosen = sorted({test for test in tests if test.startswith(f"{folder}/")})
+        chosen = [*dict.fromkeys(test for test in tests if test.startswith(f"{folder}/"))]
         if not chosen:
             continue
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", *chosen]
-        environment = {**os.environ, "PYTHONPATH": str(COPY), "PYTHONDONTWRITEBYTECODE": "1"}
+        plugins = ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "unshrunk"]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", *plugins, *chosen]
+        path = f"{COPY}{os.pathsep}{COPY / 'scripts'}"
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         with (FOLDER / "output").open("w") as output:
             status = subprocess.run(command, cwd=COPY, env=environment, stdout=output, stderr=output, check=False)
         if status.returncode != PASSED:
@@ -91,24 +94,38 @@ def tests_of(statements: Iterable[Statement]) -> list[str]:
 
 
 def try_each(statements: list[Statement]) -> int:
-    """Break each statement that says how; returns how many the tests do not notice."""
-    unnoticed = 0
+    """Break each statement that says how; returns how many the tests do not notice.
+
+    A process that a signal has ended has noticed, too. Statements with the same change and tests are tried once.
+    """
+    known: dict[tuple[Breaks, tuple[str, ...]], str] = {}
     for statement in statements:
         assert statement.breaks is not None
-        with broken(statement.breaks):
-            status = run(tests_of([statement]))
-        if status not in (PASSED, FAILED):
-            raise SystemExit(f"{statement.identifier}: pytest ended with {status}: see {FOLDER / 'output'}")
-        print(f"{statement.identifier}: {'noticed' if status == FAILED else 'NOT NOTICED'}", flush=True)
-        unnoticed += status == PASSED
-    return unnoticed
+        tests = tuple(tests_of([statement]))
+        if (statement.breaks, tests) not in known:
+            with broken(statement.breaks):
+                known[statement.breaks, tests] = outcome(run(tests))
+        print(f"{statement.identifier}: {known[statement.breaks, tests]}", flush=True)
+    return sum(known[s.breaks, tuple(tests_of([s]))] != NOTICED for s in statements if s.breaks is not None)
+
+
+def outcome(status: int) -> str:
+    """What an exit status of pytest says about a statement."""
+    if status == FAILED or status < 0:
+        return NOTICED
+    return "NOT NOTICED" if status == PASSED else f"pytest ended with {status}"
+
+
+def is_asked_for(identifier: str, only: list[str]) -> bool:
+    """Whether a statement, its group or its description is named; all are, where none is."""
+    return not only or any(f"{identifier}.".startswith(f"{name}.") for name in only)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("only", nargs="*", help="beginnings of identifiers, such as 003.fill")
-    only = tuple(parser.parse_args().only)
-    asked = [s for each in descriptions.read() for s in each.statements if s.identifier.startswith(only or "")]
+    parser.add_argument("only", nargs="*", help="descriptions, groups or statements: 001 003.fill 000.write.9")
+    only = parser.parse_args().only
+    asked = [s for each in descriptions.read() for s in each.statements if is_asked_for(s.identifier, only)]
     breakable = [statement for statement in asked if statement.breaks is not None]
     explained = sum(bool(statement.unbroken) for statement in asked)
     make_copy()

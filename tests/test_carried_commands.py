@@ -48,6 +48,33 @@ def test_what_happens_beside_commands_that_c_carries(beside: Path, part: str) ->
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("waits_for_host", tmp_path_factory.mktemp("host"), f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "moved",
+        "programmed",
+        "polled",
+        "mapped",
+        "failed",
+        "released",
+        "called back",
+        "nested",
+        "nested by itself",
+        "threads",
+        "freed",
+        "never set",
+    ],
+)
+def test_commands_that_wait_for_user_events(waiting: Path, part: str) -> None:
+    result = subprocess.run([waiting, part], capture_output=True, text=True, env=plain_environment())
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_a_process_may_exit_behind_commands_that_nobody_has_waited_for(tmp_path: Path) -> None:
     host = build("exit_in_a_row", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True)
@@ -74,3 +101,8 @@ def test_a_launch_without_room_is_refused_each_time_and_no_other_is(tmp_path: Pa
     host = build("no_room", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "16\n"), result.stderr
+
+
+def test_objects_that_c_makes_are_as_those_of_python(tmp_path: Path) -> None:
+    by_python = output("made_objects.py", "--trace", str(tmp_path / "trace.json"))
+    assert output("made_objects.py") == by_python

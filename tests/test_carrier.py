@@ -86,7 +86,7 @@ class Carrier:
         size = ffi.sizeof("struct carried")
         image = ffi.new("char[]", bytes(ffi.buffer(carried, size)) + more)
         made = lib.core_enqueue(
-            queue, role, False, lib.core_board_epoch(self.board), image, size + len(more), len(waits), waits
+            queue, role, lib.CORE_CARRIED, lib.core_board_epoch(self.board), image, size + len(more), len(waits), waits
         )
         if made:
             self._to_free.callback(lib.core_release, made)
@@ -312,7 +312,7 @@ def test_facts_of_an_earlier_epoch_are_refused(carrier: Carrier) -> None:
     lib.core_board_end_epoch(carrier.board)
     image = ffi.new("struct carried *")
     size = ffi.sizeof("struct carried")
-    assert not lib.core_enqueue(queue, WORK, False, epoch, image, size, 0, ffi.NULL)
-    assert not lib.core_begin_directly(queue, epoch)
-    assert lib.core_begin_directly(queue, epoch + 1)
+    assert not lib.core_enqueue(queue, WORK, lib.CORE_CARRIED, epoch, image, size, 0, ffi.NULL)
+    assert not lib.core_begin_directly(queue, epoch, image)
+    assert lib.core_begin_directly(queue, epoch + 1, image)
     lib.core_end_directly(queue)

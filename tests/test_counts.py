@@ -46,6 +46,7 @@ MOST = {
     "query": Most(0, 0, 0),
     "set_value": Most(0, 0, 0),
     "set_buffer": Most(0, 0, 0),
+    "set_local": Most(0, 0, 0.01),
     "set_svm": Most(0, 0, 0),
     "set_usm": Most(0, 0, 0),
     "retain_and_release": Most(0, 0, 0),
@@ -62,7 +63,12 @@ MOST = {
     "launch_and_wait_for_event": Most(0, 0, 4),
     "write_and_wait": Most(0, 0, 0),
     "read_and_wait": Most(0, 0, 0),
-    "make_write_launch_read": Most(16, 300, 4),  # 290 on Python 3.10, fewer on later ones
+    "make_kernel": Most(0, 0, 0.01),
+    "make_sub_buffer": Most(0, 0, 0.01),
+    "make_buffer": Most(0, 0, 0),
+    "make_queue": Most(0, 0, 4),
+    "map_and_unmap": Most(0, 0, 4),
+    "make_write_launch_read": Most(0, 0, 4),
 }
 
 

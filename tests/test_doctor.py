@@ -64,3 +64,24 @@ def test_a_host_that_fails_is_told_with_what_it_said() -> None:
     )
     with pytest.raises(doctor.Failure, match=r"status 1: failed: clThing returned -5; fpgart: no platform"):
         doctor.run_host(sys.executable, "-c", program)
+
+
+def test_one_cause_is_told_once(checks: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    """Checks that need what has failed are not tried."""
+    checks.update(driver=lambda: "there", engine=failing, kernel=failing, trace=failing, compiler=lambda: "gcc")
+    assert doctor.run_checks() == 1
+    said = [line.split(None, 2) for line in capsys.readouterr().out.splitlines()[1:6]]
+    assert [(state, name) for state, name, _ in said] == [
+        ("ok", "driver"), ("FAIL", "engine"), ("skip", "kernel"), ("skip", "trace"), ("ok", "compiler"),
+    ]  # fmt: skip
+    assert said[2][2] == "not tried, because 'engine' failed"
+
+
+def test_an_engine_that_is_none_is_one_failure() -> None:
+    """End to end: FPGART_ENGINE names a file that is no driver."""
+    command = [sys.executable, "-m", "fpgart.cli", "doctor", "--json"]
+    variables = {**plain_environment(), "FPGART_ENGINE": "/etc/hostname"}
+    result = subprocess.run(command, capture_output=True, text=True, env=variables)
+    states = {check["name"]: check["state"] for check in json.loads(result.stdout)["checks"]}
+    assert result.returncode == 1
+    assert [name for name, state in states.items() if state == "failed"] == ["engine"], states

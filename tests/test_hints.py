@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from fpgart.cli.information import as_typed
+from fpgart.cli.main import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -64,6 +67,28 @@ def test_versions_and_help_have_several_spellings() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "command", [(), ("run",), ("report",), ("diff",), ("replay",), ("board",), ("sdk",), ("clean",)]
+)
+def test_examples_of_the_help_are_whole_lines(command: tuple[str, ...]) -> None:
+    """Each line with an example can be copied: none is broken, which would leave the rest on the next line."""
+    told = subprocess.run(
+        [sys.executable, "-m", "fpgart", *command, "--help"],
+        capture_output=True, text=True, cwd=ROOT, env={**os.environ, "COLUMNS": "80"}, check=True,
+    ).stdout  # fmt: skip
+    source = re.findall(r"^    (?:    )?((?:fpgart(?! itself)|eval) .*)$", _docstring(command), re.MULTILINE)
+    lines = [line.strip() for line in told.splitlines()]
+    assert [example for example in source if example not in lines] == []
+
+
+def _docstring(command: tuple[str, ...]) -> str:
+    found: click.Command = cli
+    for word in command:
+        assert isinstance(found, click.Group)
+        found = found.commands[word]
+    return found.callback.__doc__ or ""
+
+
 def test_the_state_of_a_process_that_is_no_host_ends_at_once() -> None:
     result = fpgart("top", os.getpid())
     assert (result.returncode, result.stdout) == (2, "")
@@ -77,6 +102,17 @@ def test_the_state_of_a_process_that_is_no_host_ends_at_once() -> None:
         ("run --check us", ["usm"]),
         ("run --time m", ["model"]),
         ("dif", ["diff"]),
+        ("run --faults wri", ["write"]),
+        ("run --faults write:fa", ["write:fail"]),
+        ("run --faults read:delay=5ms;kernel:h", ["read:delay=5ms;kernel:hang"]),
+        ("run --faults kernel:hang:li", ["kernel:hang:limit="]),
+        ("run --faults write:ecc=c", ["write:ecc=correctable"]),
+        ("run --faults write:hang:li", []),
+        (
+            "run --faults api:clCreateBufferW",
+            ["api:clCreateBufferWithProperties", "api:clCreateBufferWithPropertiesINTEL"],
+        ),
+        ("run --faults api:clFinish:CL_OUT_OF_R", ["api:clFinish:CL_OUT_OF_RESOURCES"]),
     ],
 )
 def test_shells_complete_names(typed: str, completed: list[str]) -> None:
@@ -85,7 +121,7 @@ def test_shells_complete_names(typed: str, completed: list[str]) -> None:
     variables |= {"_FPGART_COMPLETE": "bash_complete"}
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **variables})
-    assert [line.partition(",")[2] for line in result.stdout.splitlines()] == completed
+    assert [line.partition(",")[2] for line in result.stdout.splitlines() if line] == completed
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ from fpgart.aocx.units import compile_file
 from fpgart.board.catalogue import describe
 from fpgart.cli import aocl
 from fpgart.cli.aoc import compile_command
-from fpgart.engine.interface import Engine
+from fpgart.engine.interface import BuildFailed, Engine
 from fpgart.engine.opencl_engine.program import DriverProgram
-from fpgart.errors import CLError
+from fpgart.errors import BuildProgramFailure, CLError
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
@@ -78,11 +78,33 @@ def test_static_functions_are_refused_once_and_then_built_for_a_version_that_has
     asked = []
     build = DriverProgram._build
     monkeypatch.setattr(DriverProgram, "_build", lambda self, options: asked.append(options) or build(self, options))
-    monkeypatch.setattr(board.device.platform.engine, "refuses_static", False)
+    monkeypatch.setattr(board.device.platform.engine, "refusals", set())
     for number, word in enumerate(("static", "static", "inline")):  # which is translated into static functions
         source = f"{word} int f(int x) {{ return x + {number}; }} kernel void k(global int *x) {{ x[0] = f(x[0]); }}"
         assert ints(board, source, 21, options="-cl-std=CL1.1") == [21 + number]
     assert [options.split()[-1] for options in asked] == ["-cl-std=CL1.1", *["-cl-std=CL1.2"] * 3]
+
+
+def test_a_version_that_the_compiler_refuses_is_refused_once_and_then_replaced(
+    board: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As PoCL does from 4.0 on."""
+    asked = []
+    build = DriverProgram._build
+    words = "Build option -cl-std specified OpenCL C version 2.0,but device cpu doesn't support that OpenCL C version."
+
+    def refusing(self: DriverProgram, options: str) -> str:
+        asked.append(options)
+        if "CL2.0" in options:
+            raise BuildFailed(BuildProgramFailure.status, words)
+        return build(self, options)
+
+    monkeypatch.setattr(DriverProgram, "_build", refusing)
+    monkeypatch.setattr(board.device.platform.engine, "refusals", set())
+    for number in range(2):
+        source = f"kernel void k(global int *x) {{ x[0] += {number}; }}"
+        assert ints(board, source, 21, options="-cl-std=CL2.0") == [21 + number]
+    assert [options.split()[-1] for options in asked] == ["-cl-std=CL2.0", *["-cl-std=CL3.0"] * 2]
 
 
 def test_a_program_for_an_old_version_that_is_wrong_otherwise_does_not_build(board: Machine) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from fpgart.cli import progress
+from fpgart.cli import progress, reading
 from fpgart.watch import report
-from fpgart.watch.report import trace_events
+from fpgart.watch.report import inflating, trace_events
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,7 +33,7 @@ def written(file: Path, lines: list[str]) -> Path:
 def test_events_are_the_same_in_pieces_of_any_size(
     tmp_path: Path, end: str, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace_events, "PIECE", piece)
+    monkeypatch.setattr(inflating, "PIECE", piece)
     expected = [event(number) for number in range(50)]
     blank = ["\n"] if end == "" else []
     file = written(tmp_path / "t.json", [f"{json.dumps(each)},\n" for each in expected] + blank + [end])
@@ -41,7 +41,7 @@ def test_events_are_the_same_in_pieces_of_any_size(
 
 
 def test_a_line_that_is_no_event_is_told_with_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_events, "PIECE", 256)
+    monkeypatch.setattr(inflating, "PIECE", 256)
     lines = [f"{json.dumps(event(number))},\n" for number in range(50)]
     for wrong in ("{},{},\n", "nonsense\n", '{"a": {},\n'):
         file = written(tmp_path / "t.json", [*lines, wrong, *lines])
@@ -104,3 +104,20 @@ def test_a_program_with_opencl_leaves_its_trace_in_silence(tmp_path: Path) -> No
         result = run("--trace", trace, "--", sys.executable, "-c", body)
         assert (result.returncode, result.stderr) == (0, "")
         assert trace.read_text().rstrip().endswith("]")
+
+
+def test_two_large_traces_are_read_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the reports, the numbers of bytes and the errors that reading one after the other has."""
+    files = tuple(
+        written(tmp_path / f"{name}.json", [f"{json.dumps(event(number))},\n" for number in range(count)])
+        for name, count in (("a", 30), ("b", 50))
+    )
+    small: list[int] = []
+    one_by_one = reading.read_beside(files, small.append)
+    monkeypatch.setattr(reading, "LARGE", 1)
+    told: list[int] = []
+    assert reading.read_beside(files, told.append) == one_by_one
+    assert sum(told) == sum(small)
+    files[1].write_text("no trace\n")
+    with pytest.raises(report.TraceError, match=r"b\.json is not a trace"):
+        reading.read_beside(files, told.append)

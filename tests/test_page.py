@@ -177,7 +177,7 @@ def test_the_shares_of_simulated_time_have_banks_and_can_do_without_programming(
     found = [step("program", 0, 1000), step("kernel", 1010, 1110, kernel="k"), step("read", 1110, 1210)]
     use = time_use.of_simulated(found, lanes.simulated(found))
     assert use is not None
-    assert (use.total, use.without("program").total) == (1210, 210)
+    assert (use.total, use.of_commands().total) == (1210, 210)
     assert [(part.name, part.busy) for part in use.banks] == [("device 0, memory 'DDR'", 600)]
 
 
@@ -259,7 +259,7 @@ def test_a_copy_is_bounded_by_its_source_too() -> None:
 
 
 def many_events(rounds: int = 1251) -> list[Any]:
-    """A host that writes buffers, runs a kernel on each and reads it back, three at a time: 8 events each."""
+    """A host that writes buffers, runs a kernel on each and reads it back, three at a time: 9 events each."""
     made: list[Any] = [board(), {"name": "thread_name", "ph": "M", "pid": 1, "tid": 7, "args": {"name": NASTY}}]
     for number in range(1, rounds + 1):
         at, address = number * 100.0, 0x1000 + number % 3 * 1024
@@ -267,8 +267,19 @@ def many_events(rounds: int = 1251) -> list[Any]:
         made += [
             event("buffer", "create", at, buffer=number, size=512, flags="0x1"),
             block("reserve", at + 1, number, address, 512),
-            event("mmd", "aocl_mmd_write", at + 2, 10, address=hex(address), operation=number, **one),
-            event("device", "transfer", at + 2, 11, track=1, command="WRITE_BUFFER", operation=number, **one),
+            event("api", "clEnqueueWriteBuffer", at + 1.5, 0.4, enqueued=number),
+            event("mmd", "aocl_mmd_write", at + 2, 10, address=hex(address), operation=number, enqueued=number, **one),
+            event(
+                "device",
+                "transfer",
+                at + 2,
+                11,
+                track=1,
+                command="WRITE_BUFFER",
+                operation=number,
+                enqueued=number,
+                **one,
+            ),
             event("api", "clEnqueueNDRangeKernel", at + 20, 5),
             event("device", "kernel", at + 30, 60, track=1, device=0, kernel=NASTY, buffers=[number]),
             block("free", at + 290, number, address, 512),
@@ -384,7 +395,7 @@ def test_the_browser_has_nothing_to_complain_about(shown: Chrome) -> None:
 
 def test_all_spans_are_in_the_page(shown: Chrome) -> None:
     """Calls, transfers in their queue, MMD calls; kernels in their queue and in a lane of their own."""
-    assert js(shown, "report.data.real.begin.length") == 5 * 1251
+    assert js(shown, "report.data.real.begin.length") == 6 * 1251
 
 
 def test_the_first_command_is_at_zero(shown: Chrome) -> None:
@@ -443,6 +454,96 @@ def test_the_legend_names_each_colour_once_and_hides_it(shown: Chrome) -> None:
     chips[-1].click()
 
 
+def test_tables_sort_by_what_their_cells_mean(shown: Chrome) -> None:
+    """By numbers with their units, downwards at the second click; the rows are those that there were."""
+    column = "Array.from(document.querySelectorAll('#lanes-table tbody tr'), row => row.cells[3].textContent)"
+    before = js(shown, column)
+    head = shown.find_elements(By.CSS_SELECTOR, "#lanes-table th button")[3]
+    head.click()
+    assert js(shown, column) == sorted(before, key=int)
+    head.click()
+    assert js(shown, column) == sorted(before, key=int, reverse=True)
+    assert js(shown, "document.querySelectorAll('#lanes-table th')[3].ariaSort") == "descending"
+
+
+def test_sizes_sort_by_their_bytes(shown: Chrome, tmp_path: Path) -> None:
+    sizes = [2048, 500, 3 << 20]
+    made = [event("buffer", "create", at, buffer=at, size=size, flags="0x1") for at, size in enumerate(sizes, 1)]
+    file = tmp_path / "page.html"
+    assert fpgart("report", written(tmp_path / "t", [board(), *made]), "--html", file).returncode == 0
+    shown.get(file.as_uri())
+    shown.find_elements(By.CSS_SELECTOR, "#buffers-table th button")[2].click()
+    column = "Array.from(document.querySelectorAll('#buffers-table tbody tr'), row => row.cells[2].textContent)"
+    assert js(shown, column) == ["500 bytes", "2 KiB", "3 MiB"]
+
+
+def test_a_search_leaves_the_rows_that_have_it(shown: Chrome) -> None:
+    field = shown.find_element(By.CSS_SELECTOR, "section[aria-labelledby=buffers] input[type=search]")
+    field.send_keys("49.9")
+    left = "Array.from(document.querySelectorAll('#buffers-table tbody tr:not([hidden])'), row => row.textContent)"
+    assert js(shown, left)
+    assert all("49.9" in row for row in js(shown, left))
+    field.clear()
+    field.send_keys(" ", Keys.BACKSPACE)
+    assert js(shown, f"({left}).length") == 1000
+
+
+def test_a_copy_leads_to_its_call_and_a_buffer_to_its_life_and_back(shown: Chrome) -> None:
+    """Each by a link of its own, which can be sent: the address has it."""
+    says = "document.getElementById('details').innerText"
+    shown.find_element(By.CSS_SELECTOR, "#copy-3 a[href^='#command']").click()
+    assert js(shown, "location.hash") == "#command-3"
+    assert js(shown, says).startswith("clEnqueueWriteBuffer")
+    assert js(shown, "report.charts[0].related.length") == 3
+    shown.find_element(By.CSS_SELECTOR, "#details a[href='#copy-3']").click()
+    wait_for(shown, "document.querySelector('#copy-3.linked') !== null")
+    shown.find_element(By.CSS_SELECTOR, "#copy-3 a[href='#buffer-3']").click()
+    wait_for(shown, "document.querySelector('#buffer-3.linked') !== null")
+    shown.find_element(By.CSS_SELECTOR, "#buffer-3 a[href='#life-3']").click()
+    wait_for(shown, f"{says}.includes('buffer 3')")
+    shown.find_element(By.CSS_SELECTOR, "#details a[href='#copies-of-3']").click()
+    rows = "Array.from(document.querySelectorAll('#copies-table tbody tr:not([hidden])'), row => row.id)"
+    wait_for(shown, f"({rows}).length === 1")
+    assert js(shown, rows) == ["copy-3"]
+    shown.get(js(shown, "location.href").partition("#")[0])
+
+
+def test_a_link_that_was_sent_opens_what_it_is_about(shown: Chrome, page: Path) -> None:
+    shown.get("about:blank")
+    shown.get(f"{page.as_uri()}#command-7")
+    assert "clEnqueueWriteBuffer" in js(shown, "document.getElementById('details').innerText")
+    shown.get("about:blank")
+    shown.get(f"{page.as_uri()}#range-real-0-200000")
+    assert js(shown, "report.views.real.range") == {"begin": 0, "end": 200000}
+    shown.get(page.as_uri())
+
+
+def test_a_range_sums_up_what_is_in_it(shown: Chrome) -> None:
+    """200 µs from the first command on: two rounds of events, each of 5 µs of a call, and so on."""
+    shown.execute_script("report.views.real.choose([0, 200000])")
+    sums = {each["kind"]: each for each in js(shown, "report.sumsOf(report.views.real)")}
+    link = sums["host to board"]
+    assert (link["times"], link["size"], link["took"]) == (2, 1024, 20_000)
+    assert sums[f"kernel {NASTY}"]["took"] == 120_000
+    assert "host to board: 20 µs (10.0 %), 2 begin, 1 KiB" in js(shown, "document.getElementById('range').textContent")
+    shown.find_element(By.ID, "real").send_keys(Keys.ESCAPE)
+    assert js(shown, "[report.views.real.range, document.getElementById('range').textContent]") == [None, ""]
+
+
+def test_a_range_is_chosen_with_the_mouse_and_with_keys(shown: Chrome) -> None:
+    canvas = shown.find_element(By.ID, "real")
+    js(shown, "document.getElementById('real').scrollIntoView({block: 'center'})")
+    drag = ActionChains(shown).key_down(Keys.SHIFT).move_to_element_with_offset(canvas, 0, 0).click_and_hold()
+    drag.move_by_offset(100, 0).release().key_up(Keys.SHIFT).perform()
+    assert js(shown, "report.views.real.range.end > report.views.real.range.begin")
+    assert js(shown, "location.hash").startswith("#range-real-")
+    assert js(shown, SPAN) == js(shown, "report.views.real.end")  # nothing has moved
+    canvas.send_keys(Keys.ESCAPE, Keys.ARROW_DOWN, "[", ".", "]")
+    assert js(shown, "report.views.real.range.begin < report.views.real.range.end")
+    canvas.send_keys(Keys.ESCAPE)
+    assert js(shown, "location.hash") == ""
+
+
 COLOURS = """(() => {
     const found = new Set(), canvas = document.getElementById("real")
     const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data
@@ -456,10 +557,23 @@ def test_the_canvas_has_the_colours_of_kernels_and_of_the_link(shown: Chrome) ->
     assert "31,111,178" in js(shown, COLOURS)  # --write
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1400, 800, 700, 400, 320])
 def test_the_page_is_no_wider_than_its_window(shown: Chrome, width: int) -> None:
     at_width(shown, width)
     assert js(shown, "document.documentElement.scrollWidth") <= width
+    cut = """Array.from(document.querySelectorAll('.rows')).filter(e => e.scrollWidth > e.clientWidth)
+        .map(e => e.firstElementChild.id)"""
+    assert js(shown, cut) == []
+
+
+@pytest.mark.parametrize("width", [1400, 800, 400])
+def test_the_verdict_is_on_the_first_screen(shown: Chrome, width: int) -> None:
+    """Where the time goes, what to change and what that saves: the first text of the page, whole at any width."""
+    at_width(shown, width)
+    assert js(shown, "document.querySelector('header').nextElementSibling.id") == "verdict"
+    bottom = js(shown, "document.getElementById('verdict').getBoundingClientRect().bottom")
+    assert bottom < 500
+    assert " ms on this computer: " in js(shown, "document.getElementById('verdict').innerText")
 
 
 LUMINANCE = """
@@ -476,7 +590,21 @@ const contrast = name => {
     return (Math.max(it, back) + 0.05) / (Math.min(it, back) + 0.05)
 }
 """
-FIGURES = ["call", "transfer", "write", "read", "copy", "program", "migration", "full", "empty", "own", "bank", "holes"]
+FIGURES = [
+    "compile",
+    "call",
+    "transfer",
+    "write",
+    "read",
+    "copy",
+    "program",
+    "migration",
+    "full",
+    "empty",
+    "own",
+    "bank",
+    "holes",
+]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -490,6 +618,24 @@ def test_contrast_is_that_of_wcag(shown: Chrome, theme: str) -> None:
     shown.execute_script("document.documentElement.dataset.theme = 'light'")
     assert {name: found for name, found in figures.items() if found < 3} == {}
     assert {name: found for name, found in texts.items() if found < 4.5} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_words_in_bars_can_be_read(shown: Chrome, theme: str) -> None:
+    """A contrast of 4.5 to the colour that they stand on."""
+    wanted = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+    wait_for(shown, f"document.documentElement.dataset.theme === '{theme}'")
+    script = f"""{LUMINANCE}
+        const of = css => light(css.match(/[\\d.]+/g).map(Number))
+        return Array.from(document.querySelectorAll('.stack span'), span => {{
+            const style = getComputedStyle(span), both = [of(style.color), of(style.backgroundColor)]
+            return [span.textContent, (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05)]
+        }}).filter(([words]) => words)"""
+    found = shown.execute_script(script)
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert found
+    assert [words for words, contrast in found if contrast < 4.5] == []
 
 
 def test_the_page_is_dark_where_the_system_is(shown: Chrome) -> None:
@@ -512,7 +658,7 @@ def test_everything_that_is_used_has_a_name(shown: Chrome) -> None:
 def test_a_hundred_thousand_events_are_drawn_within_3_s(session: Chrome, tmp_path: Path) -> None:
     """Of processor time, which other programs here do not add to; and within 20 ms for each step of a zoom."""
     file = tmp_path / "page.html"
-    trace = written(tmp_path / "trace.json", many_events(100_000 // 8))
+    trace = written(tmp_path / "trace.json", many_events(100_000 // 9))
     assert fpgart("report", trace, "--html", file).returncode == 0
     session.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
     session.get(file.as_uri())

@@ -16,6 +16,7 @@ from fpgart.engine.opencl_engine import program as programs
 from fpgart.engine.opencl_engine import steps
 from fpgart.engine.opencl_engine.binary import objects_in, with_objects
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.engine.opencl_engine.object_code import intermediate_code
 from fpgart.engine.opencl_engine.program import input_of
 from fpgart.errors import InvalidBinary, LinkProgramFailure
 
@@ -165,5 +166,5 @@ def test_objects_that_a_compiler_process_cannot_link_are_linked_in_the_host(
 
 def test_a_binary_without_intermediate_code_has_none() -> None:
     code = b"/program.bc\x04\0\0\0code"
-    assert steps.intermediate_code(b"before" + code + b"after") == b"code"
-    assert [steps.intermediate_code(each) for each in (b"", b"code", code[:-1], code[:13])] == [b""] * 4
+    assert intermediate_code(b"before" + code + b"after") == b"code"
+    assert [intermediate_code(each) for each in (b"", b"code", code[:-1], code[:13])] == [b""] * 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import gzip
 import json
 import os
 import signal
@@ -14,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from fpgart.version import __version__
 from fpgart.watch import report
+from fpgart.watch.family import COMPILER
 from fpgart.watch.trace.recorder import Trace
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -511,3 +514,78 @@ def test_a_write_is_in_vain_only_if_the_next_one_covers_it(
 ) -> None:
     first, second = ({"offset": offset, "size": size} for offset, size in (earlier, later))
     assert report.covers(second, first) is covered
+
+
+TWICE = """
+for _ in range(2):
+    cl.enqueue_nd_range_kernel(queue, kernel, data.shape, None)
+    queue.finish()
+"""
+
+
+@pytest.mark.parametrize("isolated", [False, True], ids=["here", "isolated"])
+def test_the_engines_compiler_is_apart_from_a_first_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolated: bool
+) -> None:
+    """It ends where the kernel begins, in front of the first run alone, and no time of the kernel has any of it."""
+    if isolated:
+        monkeypatch.setenv("FPGART_ISOLATE", "1")
+    body = WRITE_FIRST.replace("cl.enqueue_nd_range_kernel(queue, kernel, data.shape, None)\n", TWICE)
+    file = traced(tmp_path, body.replace("data[3] == 6", "data[3] == 12"))
+    (compiled,) = of(file, "engine")
+    first, second = of(file, "device", "kernel")
+    assert first["ts"] == pytest.approx(compiled["ts"] + compiled["dur"], abs=0.01)
+    found = report.read(file)
+    (runs,) = found.kernels.values()
+    assert (runs.launches, runs.compile_microseconds) == (2, compiled["dur"])
+    assert runs.microseconds == pytest.approx(first["dur"] + second["dur"])
+    assert found.spent[COMPILER] == round(compiled["dur"] * 1000)
+    assert "the engine compiled it in" in report.as_text(found)
+
+
+def test_commands_are_found_from_their_calls(tmp_path: Path) -> None:
+    """By their numbers, and as arrows in Perfetto, which begin at the call."""
+    file = traced(tmp_path, WRITE_FIRST)
+    calls = {e["args"]["enqueued"]: e for e in of(file, "api") if "enqueued" in e["args"]}
+    names = {e["args"]["command"]: calls[e["args"]["enqueued"]] for e in of(file, "device", "transfer", "kernel")}
+    assert {command: call["name"] for command, call in names.items()} == {
+        "WRITE_BUFFER": "clEnqueueWriteBuffer",
+        "NDRANGE_KERNEL": "clEnqueueNDRangeKernel",
+        "READ_BUFFER": "clEnqueueReadBuffer",
+    }
+    for call in calls.values():
+        assert (call["flow_out"], call["bind_id"]) == (True, hex(call["args"]["enqueued"]))
+    for each in of(file, "device"):
+        assert (each["flow_in"], each["bind_id"]) == (True, hex(each["args"]["enqueued"]))
+        assert calls[each["args"]["enqueued"]]["ts"] <= each["ts"]
+
+
+def test_a_trace_says_what_was_run_and_on_what(tmp_path: Path) -> None:
+    file = traced(tmp_path, WRITE_FIRST)
+    run = report.read(file).run
+    assert (run.command[:2], run.version, bool(run.engine)) == ([sys.executable, "-c"], __version__, True)
+    told = report.as_text(report.read(file))
+    assert f"{sys.executable} -c" in told
+    assert f"fpgart {__version__}; engine {run.engine}" in told
+    assert " UTC; " in told
+
+
+def test_a_trace_whose_name_ends_in_gz_is_compressed_and_says_the_same(tmp_path: Path) -> None:
+    """Also after a crash: what was written can be read, wherever the file ends."""
+    pytest.importorskip("pyopencl")
+    file = tmp_path / "trace.json.gz"
+    result = fpgart("run", "--board", "hetero", "--trace", file, "--", sys.executable, "-c", HOST + WRITE_FIRST)
+    assert result.returncode == 0, result.stderr
+    text = gzip.decompress(file.read_bytes())
+    assert len(file.read_bytes()) < len(text) / 2
+    plain = tmp_path / "trace.json"
+    plain.write_bytes(text)
+    assert report.as_json(report.read(file)) == report.as_json(report.read(plain))
+    cut = tmp_path / "cut.json.gz"
+    cut.write_bytes(file.read_bytes()[:-100])
+    found = list(report.events(cut))
+    assert found == list(report.events(plain))[: len(found)]
+    assert len(found) > 20
+    cut.write_bytes(b"\x1f\x8b" + bytes(100))
+    with pytest.raises(report.TraceError, match="damaged"):
+        list(report.events(cut))

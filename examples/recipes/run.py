@@ -30,7 +30,7 @@ SECONDS = 600
 
 @dataclass(frozen=True)
 class Place:
-    """A virtual environment, a folder that looks like the repository, and the package to install."""
+    """A virtual environment, a folder that looks like the repository, and the wheel to install."""
 
     environment: Path
     folder: Path
@@ -77,7 +77,7 @@ def gitlab(place: Place) -> str:
 def docker(place: Place) -> str:
     file = HERE / "Dockerfile"
     if shutil.which("docker") and subprocess.run(["docker", "info"], capture_output=True).returncode == 0:
-        shutil.copy2(place.package.partition("[")[0], place.folder)
+        shutil.copy2(place.package, place.folder)
         place.run("docker", "build", "--tag", "fpgart-recipe", "--file", str(file), ".")
         return "image built"
     commands = [line for line in file.read_text().replace("\\\n", "").splitlines() if line.startswith("RUN ")]
@@ -146,7 +146,7 @@ def outcomes(package: str, work: Path) -> Iterator[tuple[str, str, bool]]:
 
 def main() -> int:
     whole = True
-    package = f"{Path(sys.argv[1]).resolve()}[pocl]"
+    package = str(Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory(prefix="fpgart-recipes-") as folder:
         print("| recipe | here |\n|---|---|")
         for name, words, right in outcomes(package, Path(folder)):

@@ -46,7 +46,9 @@ class SetInC:
 
 def keep(kernel: Kernel, argument: Any) -> None:
     """Have the kernel take an argument that C has kept (`struct fpgart_argument`)."""
-    if argument.pointer:
+    if argument.is_local:
+        kernel.keep_local(argument.index, argument.size)
+    elif argument.pointer:
         kernel.keep_pointer(argument.index, argument.pointer)
     elif argument.buffer:
         kernel.keep_buffer(argument.index, buffer_of(argument.buffer, argument.serial))
@@ -67,7 +69,8 @@ def buffer_of(handle: int, serial: int) -> ref[Buffer]:
 def is_kept(kernel: Kernel) -> bool:
     """Whether C keeps arguments of the kernel, from now on if not before; it does not for kernels with very many."""
     if kernel.elsewhere is None:
-        pending = lib.fpgart_arguments_new(kernel.handle, len(kernel.kinds))
+        program, name = kernel.program.handle, kernel.name.encode(errors="surrogateescape")
+        pending = lib.fpgart_arguments_new(kernel.handle, len(kernel.kinds), program, name)
         if pending:
             kernel.elsewhere = SetInC(kernel.handle, memoryview(ffi.buffer(pending, 8)).cast("Q"))
     return kernel.elsewhere is not None
@@ -79,10 +82,20 @@ def let_value_pass(kernel: Kernel, index: int, size: int) -> None:
         lib.fpgart_let_value_pass(kernel.handle, index, size)
 
 
-def let_buffer_pass(kernel: Kernel, index: int, buffer: Buffer) -> None:
-    """That buffer for this argument needs no decision any more: the argument does not say where it has to be."""
-    if (buffer.placed or not kernel.interface.arguments[index].buffer_location) and is_kept(kernel):
-        lib.fpgart_let_buffer_pass(kernel.handle, index, buffer.handle)
+def let_local_pass(kernel: Kernel, index: int) -> None:
+    """Another size of local memory for this argument needs no decision."""
+    if is_kept(kernel):
+        lib.fpgart_let_local_pass(kernel.handle, index)
+
+
+def let_buffers_pass(kernel: Kernel, index: int) -> None:
+    """Another buffer of the context for this argument needs no decision.
+
+    Where the argument says which memory it has to be in, a buffer needs a place.
+    """
+    if is_kept(kernel):
+        needs_place = bool(kernel.interface.arguments[index].buffer_location)
+        lib.fpgart_let_buffers_pass(kernel.handle, index, kernel.context.handle, needs_place)
 
 
 def let_svm_pass(kernel: Kernel, index: int) -> None:

@@ -3,19 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from _fpgart_icd import ffi
 
-from fpgart.api.handles import HELD, KEPT
+from fpgart.api.handles import HELD, known
 from fpgart.errors import error_of
 from fpgart.log import error as log_error
-
-
-def _object(handle: int) -> object:
-    """The object of a handle that is held; None if it is gone."""
-    found = HELD.get(handle)
-    if found is None and (kept := KEPT.get(handle)) is not None:
-        return kept()
-    return found
 
 
 def board_idle(handle: int) -> None:
@@ -30,9 +24,18 @@ def queue_idle(handle: int) -> None:
     """Nothing is carried of a queue that is held."""
     from fpgart.runtime.objects.queue import CommandQueue
 
-    queue = _object(handle)
+    queue = known(handle)
     if isinstance(queue, CommandQueue):
         queue.context.scheduler.queue_idle(queue)
+
+
+def run_turned(
+    command: int, queue: int, kernel: int, kind: int, address: int, counter: int, count: int, uses: Any
+) -> None:
+    """The board of a command that was to be carried has changed, or is held, when it is its turn."""
+    from fpgart.api.turned import run_turned
+
+    run_turned(command, queue, kernel, kind, address, counter, count, uses)
 
 
 def failed(queue_handle: int, kernel_handle: int, status: int, place: int) -> None:
@@ -41,7 +44,7 @@ def failed(queue_handle: int, kernel_handle: int, status: int, place: int) -> No
     from fpgart.runtime.objects.queue import CommandQueue
     from fpgart.runtime.programs.kernel import Kernel
 
-    queue, kernel = _object(queue_handle), _object(kernel_handle)
+    queue, kernel = known(queue_handle), known(kernel_handle)
     if isinstance(kernel, Kernel):
         error = launch_failure(kernel.name, place << 32 | int(ffi.cast("uint32_t", status)))
     else:

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 from _fpgart_icd import lib
 
@@ -22,6 +21,7 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.arguments import is_kept
+from fpgart.api.blocks import Spares
 from fpgart.api.handles import reap_soon, release_put_off
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
@@ -29,22 +29,22 @@ from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.errors import MemObjectAllocationFailure
 from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch import SPLIT_KERNELS
-from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES
 from fpgart.runtime.programs.kernel import Kernel
-from fpgart.runtime.programs.local_memory import check_local_memory
+from fpgart.runtime.programs.local_memory import check_local_memory, local_memory, own_local_memory
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.scheduling.event import COMPLETE
 
 if TYPE_CHECKING:
     from fpgart.runtime.memory.buffer import Buffer
-    from fpgart.runtime.memory.device import Device
+    from fpgart.runtime.memory.device import Block, Device
     from fpgart.runtime.objects.queue import CommandQueue
     from fpgart.runtime.programs.program import Program
     from fpgart.runtime.scheduling.event import Event, Fence
     from fpgart.runtime.scheduling.scheduler import Scheduler
 
 LOCATIONS: defaultdict[str, int] = defaultdict(count().__next__)
-"""The numbers that C knows the memories by that arguments have to be in."""
+"""The numbers that C knows the memories by that arguments have to be in; 0 for those that may be in any."""
+LOCATIONS[""]
 MOST_LOCATIONS = 64
 MANY = 32
 PATIENCE_S, PATIENCE_EACH_S = 0.005, 0.000_02
@@ -77,14 +77,14 @@ PROGRAMS = Numbers()
 class CarriedBoard:
     """The commands of one board that C carries."""
 
-    __slots__ = ("_is_stopped", "address", "device", "is_awaited", "queues")
+    __slots__ = ("_is_stopped", "address", "device", "is_awaited", "spares")
 
     def __init__(self, device: Device, address: int) -> None:
         self.device = device
         self.address = address
         self.is_awaited = False
+        self.spares = Spares(device, address)
         self._is_stopped = False
-        self.queues: WeakSet[CommandQueue] = WeakSet()
 
     def hold(self) -> None:
         if lib.fpgart_board_hold(self.address):
@@ -109,11 +109,10 @@ class CarriedBoard:
             self.resume()
 
     def uses(self, handles: Iterable[int]) -> bool:
-        return any(lib.fpgart_handle_is_in_use(handle) for handle in handles)
+        buffers = list(handles)
+        return bool(lib.fpgart_board_uses(self.address, len(buffers), buffers))
 
     def is_open(self) -> bool:
-        for queue in list(self.queues):
-            lib.fpgart_queue_note(queue.handle)
         return bool(lib.fpgart_board_is_open(self.address))
 
     def note_ends(self) -> None:
@@ -130,6 +129,15 @@ class CarriedBoard:
 
     def end_epoch(self) -> None:
         lib.fpgart_board_end_epoch(self.address)
+
+    def keep(self, block: Block) -> bool:
+        """As Spares.keep(), of blocks in the memory that arguments are in that do not say which."""
+        memories = self.device.memories
+        if not self.device.mmd.own_traffic:
+            return False  # each allocation is to be seen
+        if not block.memory == memories.default_memory(block.range.size) == memories.memory_for(""):
+            return False
+        return self.spares.keep(block, locations_of(self.device, block.memory))
 
     def count_launches(self) -> None:
         """Have the device know of the launches that have ended since it was asked last."""
@@ -156,6 +164,9 @@ class CarriedQueue:
     def finish(self) -> None:
         lib.fpgart_queue_finish(self._handle)
 
+    def wait_for_users(self, begin: int, end: int) -> None:
+        lib.fpgart_queue_wait_for_users(self._handle, begin, end)
+
     def flush(self) -> None:
         lib.fpgart_queue_flush(self._handle)
 
@@ -172,6 +183,7 @@ def end_epochs(scheduler: Scheduler) -> None:
     for board in BOARDS.values():
         board.end_epoch()
         board.count_launches()
+        board.spares.free()
 
 
 def board_of(queue: CommandQueue) -> CarriedBoard | None:
@@ -195,9 +207,9 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
     if board is not None and queue.carried is None:
         in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
         context = queue.context.handle
+        lib.fpgart_context_has(context, board.address, len(queue.context.devices) == 1)
         if not lib.fpgart_queue_carries(queue.handle, board.address, context, in_order, has_profiling):
             return None
-        board.queues.add(queue)
         queue.context.scheduler.let_carry(queue, CarriedQueue(queue.handle))
     return board
 
@@ -216,6 +228,9 @@ def _new_board(device: Device) -> CarriedBoard | None:
     device.scheduler.while_none_begins(lambda: _begin_to_carry(device, board))
     device.epoch_ended = board.end_epoch
     device.note_ends = board.note_ends
+    device.keep = board.keep
+    device.free_spares = board.spares.free
+    device.memory_changed = board.spares.changed
     device.scheduler.boards.append(board)
     lib.fpgart_carry(True)
     return board
@@ -285,7 +300,8 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
         return False
     most, sizes = device.platform.group_limits
     loads = [PROGRAMS.number(program.identity), len(program.image())]
-    limits = [*kernel.interface.required_work_group_size, most, *sizes, *loads]
+    local_room = max(0, local_memory(device) - own_local_memory(kernel))
+    limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
     lib.fpgart_kernel_is(
         kernel.handle, board.address, epoch, engine_kernel.handle, image, len(image), locations, limits
     )
@@ -357,27 +373,37 @@ def _learn_buffer(
     if home is None or home.device is not device or owner.moving:
         return False
     LOCATIONS[location]
-    locations = 0
+    locations = locations_of(device, home.memory)
+    lib.fpgart_buffer_is_at(owner.handle, board.address, epoch, home.pointer, locations, _store_of(owner))
+    return True
+
+
+def locations_of(device: Device, memory: int) -> int:
+    """A bit for each of LOCATIONS that a memory of a device is, or counts for."""
+    found = 0
     for name, number in list(LOCATIONS.items()):
         try:
-            memory = device.memories.memory_for(name)
+            wanted = device.memories.memory_for(name)
         except KeyError:
             continue
-        if number < MOST_LOCATIONS and memory in (None, home.memory):
-            locations |= 1 << number
-    ways = lib.FPGART_WAYS_FROM * (not buffer.flags & NOT_FOR_HOST_READS)
-    ways |= lib.FPGART_WAYS_TO * (not buffer.flags & NOT_FOR_HOST_WRITES)
-    lib.fpgart_buffer_is_at(
-        buffer.handle,
-        board.address,
-        epoch,
-        home.pointer + buffer.origin,
-        buffer.size,
-        locations,
-        ways,
-        buffer.context.handle,
-    )
-    return True
+        if number < MOST_LOCATIONS and wanted in (None, memory):
+            found |= 1 << number
+    return found
+
+
+def _store_of(buffer: Buffer) -> int:
+    """The host's own memory that regions are mapped in; 0 where there is none, or the board's memory is mapped."""
+    if buffer.context.unified_memory:
+        return 0
+    return buffer.host_ptr or (buffer.store.address if buffer.store is not None else 0)
+
+
+def carries_map(queue: CommandQueue, wait_list: tuple[Event, ...], buffer: Buffer) -> bool:
+    """As carries_transfer(), of a command that maps a region."""
+    if queue.context.unified_memory:
+        return False
+    buffer.host_address()  # which is made now, if it is not there
+    return carries_transfer(queue, wait_list, buffer)
 
 
 def carries_transfer(queue: CommandQueue, wait_list: tuple[Event, ...], *buffers: Buffer) -> bool:
@@ -391,4 +417,5 @@ def carries_transfer(queue: CommandQueue, wait_list: tuple[Event, ...], *buffers
     for buffer in buffers:
         if not buffer.handle or not _learn_buffer(buffer, queue.device, board, epoch):
             return False
+    queue.context.scheduler.call_due()  # a blocking one is waited for in C
     return bool(lib.fpgart_carry_again())

@@ -37,7 +37,7 @@ WaitList = tuple[Event, ...]
 Command = Event | None
 Pointer = int
 Address = int
-Mapped = tuple[int, Event]
+Mapped = tuple[int, Event | None]
 Attempt = tuple[Any, errors.CLError | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -148,7 +148,7 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
         status_words = "0"
         if returned == "Mapped":
             takes.append("event_ret")
-            body = [f"made, event = {call}", "if event_ret:", "    event_ret[0] = publish(event)"]
+            body = [f"made, event = {call}", "if event_ret and event is not None:", "    event_ret[0] = publish(event)"]
         elif returned == "Attempt":
             body = [f"made, error = {call}"]
             status_words = f"failed(error, name, {objects[0]}) if error else 0"

@@ -50,6 +50,7 @@ def check_kernel(queue: CommandQueue, kernel: Kernel) -> None:
     build = kernel.program.builds.get(queue.device)
     if build is None or build.kind != cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE:
         raise InvalidProgramExecutable(f"the program is not built for device {queue.device.id}")
+    kernel.hear()
     if None in kernel.arguments:
         missing = kernel.describe(kernel.arguments.index(None))
         raise InvalidKernelArgs(f"{missing} has not been set")

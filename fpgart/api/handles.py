@@ -12,16 +12,21 @@ import sys
 import threading
 import weakref
 from collections import deque
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from _fpgart_icd import ffi, lib
 
 from fpgart import errors
-from fpgart import opencl as cl
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event
+from fpgart.runtime.scheduling.event import COMPLETE, Event
 from fpgart.runtime.scheduling.reaper import Reaper
+
+if TYPE_CHECKING:
+    from fpgart.runtime.memory.buffer import Buffer
+    from fpgart.runtime.programs.program import Program
 
 T = TypeVar("T")
 
@@ -66,8 +71,27 @@ def publish(item: Any) -> int:
             "no room for another handle: eight million objects are alive, or the system gives no addresses for handles"
             + limit_of_memory(ADDRESSES, ADDRESSES)
         )
+    if (told := PUBLISHED.get(item.__class__.__name__)) is not None:
+        told(item, handle)
     _hold(item, handle)
     return handle
+
+
+def _publish_buffer(buffer: Buffer, handle: int) -> None:
+    parent = buffer.parent.handle if buffer.parent is not None else 0
+    lib.fpgart_buffer_is(handle, buffer.context.handle, parent, buffer.flags, buffer.origin, buffer.size)
+
+
+def _publish_program(program: Program, handle: int) -> None:
+    program.end_kernels = partial(_end_kernels, handle)
+
+
+def _end_kernels(program: int) -> bool:
+    return bool(lib.fpgart_kernels_end(program))
+
+
+PUBLISHED: dict[str, Callable[[Any, int], None]] = {"Buffer": _publish_buffer, "Program": _publish_program}
+"""What C, or the object, has to know besides the handle."""
 
 
 def _hold(item: Any, handle: int) -> None:
@@ -78,76 +102,82 @@ def _hold(item: Any, handle: int) -> None:
         listener(item)
 
 
-class CommandInC:
-    """A command that C carries, by its address; the event's handle keeps it."""
-
-    __slots__ = ("_address",)
-
-    def __init__(self, address: int) -> None:
-        self._address = address
-
-    def status(self) -> int:
-        return int(lib.fpgart_command_status(self._address))
-
-    def wait(self) -> int:
-        return int(lib.fpgart_command_wait(self._address))
-
-    def watch(self) -> int:
-        """Have Python hear of the end (view_ended); the status."""
-        return int(lib.fpgart_command_watch(self._address))
-
-    def times(self) -> tuple[int, int, int, int]:
-        found = ffi.new("uint64_t[4]")
-        lib.fpgart_command_times(self._address, found)
-        return found[cl.CL_QUEUED], found[cl.CL_SUBMITTED], found[cl.CL_RUNNING], found[cl.CL_COMPLETE]
+Maker = Callable[[Any, Any, int], Any]
+VIEWABLE = tuple(KINDS[name][0] for name in ("CommandQueue", "Buffer", "Kernel", "Event"))
+"""The kinds of objects that C makes."""
 
 
-def view(handle: int) -> Event | None:
-    """The view of an event that C has made; None if there is no such event."""
-    queue_handle, kind = ffi.new("uintptr_t *"), ffi.new("cl_uint *")
+def no_makers() -> Mapping[int, Maker]:
+    """Until the driver has started."""
+    return {}
+
+
+makers: Callable[[], Mapping[int, Maker]] = no_makers
+"""By kind, what makes a view: of the object's parent, what C says of it, and its handle (views.py)."""
+
+
+def view(handle: int) -> Any:
+    """The view of an object that C has made; None if there is no such object."""
     with _VIEWING:
-        address = int(lib.fpgart_event_view(handle, queue_handle, kind))
-        if not address:
-            return HELD.get(handle)  # another thread was first
-        queue: Any = HELD.get(int(queue_handle[0])) or KEPT[int(queue_handle[0])]()
-        event = Event(queue.context, queue, int(kind[0]), None, RUNNING)
-        event.unmet = 1
-        event.carried = command = CommandInC(address)
-        _hold(event, handle)
-    status = command.watch()
-    if status <= COMPLETE:
-        event.context.scheduler.end_view(event, status)
-    if not lib.fpgart_handle_is_held(handle):  # the host has just released it
+        item = _view(handle)
+    if item.__class__ is Event and item.carried is not None:
+        status = item.carried.watch()
+        if status <= COMPLETE:
+            item.context.scheduler.end_view(item, status)
+    if item is not None and not lib.fpgart_handle_is_held(handle):  # the host has just released it
         host_released(handle)
-    return event
+    return item
+
+
+def _view(handle: int) -> Any:
+    found = ffi.new("struct fpgart_unseen *")
+    if not lib.fpgart_view(handle, found):
+        return _known(handle)  # another thread was first
+    try:
+        parent = _known(found.parent) or _view(found.parent)
+        item = makers()[found.kind](parent, found, handle)
+    except BaseException:
+        lib.fpgart_unview(handle)
+        raise
+    _hold(item, handle)
+    return item
+
+
+def _known(handle: int) -> Any:
+    """The object of a handle that Python knows; None for others."""
+    item = HELD.get(handle)
+    if item is None and (kept := KEPT.get(handle)) is not None:
+        item = kept()
+    return item
+
+
+def known(handle: int) -> Any:
+    """The object behind a handle of whatever kind; None for anything else."""
+    item = _known(handle)
+    return item if item is not None else view(handle)
 
 
 def view_ended(handle: int, serial: int, status: int) -> None:
     """The command of an event has ended, of which there was a view. Calls nobody back."""
     if lib.fpgart_handle_serial(handle) != serial:
         return
-    item = HELD.get(handle)
-    if item is None and (kept := KEPT.get(handle)) is not None:
-        item = kept()
+    item = _known(handle)
     if item.__class__ is Event:
         item.context.scheduler.end_view(item, status)
         reap_soon(item.context.reaper)
 
 
-def view_all() -> None:
-    """Have views of all events."""
-    handle = 0
-    while handle := int(lib.fpgart_next_unseen(handle)):
-        view(handle)
+def view_all(*names: str) -> None:
+    """Have views of all objects of these classes; of all classes that views can be of without names."""
+    for kind in [KINDS[name][0] for name in names] or VIEWABLE:
+        handle = 0
+        while handle := int(lib.fpgart_next_unseen(handle, kind)):
+            view(handle)
 
 
 def find(handle: int, kind: type[T]) -> T:
     """The object behind a handle; raises CL_INVALID_<kind> for anything else."""
-    item = HELD.get(handle)
-    if item is None and (kept := KEPT.get(handle)) is not None:
-        item = kept()
-    if item is None:
-        item = view(handle)
+    item = known(handle)
     if item.__class__ is kind:
         return item
     _, error = KINDS[kind.__name__]

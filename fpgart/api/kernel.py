@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from struct import unpack
 from typing import Any
 
@@ -13,7 +14,15 @@ from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api import info
-from fpgart.api.arguments import forget_in_c, let_buffer_pass, let_svm_pass, let_usm_pass, let_value_pass
+from fpgart.api.arguments import (
+    forget_in_c,
+    let_buffers_pass,
+    let_local_pass,
+    let_svm_pass,
+    let_usm_pass,
+    let_value_pass,
+)
+from fpgart.api.device_languages import extensions
 from fpgart.api.entry import bytes_at, entry, string_at
 from fpgart.api.handles import HELD, find, publish, references
 from fpgart.board.global_memory import AllocationType
@@ -157,6 +166,7 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
         if arg_value:
             raise InvalidArgValue(f"{kernel.describe(arg_index)} is local memory, its value must be NULL")
         kernel.set_local(arg_index, arg_size)
+        let_local_pass(kernel, arg_index)
     else:
         buffer = None
         if arg_value and arg_size == 8:
@@ -180,7 +190,7 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
             raise InvalidMemObject(f"{kernel.describe(arg_index)} needs a pipe")
         kernel.set_buffer(arg_index, buffer)
         if buffer is not None:
-            let_buffer_pass(kernel, arg_index, buffer)
+            let_buffers_pass(kernel, arg_index)
 
 
 def set_pipe(kernel: Kernel, index: int, pipe: Pipe) -> None:
@@ -363,6 +373,25 @@ def get_kernel_work_group_info(
     info.answer(WORK_GROUP_INFO, kernel, param_name, param_value_size, param_value, param_value_size_ret)
 
 
+def of_required_sub_groups(kernel: Kernel, device: Device, query: int, sizes: tuple[int, ...]) -> int | None:
+    """What follows from the size of sub-groups that the kernel requires in its source; None for all other answers.
+
+    PoCL does not know the one query, and answers the others as if no kernel required a size.
+    """
+    program = kernel.program.on(device)
+    if program.il or "cl_intel_required_subgroup_size" not in extensions(device):
+        return None
+    numbers = program.hardware().get(kernel.name, {}).get("intel_reqd_sub_group_size", ())
+    required = numbers[0] if numbers else 0
+    if query == cl.CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL:
+        return required
+    if not required or not sizes:
+        return None
+    if query == cl.CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE:
+        return required
+    return -(-prod(sizes) // required) if query == cl.CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE else None
+
+
 @entry("clGetKernelSubGroupInfo", "clGetKernelSubGroupInfoKHR")
 def get_kernel_sub_group_info(
     kernel: Kernel,
@@ -382,6 +411,10 @@ def get_kernel_sub_group_info(
     if input_value_size not in (0, 8, 16, 24) or (input_value_size and not input_value):
         raise InvalidValue(f"{input_value_size} bytes are not a list of up to 3 sizes")
     sizes = unpack(f"{input_value_size // 8}Q", bytes_at(input_value, input_value_size)) if input_value_size else ()
+    known = of_required_sub_groups(kernel, chosen, param_name, sizes)
+    if known is not None:
+        info.write(info.size(known), param_value_size, param_value, param_value_size_ret)
+        return
     listed = param_value and param_name == cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT
     length = min(param_value_size, 24) if listed else 8
     data = kernel.engine_kernel.sub_group_info(param_name, sizes, length)

@@ -8,7 +8,7 @@ from time import monotonic_ns
 from typing import Any
 
 from fpgart.api.carrying import BOARDS
-from fpgart.api.handles import HELD, KEPT
+from fpgart.api.handles import HELD, KEPT, view_all
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.platform import Platform
@@ -23,8 +23,10 @@ MOST_COMMANDS = 8
 
 def describe(platform: Platform) -> Snapshot:
     """All boards, with their memories and queues, as JSON has it; times of the monotonic clock."""
+    view_all("CommandQueue")
     for board in BOARDS.values():
         board.count_launches()
+        board.spares.free()
     return {
         "process": os.getpid(),
         "now_ns": monotonic_ns(),

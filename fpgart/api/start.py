@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,13 @@ def shared_memory() -> Stretch | None:
     native.network_share_host_waits(stretch.begin + layout.HOST_WAITS)
     native.fifo_share_watch(stretch.begin + layout.CHANNELS_WATCHED)
     return stretch
+
+
+def view_makers() -> Mapping[int, handles.Maker]:
+    """As views.py has them, which hosts need that ask about objects of C's."""
+    from fpgart.api.views import MAKERS
+
+    return MAKERS
 
 
 def apart_option() -> str:
@@ -119,14 +126,17 @@ def boards(
 
     `stretch`: where their memory shall be; `served`: whose boards they are. Raises OptionError for those that it lacks.
     """
+    from fpgart.engine.choice import is_isolated
+
     described, faults = chosen_with_names()
     for fault in faults:
         log.warning(str(fault))
     simulator = bool(config.SIMULATOR_DEVICES.value)
     lent = lend([name for name, _ in described], served)
+    closed = config.host_accesses_fail() and is_isolated()
     made = []
     for number, (_, board) in enumerate(described):
-        mmd, memories = guarded(lent(SimulatedBoard(board, stretch), number), board)
+        mmd, memories = guarded(lent(SimulatedBoard(board, stretch, closed=closed), number), board)
         if trace is not None:
             mmd = trace.around(mmd, number)
         if kernels is not None:
@@ -183,6 +193,7 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
     except OutOfHostMemory as error:
         raise config.OptionError(str(error)) from None
     native.exits_close_first(int(ffi.cast("uintptr_t", ffi.addressof(lib, "fpgart_close_at_exit"))))
+    handles.makers = view_makers
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
     ffi.def_extern(name="fpgart_reap")(handles.reap)
@@ -197,6 +208,7 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
     ffi.def_extern(name="fpgart_queue_idle")(carried.queue_idle)
     ffi.def_extern(name="fpgart_view_ended")(handles.view_ended)
     ffi.def_extern(name="fpgart_carried_failed")(carried.failed)
+    ffi.def_extern(name="fpgart_run_turned")(carried.run_turned)
     adopt(platform, lib.fpgart_platform())
     start_profile()
     if not owns:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from fpgart.api.buffer.mapping import hear_of_mappings
 from fpgart.api.chapters import load_all
 from fpgart.api.entry import observe_bound
-from fpgart.api.handles import HELD, KEPT, find, reap
+from fpgart.api.handles import HELD, KEPT, find, reap, references, view_all
 from fpgart.api.platform import the_platform
 from fpgart.api.watching import new_callers
 from fpgart.board.faults import FAULTS
@@ -26,6 +27,7 @@ T = TypeVar("T")
 
 def alive(kind: type[T]) -> Iterator[T]:
     """Every object of a class that the host, or another object, still needs."""
+    view_all()
     for item in [*HELD.values(), *(kept() for kept in list(KEPT.values()))]:
         if item.__class__ is kind:
             yield item
@@ -35,7 +37,7 @@ def memory_in_use() -> dict[int, str]:
     """Buffers that the host holds, and allocations of unified shared memory: number in traces, and in words."""
     reap()  # what was released and is not gone yet
     found = {}
-    for buffer in [item for item in HELD.values() if item.__class__ is Buffer]:
+    for buffer in [each for each in alive(Buffer) if references(each)]:
         kind = "buffer" if buffer.parent is None else "sub-buffer"
         found[buffer.number] = f"{kind} {buffer.number} of {in_words(buffer.size)}"
     for context in alive(Context):
@@ -70,6 +72,8 @@ def take_off_boards(numbers: Collection[int]) -> None:
     because nobody knows whether that memory is still there.
     """
     buffers = list(alive(Buffer))
+    for buffer in buffers:
+        hear_of_mappings(buffer)
     stay = {buffer.owner for buffer in buffers if buffer.map_count or buffer.owner.host_ptr}
     chosen = {buffer.owner for buffer in buffers if buffer.number in numbers and buffer.owner.number in numbers}
     with without_faults():

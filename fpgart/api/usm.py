@@ -12,7 +12,8 @@ from fpgart.api import info
 from fpgart.api.buffer.transfers import LARGEST_PATTERN
 from fpgart.api.context import property_pairs
 from fpgart.api.entry import Address, Command, WaitList, bytes_at, entry
-from fpgart.api.handles import find
+from fpgart.api.handles import find, view_all
+from fpgart.closed_memory import driver_address
 from fpgart.errors import (
     InvalidBufferSize,
     InvalidDevice,
@@ -157,6 +158,7 @@ def mem_free(context: Context, ptr: int) -> None:
 def mem_blocking_free(context: Context, ptr: int) -> None:
     if ptr:
         lib.fpgart_allocation_goes(context.handle, ptr)
+        view_all("CommandQueue")
         blocking_free(context, ptr)
 
 
@@ -188,7 +190,7 @@ def enqueue_mem_fill(
         raise InvalidValue(f"{dst_ptr:#x} is not aligned to the pattern's {pattern_size} bytes")
     if not size or size % pattern_size:
         raise InvalidValue(f"{size} bytes are not a multiple of the pattern's {pattern_size}")
-    return fill(command_queue, dst_ptr, bytes_at(pattern, pattern_size), size, wait_list)
+    return fill(command_queue, dst_ptr, bytes_at(driver_address(pattern), pattern_size), size, wait_list)
 
 
 @entry("clEnqueueMemsetINTEL")

@@ -52,6 +52,22 @@ uintptr_t map_part(int descriptor, uint64_t offset, uintptr_t address, size_t si
     return address;
 }
 
+uintptr_t map_again(int descriptor, uint64_t offset, size_t size)
+{
+    void *address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor,
+                         (off_t)offset);
+    if (address == MAP_FAILED)
+        return 0;
+    madvise(address, size, MADV_HUGEPAGE);
+    madvise(address, size, MADV_DONTDUMP);
+    return (uintptr_t)address;
+}
+
+int close_pages(uintptr_t address, size_t size)
+{
+    return mprotect((void *)address, size, PROT_NONE);
+}
+
 int keep_in_memory(uintptr_t address, size_t size)
 {
     return mlock2((void *)address, size, MLOCK_ONFAULT) == 0;

@@ -12,6 +12,10 @@ uintptr_t map_file(int descriptor, size_t size);
 /* A part of a file at an address and nowhere else; 0 where something else is already. `huge`: of
  * huge pages, where the system has them for files in memory. */
 uintptr_t map_part(int descriptor, uint64_t offset, uintptr_t address, size_t size, int huge);
+/* The same part of a file once more, wherever the system has room. */
+uintptr_t map_again(int descriptor, uint64_t offset, size_t size);
+/* Takes all rights from mapped memory: whoever accesses it has a fault. 0 on success. */
+int close_pages(uintptr_t address, size_t size);
 /* Whether memory will not be swapped out once it has been touched. */
 int keep_in_memory(uintptr_t address, size_t size);
 uintptr_t map_anonymous(size_t size);

@@ -30,6 +30,7 @@ from fpgart.board.mmd import (
     StatusHandler,
     Traffic,
 )
+from fpgart.closed_memory import driver_address
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
@@ -114,10 +115,16 @@ class SimulatedBoard:
 
     is_shared = False
 
-    def __init__(self, description: BoardDescription, stretch: Stretch | None = None) -> None:
-        """`stretch`: where all memory comes from that kernels reach, if they run in another process."""
+    def __init__(self, description: BoardDescription, stretch: Stretch | None = None, *, closed: bool = False) -> None:
+        """`stretch`: where all memory comes from that kernels reach, if they run in another process.
+
+        `closed`: whether the host has no access to the board's memory then.
+        """
         self.description = description
         self._stretch = stretch
+        self._closed = closed and stretch is not None and not description.unified_memory
+        self._own_shift = 0
+        """How far from the aperture this class accesses the memory."""
         self._traffic = {call: Traffic() for call in CALLS}
         self._written = self._traffic["write"]
         self._read = self._traffic["read"]
@@ -173,7 +180,7 @@ class SimulatedBoard:
     def _map(self) -> int:
         """Where the memory is now; 0 where there is no room for it."""
         if self._stretch is not None:
-            return self._stretch.allocate(self._size, HUGE_PAGE, huge=True)
+            return self._map_in(self._stretch)
         descriptor = int(lib.memory_file(os.fsencode(f"fpgart-{self.description.name}")))
         if descriptor < 0:
             raise BoardError(f"the system provides no file for the memory of board '{self.description.name}'")
@@ -184,6 +191,15 @@ class SimulatedBoard:
             raise
         base = int(lib.map_file(descriptor, self._size))
         os.close(descriptor)  # hosts may close all files, and open others with the same number
+        return base
+
+    def _map_in(self, stretch: Stretch) -> int:
+        base = stretch.allocate(self._size, HUGE_PAGE, huge=True)
+        if base and self._closed:
+            if not stretch.close(base):
+                stretch.free(base)
+                return 0
+            self._own_shift = driver_address(base) - base
         return base
 
     def close(self) -> None:
@@ -243,7 +259,7 @@ class SimulatedBoard:
         elsewhere = self._elsewhere
         if elsewhere is not None:
             elsewhere.overwrite(place, place + size)
-        lib.copy_bytes(place, host, size)
+        lib.copy_bytes(place + self._own_shift, driver_address(host), size)
         if elsewhere is not None:
             elsewhere.overwrite(place, place + size)
         traffic = self._written
@@ -254,7 +270,7 @@ class SimulatedBoard:
         place = self.aperture(board)
         if self._elsewhere is not None:
             self._elsewhere.fetch(place, place + size)
-        lib.copy_bytes(host, place, size)
+        lib.copy_bytes(driver_address(host), place + self._own_shift, size)
         traffic = self._read
         traffic.calls += 1
         traffic.bytes += size
@@ -265,7 +281,7 @@ class SimulatedBoard:
         if elsewhere is not None:
             elsewhere.fetch(origin, origin + size)
             elsewhere.overwrite(target, target + size)
-        lib.copy_bytes(target, origin, size)
+        lib.copy_bytes(target + self._own_shift, origin + self._own_shift, size)
         if elsewhere is not None:
             elsewhere.overwrite(target, target + size)
         self._copied.add(size)
@@ -357,4 +373,4 @@ class SimulatedBoard:
 
     def _punch(self, begin: int, size: int) -> None:
         """Give pages back to the system; `begin` from where the memory begins."""
-        lib.discard(self._base + begin, size)
+        lib.discard(self._base + self._own_shift + begin, size)

@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 
+from fpgart import closed_memory
 from fpgart._native import lib
 from fpgart.board.first_fit import FirstFit, round_up
 from fpgart.board.memory_file import lengthen
@@ -85,10 +86,24 @@ class Stretch:
                 return found
             # Something else is there now, such as the grave of an allocation (check/guarded.py): it is left alone.
 
+    def close(self, address: int) -> bool:
+        """Leave the host no access to what allocate() gave; the driver has it mapped once more from now on."""
+        size = self._parts[address]
+        own = int(lib.map_again(self.descriptor, self.offset(address), size))
+        if not own:
+            return False
+        if lib.close_pages(address, size) != 0:
+            lib.unmap(own, size)
+            return False
+        closed_memory.close(address, size, own)
+        return True
+
     def free(self, address: int) -> None:
         """Give back what allocate() gave; whoever touches it now has a fault. Any lock may be held."""
         size = self._parts.pop(address)
         lib.unmap(address, size)
+        if own := closed_memory.forget(address):
+            lib.unmap(own, size)
         lib.punch(self.descriptor, self.offset(address), size)
         self._freed.append((address, size))
 

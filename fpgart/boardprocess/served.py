@@ -179,7 +179,7 @@ class Served:
             raise InvalidValue(f"an offset of {len(ask.offset)} dimensions, a size of {len(ask.sizes)}")
         return m.Numbers(kernel.suggested_local_size(ask.arguments, ask.offset, ask.sizes))
 
-    def _launch(self, ask: m.Launch) -> m.Done:
+    def _launch(self, ask: m.Launch) -> m.Number:
         kernel = self._kernel(ask.kernel)
         assert isinstance(kernel, DriverKernel)  # engines with other kernels are not served
         whole = lib.launch_is_whole(ffi.from_buffer(ask.image), len(ask.image), kernel.argument_count)
@@ -190,7 +190,7 @@ class Served:
             raise InvalidValue("a kernel that may wait for others is launched without a network")
         kernel.launch(ask.image, ask.dimensions, ask.sizes, ask.has_local, (), network)
         kernel.launched = True
-        return m.Done()
+        return m.Number(kernel.compile_ns)
 
     # Networks
 

@@ -16,6 +16,7 @@ enum { CHUNK = 1024, CHUNKS = 512, OPENED = 1024, BOARDS = 128 };
 
 struct range {
     uintptr_t begin, end;
+    int closed;
 };
 
 static struct fault_region *_Atomic chunks[CHUNKS];
@@ -40,19 +41,29 @@ static uintptr_t page_size(void)
     return (uintptr_t)sysconf(_SC_PAGESIZE);
 }
 
+int fault_is_closed(uintptr_t address)
+{
+    for (int i = 0, count = board_count; i < count; i++)
+        if (boards[i].closed && address >= boards[i].begin && address < boards[i].end)
+            return 1;
+    return 0;
+}
+
 static int protect(uintptr_t first, uintptr_t last, int rights)
 {
+    if (fault_is_closed(first))
+        return 1;
     return mprotect((void *)first, last - first, rights) == 0;
 }
 
 /* -- Boards -- */
 
-int fault_cover(uintptr_t begin, size_t size)
+int fault_cover(uintptr_t begin, size_t size, int closed)
 {
     int done = 0;
     pthread_mutex_lock(&lock);
     if (board_count < BOARDS && protect(begin, begin + size, PROT_NONE)) {
-        boards[board_count] = (struct range){begin, begin + size};
+        boards[board_count] = (struct range){begin, begin + size, closed};
         board_count++;
         done = 1;
     }

@@ -19,8 +19,10 @@ struct fault_region {
     char name[120], maker[40];
 };
 
-/* Protects a board's memory, except where regions are open; 0 if it cannot. */
-int fault_cover(uintptr_t begin, size_t size);
+/* Protects a board's memory, except where regions are open; 0 if it cannot. `closed`: what is open
+ * as well. */
+int fault_cover(uintptr_t begin, size_t size, int closed);
+int fault_is_closed(uintptr_t address);
 /* Whether an address is in a board's memory. */
 int fault_on_board(uintptr_t address);
 /* The region whose pages contain an address; NULL for none. */

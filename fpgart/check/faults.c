@@ -78,7 +78,8 @@ static struct fault_draft *draft_for(struct fault_region *region, int bit,
     found[region->family]++;
     struct fault_draft *draft = fault_take_draft();
     if (draft != NULL) {
-        put_user(draft, access, region->state == FAULT_ONLY_READ);
+        put_user(draft, access,
+                 region->state == FAULT_ONLY_READ || fault_is_closed(access->address));
         fault_put(&draft->words, draft->user.bytes);
     }
     return draft;
@@ -174,7 +175,8 @@ static int handle_region(struct fault_region *region, const struct access *acces
         report_shared(region, access);
         return fault_open_region(region, PROT_READ | PROT_WRITE);
     }
-    int runs = region->state == FAULT_WHILE_RUNNING && fault_operations_run();
+    int runs = region->state == FAULT_WHILE_RUNNING && fault_operations_run() &&
+               !fault_is_closed(access->address);
     if (runs && straying > 0)
         return fault_open_region(region, PROT_READ | PROT_WRITE);
     if (runs)
@@ -222,7 +224,8 @@ static void handle(int number, siginfo_t *info, void *context)
 {
     int kept = errno;
     struct access access = access_of(info, context);
-    if (info->si_code == SEGV_ACCERR && !fault_is_unprotected() && handle_ours(&access)) {
+    if (info->si_code == SEGV_ACCERR && !fault_is_unprotected() && handle_ours(&access) &&
+        !fault_is_closed(access.address)) {
         errno = kept;
         return;
     }
@@ -275,9 +278,9 @@ static int install(void)
     return installed;
 }
 
-int faults_cover(uintptr_t begin, size_t size)
+int faults_cover(uintptr_t begin, size_t size, int closed)
 {
-    return install() && fault_cover(begin, size) ? 0 : -1;
+    return install() && fault_cover(begin, size, closed) ? 0 : -1;
 }
 
 /* -- Operations -- */

@@ -15,8 +15,9 @@ void faults_start(int text, int json, int families);
 void faults_go_through(int pipe, int patience_ms);
 int faults_claim(int draft, unsigned ticket);
 void faults_told(int draft, unsigned ticket);
-/* Protects a board's memory, except where regions are open. 0 on success. */
-int faults_cover(uintptr_t begin, size_t size);
+/* Protects a board's memory, except where regions are open. `closed`: nobody in this process may
+ * ever access it, and the host gets its fault. 0 on success. */
+int faults_cover(uintptr_t begin, size_t size, int closed);
 /* Opens pages for good. */
 void faults_open(uintptr_t first, uintptr_t last);
 /* Adds a region of `size` bytes at `begin`, on the pages from `first` to `last`, in a state of

@@ -15,6 +15,7 @@ from fpgart._native import lib
 from fpgart.board.first_fit import round_up
 from fpgart.board.memory_system import GlobalMemories, MemoryRange
 from fpgart.board.mmd import Around, Mmd
+from fpgart.closed_memory import is_closed
 from fpgart.watch.callers import Site
 
 PAGE = 4096
@@ -70,7 +71,8 @@ class GuardedMmd(Around):
         self._mmd.open()
         memories = self._mmd.description.device_private
         begin = min(memory.begin for memory in memories)
-        lib.faults_cover(self._mmd.aperture(begin), sum(memory.size for memory in memories))
+        first = self._mmd.aperture(begin)
+        lib.faults_cover(first, sum(memory.size for memory in memories), is_closed(first))
 
     def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
         return self._remembered(self._mmd.host_alloc(size, alignment, given), size, given)

@@ -15,6 +15,7 @@ from fpgart.check.accesses import Mode, accesses
 from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command, span
+from fpgart.closed_memory import driver_address
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.scheduling.event import Event
@@ -132,7 +133,7 @@ class Mappings:
             for access in operation.accesses():
                 for region in regions:
                     if access.block is not None and access.buffer and region.owner == access.buffer.owner.number:
-                        address = access.block.pointer + region.begin
+                        address = driver_address(access.block.pointer) + region.begin
                         total = int(lib.checksum(0, address, region.end - region.begin))
                         seen.append(_Seen(region, address, total))
             self._seen[event] = seen

@@ -22,6 +22,7 @@ from fpgart.board.first_fit import round_up
 from fpgart.check import guarded
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
+from fpgart.closed_memory import driver_address
 from fpgart.engine.cache import cache_folder
 from fpgart.output_file import open_output
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
@@ -169,8 +170,8 @@ class Protection:
         lib.faults_end(self._running.number)
 
     def _check_marks(self, watched: _Watched, user: str, site: Site | None = None) -> None:
-        behind = int(lib.first_other(watched.end, MARK, watched.last - watched.end))
-        ahead = int(lib.first_other(watched.first, MARK, watched.begin - watched.first))
+        behind = int(lib.first_other(driver_address(watched.end), MARK, watched.last - watched.end))
+        ahead = int(lib.first_other(driver_address(watched.first), MARK, watched.begin - watched.first))
         if behind < watched.last - watched.end:
             self._report(watched, "access past the end", f"{user} wrote {_past(behind)}", user, site)
         if ahead < watched.begin - watched.first:
@@ -270,8 +271,8 @@ def _past(distance: int) -> str:
 
 
 def _mark(watched: _Watched) -> None:
-    lib.fill_bytes(watched.first, MARK_PATTERN, 1, watched.begin - watched.first)
-    lib.fill_bytes(watched.end, MARK_PATTERN, 1, watched.last - watched.end)
+    lib.fill_bytes(driver_address(watched.first), MARK_PATTERN, 1, watched.begin - watched.first)
+    lib.fill_bytes(driver_address(watched.end), MARK_PATTERN, 1, watched.last - watched.end)
 
 
 def _blocks_of(operation: DeviceOperation) -> list[Block]:

@@ -53,7 +53,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found. `state`: ok, missing (not needed by all) or failed."""
+    """What a check found. `state`: ok, missing (not needed by all), failed, or skipped (what it needs has failed)."""
 
     name: str
     state: str
@@ -72,7 +72,7 @@ def check_libraries() -> str:
 
 def check_registration() -> str:
     try:
-        return str(registration.vendor_folder() / "fpgart.icd")
+        return "; ".join([str(registration.vendor_folder() / "fpgart.icd"), *registration.stale()])
     except registration.RegistrationError as error:
         raise Failure(str(error)) from None
 
@@ -221,19 +221,38 @@ CHECKS: dict[str, Callable[[], str]] = {
     "checks": check_checks,
     "compiler": check_compiler,
 }
-COLOURS = {"ok": "green", "missing": "yellow", "failed": "red"}
+RUN_KERNELS = ("driver", "options", "cache", "engine", "kernel")
+NEEDS = {
+    "registered": ("driver",),
+    "engine": ("options", "cache"),
+    "kernel": RUN_KERNELS[:-1],
+    "libpython": RUN_KERNELS,
+    "loader": (*RUN_KERNELS, "libpython"),
+    "C host": (*RUN_KERNELS, "libpython", "loader"),
+    "pyopencl": (*RUN_KERNELS, "registered"),
+    "trace": RUN_KERNELS,
+    "checks": RUN_KERNELS,
+}
+"""The checks without which one fails for a cause that has been told already: then it is not tried."""
+COLOURS = {"ok": "green", "missing": "yellow", "failed": "red", "skipped": "yellow"}
 INDENT = 17
 """Where the words of an outcome begin."""
-SHOWN = {"ok": "ok", "missing": "--", "failed": "FAIL"}
+SHOWN = {"ok": "ok", "missing": "--", "failed": "FAIL", "skipped": "skip"}
 
 
 def outcomes() -> Iterator[Outcome]:
+    failed: list[str] = []
     for name, check in CHECKS.items():
+        cause = next((each for each in NEEDS.get(name, ()) if each in failed), "")
+        if cause:
+            yield Outcome(name, "skipped", f"not tried, because '{cause}' failed")
+            continue
         try:
             yield Outcome(name, "ok", check())
         except Missing as missing:
             yield Outcome(name, "missing", str(missing))
         except Failure as failure:
+            failed.append(name)
             yield Outcome(name, "failed", str(failure))
 
 

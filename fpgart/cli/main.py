@@ -230,7 +230,9 @@ def errors(board: str | None, status: str, per_place: int, seconds: float, progr
 def replay(folder: Path, engine: str | None, board: str | None, tolerance: float) -> None:
     """Run captured launches alone and compare the memory that they write with what was captured.
 
-    fpgart run --capture DIR --capture-kernels 'add:3' -- ./my_host; fpgart replay DIR --engine intel
+    \b
+    fpgart run --capture DIR --capture-kernels 'add:3' -- ./my_host
+    fpgart replay DIR --engine intel
 
     DIR is the folder of one launch, or a folder with several of these. The exit status is 1 if anything differs
     and 2 if a launch cannot be run.
@@ -249,6 +251,26 @@ def replay(folder: Path, engine: str | None, board: str | None, tolerance: float
             click.echo(f"fpgart: {error}", err=True)
             status = 2
     sys.exit(status)
+
+
+@cli.command()
+@click.option("--dry-run", is_flag=True, help="Print what would be removed, and remove nothing.")
+@click.option("--system", is_flag=True, help="Also the registration for all users, in /etc/OpenCL/vendors.")
+@click.option("--kernels", is_flag=True, help="Also the kernels that PoCL has compiled, for other programs, too.")
+def clean(dry_run: bool, system: bool, kernels: bool) -> None:
+    """Remove what runs have left behind outside of the package: registrations, SDK folders, caches.
+
+    Before `pip uninstall fpgart`; runs make anew what they need. Traces and other files that options name stay.
+    """
+    from fpgart.cli import cleaning
+
+    found = cleaning.left_behind(system=system, kernels=kernels)
+    for path in found:
+        if not dry_run:
+            cleaning.remove(path)
+        click.echo(f"{'would remove' if dry_run else 'removed'} {path}")
+    if not found:
+        click.echo("nothing to remove")
 
 
 @cli.command()

@@ -95,6 +95,19 @@ def register(system: bool) -> str:
     return f"registered in {target}; loaders look there if OCL_ICD_VENDORS={target.parent} is set"
 
 
+def stale() -> list[str]:
+    """A sentence for each registration whose library is gone; loaders pass over it."""
+    found = []
+    for option, system in (("", False), (" --system", True)):
+        try:
+            named = _target(system).read_text().strip()
+        except OSError:
+            continue
+        if not Path(named).exists():
+            found.append(f"{_target(system)} names {named}, which is gone: fpgart icd --unregister{option}")
+    return found
+
+
 def unregister(system: bool) -> str:
     """Take fpgart.icd away; returns what to say about it."""
     target = _target(system)

@@ -10,6 +10,7 @@ import click
 
 from fpgart import config
 from fpgart.cli import running
+from fpgart.cli.fault_completion import faults
 from fpgart.cli.hints import Choice, boards, checks, complete_list, files, refuse_dashes
 from fpgart.cli.validation import refuse_wrong_options
 
@@ -31,7 +32,12 @@ from fpgart.cli.validation import refuse_wrong_options
     "--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, oclgrind, or the path of a driver."
 )
 @click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
-@click.option("--faults", metavar="SPEC", help="Calls that fail, such as write:fail:nth=3 (docs/faults.md).")
+@click.option(
+    "--faults",
+    metavar="SPEC",
+    shell_complete=faults,
+    help="Calls that fail, such as write:fail:nth=3 (docs/faults.md).",
+)
 @click.option("--time", "clock", type=Choice(("real", "model")), help="Times that profiling reports (docs/time.md).")
 @click.option(
     "--check",

@@ -26,6 +26,7 @@ SHOWN = 10
 def board() -> None:
     """Boards that your programs share, one program at a time, like the boards in a machine (docs/serving.md).
 
+    \b
     fpgart board serve --board usm_s10,a10_ref &
     fpgart run --served boards -- ./my_host
     """

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 
@@ -37,6 +38,12 @@ from fpgart.watch.report import export
     help="Write one trace for Perfetto instead, with arrows for packets between boards.",
 )
 @click.option(
+    "--perfetto",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the trace in Perfetto's own format instead: boards as GPUs, counters of their banks.",
+)
+@click.option(
     "--sarif",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -50,29 +57,37 @@ def report(
     page: Path | None,
     follow: bool,
     merged: Path | None,
+    perfetto: Path | None,
     sarif: Path | None,
     github: bool,
     everything: bool,
 ) -> None:
     """Summarize a trace: traffic, buffers, copies and their causes, copies to avoid.
 
-    fpgart run --trace t.json -- ./my_host; fpgart report t.json
+    \b
+    fpgart run --trace t.json -- ./my_host
+    fpgart report t.json
 
     The traces of several processes, such as the ranks of mpirun, become one report.
     """
     with trace_report.of_fpgart(Path(", ".join(map(str, traces)))):
-        found = read_report(traces, as_json, page, follow, merged)
+        found = read_report(traces, as_json, page, follow, merged, perfetto)
         remarks = export.of_report(found) if sarif is not None or github else []
         if sarif is not None:
             write_text(sarif, export.as_sarif(remarks))
         if github:
             click.echo(export.as_github(remarks), nl=False)
-        if as_json or (page is None and merged is None and sarif is None and not github):
+        if as_json or not (page or merged or perfetto or sarif or github):
             print_report(found, as_json, everything)
 
 
 def read_report(
-    traces: tuple[Path, ...], as_json: bool, page: Path | None, follow: bool, merged: Path | None
+    traces: tuple[Path, ...],
+    as_json: bool,
+    page: Path | None,
+    follow: bool,
+    merged: Path | None,
+    perfetto: Path | None = None,
 ) -> trace_report.Report:
     """The report, once the files are written that are asked for. Raises TraceError."""
     if follow and len(traces) > 1:
@@ -86,6 +101,10 @@ def read_report(
         found = trace_report.of(events)
         if merged is not None:
             write_text(merged, trace_report.as_trace(events))
+        if perfetto is not None:
+            from fpgart.watch.perfetto import as_perfetto
+
+            write_bytes(perfetto, as_perfetto(found, events))
         if page is not None:
             write_page(page, found, events, ", ".join(trace.name for trace in traces))
     return found
@@ -140,15 +159,18 @@ def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
 def diff(before: Path, after: Path, form: str | None, threshold: float | None, gate: bool) -> None:
     """Compare the traces of two runs: what moved more, what takes longer by the model of time, which advice is new.
 
-    fpgart run --time model --trace b.json -- ./my_host; fpgart diff a.json b.json --threshold 5
+    \b
+    fpgart run --time model --trace b.json -- ./my_host
+    fpgart diff a.json b.json --threshold 5
 
     With --gate, two runs of one host are always equal: caches, times, addresses, numbers of buffers and hints do not
     count.
     """
+    from fpgart.cli.reading import read_beside
     from fpgart.watch.report import difference
 
     with reading((before, after)) as tell:
-        reports = [trace_report.read(file, tell) for file in (before, after)]
+        reports = read_beside((before, after), tell)
     found = difference.between(*reports, gate=gate)
     forms = {"markdown": difference.as_markdown, "json": difference.as_json}
     click.echo(forms.get(form or "", difference.as_text)(found), nl=False)
@@ -166,7 +188,12 @@ def write_page(file: Path, found: trace_report.Report, events: list[trace_report
 
 def write_text(file: Path, text: str) -> None:
     """Raises TraceError when it cannot."""
+    write_bytes(file, text.encode())
+
+
+def write_bytes(file: Path, data: bytes) -> None:
+    """A file whose name ends in .gz is compressed. Raises TraceError when it cannot be written."""
     try:
-        file.write_text(text, encoding="utf-8")
+        file.write_bytes(gzip.compress(data) if file.suffix == ".gz" else data)
     except OSError as error:
         raise trace_report.TraceError(f"{file}: {error.strerror}") from None

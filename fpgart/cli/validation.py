@@ -183,4 +183,5 @@ DEEPER: dict[str, Check] = {
     config.TOPOLOGY.name: check_topology,
     config.CHECK.name: check_kernel_check,
     config.MODELS.name: check_models,
+    config.USM_FAULTS.name: config.host_accesses_fail,
 }

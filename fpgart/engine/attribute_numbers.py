@@ -36,6 +36,7 @@ class Numbers(NamedTuple):
 
 
 KERNEL_ATTRIBUTES = {
+    "intel_reqd_sub_group_size": Numbers(smallest=1),
     "max_global_work_dim": Numbers(largest=3),
     "max_work_group_size": Numbers(most=3, smallest=1),
     "num_compute_units": Numbers(most=3, smallest=1),

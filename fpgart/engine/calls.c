@@ -217,14 +217,15 @@ static int succeeded(int64_t result)
 }
 
 static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                      uint32_t dimensions, const char *sizes, int has_local, pthread_mutex_t *lock)
+                      uint32_t dimensions, const char *sizes, int has_local, pthread_mutex_t *lock,
+                      cl_event *event)
 {
     const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
     signals_kernel_begins();
     if (lock != NULL)
         pthread_mutex_lock(lock);
     int64_t result =
-        enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local, 0, NULL, NULL);
+        enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local, 0, NULL, event);
     if (lock != NULL)
         pthread_mutex_unlock(lock);
     if (succeeded(result))
@@ -295,7 +296,35 @@ uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                       uint32_t dimensions, const char *sizes, int has_local)
 {
-    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, &arguments_lock);
+    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, &arguments_lock,
+                  NULL);
+}
+
+static cl_ulong profiled(cl_event event, cl_profiling_info moment)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)event)->dispatch;
+    cl_ulong at = 0;
+    if (driver->clGetEventProfilingInfo(event, moment, sizeof at, &at, NULL) != CL_SUCCESS)
+        return 0;
+    return at;
+}
+
+int64_t driver_launch_first(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
+                            const char *image, uint32_t dimensions, const char *sizes,
+                            int has_local, uint64_t *before)
+{
+    cl_event event = NULL;
+    int64_t result = launch(queue, kernel, arguments, image, dimensions, sizes, has_local,
+                            &arguments_lock, &event);
+    *before = 0;
+    if (event == NULL)
+        return result;
+    cl_ulong enqueued = profiled(event, CL_PROFILING_COMMAND_QUEUED);
+    cl_ulong began = profiled(event, CL_PROFILING_COMMAND_START);
+    if (succeeded(result) && enqueued != 0 && began > enqueued)
+        *before = began - enqueued;
+    ((struct object *)event)->dispatch->clReleaseEvent(event);
+    return result;
 }
 
 struct alone {
@@ -311,7 +340,7 @@ struct alone {
 int64_t driver_launch_here(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                            uint32_t dimensions, const char *sizes, int has_local)
 {
-    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, NULL);
+    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, NULL, NULL);
 }
 
 static int64_t launch_alone(const void *data)

@@ -29,6 +29,12 @@ void driver_link_log(uintptr_t context, uintptr_t device, const char *options, u
  * the high half says where it arose: -1 the enqueue, -2 the wait, else the argument's index. */
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                       uint32_t dimensions, const char *sizes, int has_local);
+/* As driver_launch, in a queue with profiling, for the first launch of a kernel: also gives the
+ * nanoseconds from the enqueue to the begin of the kernel, in which drivers compile; 0 where the
+ * driver does not tell. */
+int64_t driver_launch_first(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
+                            const char *image, uint32_t dimensions, const char *sizes,
+                            int has_local, uint64_t *before);
 /* One of several launches: which of their kernels, where its arguments begin, counted from the
  * first launch, and the rest as for driver_launch. */
 struct submission {

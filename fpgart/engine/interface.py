@@ -287,6 +287,8 @@ class EngineKernel(Protocol):
     """
     last_ns: int
     """How long it last ran, in nanoseconds."""
+    compile_ns: int
+    """The nanoseconds that the engine's compiler took in the first launch; 0 where the engine does not tell."""
     wants_reaches: bool
     """Whether launch() is told what each pointer may reach."""
     waits_for_others: bool

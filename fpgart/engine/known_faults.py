@@ -143,6 +143,45 @@ FAULTS = (
         "the driver restores the host's handlers after each call that may compile",
     ),
     KnownFault(
+        "assembly_in_groups",
+        POCL,
+        (4, 0),
+        (6, 0),
+        "abort at inline assembly in kernels",
+        "the first launch of a kernel with inline assembly in a work-group of several work-items ends the process with "
+        'SIGABRT ("Could not find a dominating alternative variable."): the compiler takes the assembly for a '
+        "function of its own",
+        "the assembly for channels, pipes and program-scope variables is in a function that is not inlined",
+    ),
+    KnownFault(
+        "local_memory_size",
+        POCL,
+        (4, 0),
+        (6, 0),
+        "no sizes of local memory",
+        "CL_KERNEL_LOCAL_MEM_SIZE is 0 for every kernel",
+        "the driver counts the local variables in the compiler's intermediate code",
+    ),
+    KnownFault(
+        "opencl_c_2",
+        POCL,
+        (4, 0),
+        (6, 0),
+        "no OpenCL C 2.0",
+        "clBuildProgram refuses -cl-std=CL2.0, which CL/opencl.hpp passes by default",
+        "the driver builds such programs for OpenCL C 3.0",
+    ),
+    KnownFault(
+        "required_sub_groups",
+        POCL,
+        (6, 0),
+        (6, 0),
+        "wrong sizes of sub-groups",
+        "clGetKernelSubGroupInfo answers for a kernel with intel_reqd_sub_group_size as for any other, and does not "
+        "know CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL",
+        "the driver answers from the kernel's source",
+    ),
+    KnownFault(
         "signal_handlers",
         INTEL,
         (2026, 22),

@@ -47,6 +47,7 @@ PIPE = re.compile(
     r"\s*(?:const\s+)?(?:(?:__)?(?P<access>read|write)_only\s+)?pipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?(?=\w)"
 )
 
+# Not inline: PoCL from 4.0 to 6.0 takes assembly that is in a kernel for a call of its own function, and aborts.
 PRELUDE = """\
 #ifndef __FPGART_OPERATION
 #define __FPGART_OPERATION (*(__constant ulong *)%#xUL)
@@ -58,7 +59,7 @@ PRELUDE = """\
 #define __FPGART_VECTORS "xmm0","xmm1","xmm2","xmm3","xmm4","xmm5","xmm6","xmm7","xmm8","xmm9","xmm10","xmm11", \\
  "xmm12","xmm13","xmm14","xmm15"
 #endif
-static inline __attribute__((always_inline)) ulong __fpgart_call(ulong a, ulong b, ulong c, ulong d)
+static __attribute__((noinline)) ulong __fpgart_call(ulong a, ulong b, ulong c, ulong d)
 {
 #if defined(__x86_64__)
     ulong result;

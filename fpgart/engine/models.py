@@ -33,6 +33,7 @@ from struct import Struct, unpack_from
 from typing import TYPE_CHECKING, Any
 
 from fpgart import config, log
+from fpgart.closed_memory import driver_address
 from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelInterface, Plugs, Reach, no_plugs
 from fpgart.engine.opencl_c import size_of_type
 from fpgart.errors import InvalidOperation, OutOfResources
@@ -229,7 +230,7 @@ def _argument(index: int, call: ModelCall) -> Any:
         return numbers[0] if len(numbers) == 1 else numbers
     behind = max(call.ends[index] - value, 0)
     extent = behind // np.dtype(base).itemsize * np.dtype(base).itemsize
-    memory: Any = (ctypes.c_char * extent).from_address(value)
+    memory: Any = (ctypes.c_char * extent).from_address(driver_address(value))
     return np.frombuffer(memory, base)
 
 
@@ -248,6 +249,7 @@ class ModelKernel:
     launched: bool = True
     new_batch: Callable[[int], Batch] | None = None
     last_ns: int = 0
+    compile_ns: int = 0
     wants_reaches: bool = True
     waits_for_others: bool = False
 

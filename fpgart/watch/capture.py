@@ -14,6 +14,7 @@ from typing import Any
 
 from fpgart import log
 from fpgart._native import ffi
+from fpgart.closed_memory import driver_address
 from fpgart.engine.interface import BYTES, LOCAL, NULL
 from fpgart.errors import CLError
 from fpgart.option_values import Launches
@@ -218,7 +219,7 @@ def settle(operation: DeviceOperation, memories: list[CapturedMemory]) -> None:
 
 
 def view(address: int, size: int) -> Any:
-    return ffi.buffer(ffi.cast("char *", address), size)
+    return ffi.buffer(ffi.cast("char *", driver_address(address)), size)
 
 
 def write_memory(path: Path, address: int, size: int) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 MMD = "aocl_mmd_"
 PROGRAMMING, LOADING = "programming", "loading programs"
+COMPILER = "the engine's compiler"
+"""What runs in front of a kernel's first run here, and on no board."""
 
 
 def is_fpga(board: dict[str, Any]) -> bool:

@@ -8,12 +8,13 @@ however often that works.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from fpgart.watch.family import PROGRAMMING, loading_of
+from fpgart.watch.family import COMPILER, PROGRAMMING, loading_of
+from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.words import in_words
 
@@ -27,7 +28,7 @@ OPERATIONS = {"transfer": "transfer", "migration": "migration", "program": "prog
 DEVICE = re.compile(r"device \d+")
 MOST_ARROWS = 2000
 STEPS = {"write": "write", "read": "read", "copy": "copy", "migration": "migration", "program": "program"}
-UNTOLD = frozenset(("image", "operation", "device", "skipped", "indirect", "allocations"))
+UNTOLD = frozenset(("image", "operation", "device", "skipped", "indirect", "allocations", "site", "enqueued"))
 """Facts of an event that its words leave out: the page shows them otherwise, or only replaying needs them."""
 
 
@@ -36,12 +37,18 @@ class Span:
     """Something that took time, in nanoseconds since the trace began, or in the simulated clock."""
 
     kind: str
-    """call, write, read, copy, program, transfer, migration, kernel; full or empty: a wait for a channel that is so."""
+    """call, write, read, copy, program, transfer, migration, compile, kernel; full or empty: a wait for a channel."""
     begin: int
     end: int
     name: str
     """A kernel's name, a call's, an operation's."""
     words: str
+    size: int = 0
+    """The bytes that it moves."""
+    command: int = 0
+    """The number of the command that it is due to, or of what a call enqueued; 0 where the trace does not say."""
+    buffer: int = 0
+    """The buffer or allocation that it is about; 0 for none, or several."""
     row: int = 0
     """Below others of its lane that run at the same time."""
 
@@ -66,6 +73,11 @@ class Lane:
     """Its place among the lanes of its group; those of one rank stand by their names, which do not depend on timing."""
     spans: list[Span] = field(default_factory=list)
     levels: Levels | None = None
+
+    def add(self, span: Span) -> Span:
+        """Append a span, and return it."""
+        self.spans.append(span)
+        return span
 
     @property
     def rows(self) -> int:
@@ -133,40 +145,66 @@ def real(events: Iterable[Args]) -> list[Lane]:
     loading = loading_of(found)
     tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in found if e.get("name") == "thread_name"}
     processes = {e["pid"]: str(e["args"]["name"]) for e in found if e.get("name") == "process_name"}
-    lanes = _Lanes()
+    lanes, sites = _Lanes(), sites_of(found)
     for event in found:
         phase, process = event.get("ph"), processes.get(event.get("pid", 0), "")
         if phase == "X":
-            _take(lanes, event, tracks.get((event["pid"], event["tid"]), ""), process, loading)
+            track = tracks.get((event["pid"], event["tid"]), "")
+            for span in _take(lanes, event, track, process, loading):
+                _relate(span, event["args"], sites)
         elif phase == "C" and event.get("cat") == "channel":
             _take_level(lanes, event, process)
     return lanes.arranged()
 
 
-def _take(lanes: _Lanes, event: Args, track: str, process: str, loading: str) -> None:
-    """`process`: whose host it is, in traces of several; `loading`: what it is called that a program gets there."""
+def sites_of(events: Iterable[Args]) -> Sites:
+    """The places in the host's code that a trace names."""
+    sites = Sites()
+    for event in events:
+        sites.take(event)
+    return sites
+
+
+def _relate(span: Span, args: Args, sites: Sites) -> None:
+    """Say what a span is due to: its place in the host's code, its command, its buffer."""
+    place = sites.place(args["site"]) if "site" in args else ""
+    span.words = "\n".join(filter(None, (span.words, place)))
+    span.size = args.get("size", 0)
+    span.command = args.get("enqueued", 0)
+    span.buffer = int(args.get("buffer") or args.get("allocation") or 0)
+
+
+def _take(lanes: _Lanes, event: Args, track: str, process: str, loading: str) -> Iterator[Span]:
+    """Put an event where it belongs; yields the spans.
+
+    `process`: whose host it is, in traces of several; `loading`: what it is called that a program gets there.
+    """
     category, name, args = event["cat"], str(event["name"]), event["args"]
     begin = nanoseconds(event["ts"])
     end = begin + nanoseconds(event["dur"])
     device = f"device {args.get('device')}"
     if category == "api":
         lane = track if track == "main thread" else f"{track} ({event['tid']})"
-        lanes.of(process or "host", lane, HOST).spans.append(Span("call", begin, end, name, in_facts(args)))
+        yield lanes.of(process or "host", lane, HOST).add(Span("call", begin, end, name, in_facts(args)))
     elif category == "mmd" and name in DIRECTIONS:
         kind, lane = DIRECTIONS[name]
         lane = loading if kind == "program" else lane
-        lanes.of(device, lane, LINK).spans.append(Span(kind, begin, end, lane, in_facts(args)))
+        yield lanes.of(device, lane, LINK).add(Span(kind, begin, end, lane, in_facts(args)))
     elif category == "device" and not args.get("skipped"):
         queue = track or f"queue {event['tid']}"
-        _take_operation(lanes, device, queue, args, Span(OPERATIONS.get(name, "kernel"), begin, end, name, ""))
+        made = Span(OPERATIONS.get(name, "kernel"), begin, end, name, "")
+        yield from _take_operation(lanes, device, queue, args, made)
+    elif category == "engine":
+        kernel = str(args["kernel"])
+        yield lanes.of(device, COMPILER, KERNEL).add(Span("compile", begin, end, name, f"kernel {kernel}"))
     elif category == "usm":
         span = Span("migration", begin, end, name, in_facts(args))
-        lanes.of(device, "shared memory", SHARED).spans.append(span)
+        yield lanes.of(device, "shared memory", SHARED).add(span)
     elif category == "channel":
         _take_stall(lanes, device, args, begin, end)
     elif category == "autorun":
         span = Span("kernel", begin, end, name, in_facts(args))
-        lanes.of(device, f"autorun {name}", AUTORUN).spans.append(span)
+        yield lanes.of(device, f"autorun {name}", AUTORUN).add(span)
 
 
 def arrows(lanes: list[Lane], sent: Iterable[tuple[Args, Args]]) -> list[Arrow]:
@@ -183,18 +221,18 @@ def arrows(lanes: list[Lane], sent: Iterable[tuple[Args, Args]]) -> list[Arrow]:
     return found[:MOST_ARROWS]
 
 
-def _take_operation(lanes: _Lanes, device: str, track: str, args: Args, span: Span) -> None:
+def _take_operation(lanes: _Lanes, device: str, track: str, args: Args, span: Span) -> Iterator[Span]:
     """An operation of a queue; a kernel has a lane of its own besides."""
     span.words = in_facts(args)
     queue = lanes.of(device, track.replace("auto_queue", "the driver's own queue"), QUEUE)
     if span.name != "kernel":
         span.name = str(args.get("command", span.name)) if span.kind == "transfer" else span.name
-        queue.spans.append(span)
+        yield queue.add(span)
         return
     span.name = str(args["kernel"])
-    queue.spans.append(span)
-    again = Span(span.kind, span.begin, span.end, span.name, span.words)
-    lanes.of(device, f"kernel {span.name}", KERNEL).spans.append(again)
+    yield queue.add(span)
+    again = Span(span.kind, span.begin, span.end, span.name, in_facts(args))
+    yield lanes.of(device, f"kernel {span.name}", KERNEL).add(again)
 
 
 def _take_stall(lanes: _Lanes, device: str, args: Args, begin: int, end: int) -> None:
@@ -229,6 +267,7 @@ def simulated(events: Iterable[Args]) -> list[Lane]:
         words = f"bound by {args['bound']}; {in_facts({'command': args['command'], 'size': args['size']})}"
         words += "; at least: its loops cannot be counted" if "loops" in args else ""
         span = Span(STEPS.get(name, "kernel"), args["begin"], args["end"], kernel or name, words)
+        span.size, span.command = args["size"], args.get("enqueued", 0)
         device = f"device {args['device']}"
         lanes.of(device, lane, rank).spans.append(span)
         for bank, intervals in args.get("banks", {}).items():  # traces of older versions have none

@@ -12,12 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fpgart.watch.family import PROGRAMMING, loading_of
+from fpgart.watch.family import COMPILER, PROGRAMMING, loading_of
 from fpgart.watch.intervals import owned, together
 from fpgart.watch.lanes import AUTORUN, BANK, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
 from fpgart.watch.report.trace_events import Args
 
-PRECEDENCE = ("kernel", "program", "copy", "write", "read", "migration", "call")
+PRECEDENCE = ("kernel", "program", "copy", "write", "read", "migration", "compile", "call")
+APART = ("program", "compile")
 CALLS, OWN = "host, in OpenCL calls", "host, its own code"
 NAMES = {
     "write": "link, host to board",
@@ -25,6 +26,7 @@ NAMES = {
     "copy": "copies within a board",
     "migration": "migrations of shared memory",
     "program": PROGRAMMING,
+    "compile": COMPILER,
     "call": CALLS,
 }
 SIMULATED_NAMES = {**NAMES, "migration": "link, migrations"}
@@ -56,9 +58,9 @@ class TimeUse:
     banks: list[Part] = field(default_factory=list)
     """Banks, which are busy while something else has the time."""
 
-    def without(self, kind: str) -> TimeUse:
-        """The same without the time that belongs to things of one kind."""
-        left = [part for part in self.parts if part.kind != kind]
+    def of_commands(self) -> TimeUse:
+        """The same without what takes long, and once: programs that are loaded, and the engine's compiler."""
+        left = [part for part in self.parts if part.kind not in APART]
         return TimeUse(sum(part.own for part in left), self.before, left, self.banks)
 
 

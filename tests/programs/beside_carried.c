@@ -144,19 +144,15 @@ static void CL_CALLBACK takes_mutex(cl_event event, cl_int status, void *nothing
 
 static void finished_with_a_mutex(void)
 {
-    cl_mem buffer = new_buffer(&host, BYTES);
+    cl_mem buffer = new_buffer(&host, BYTES), migrated = new_buffer(&host, BYTES);
     learn(host.queue, buffer, 2000000);
     for (int round = 0; round < 20; round++) {
-        cl_int status;
-        cl_event launched, marker, waits[2];
+        cl_event launched, behind;
         called = 0;
-        waits[1] = gate = clCreateUserEvent(host.context, &status);
-        must(status, "clCreateUserEvent");
         launch(host.queue, spinning, 1, &launched);
-        waits[0] = launched;
-        must(clEnqueueMarkerWithWaitList(other, 2, waits, &marker), "a marker");
-        must(clSetEventCallback(marker, CL_COMPLETE, takes_mutex, NULL), "clSetEventCallback");
-        must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+        must(clEnqueueMigrateMemObjects(other, 1, &migrated, 0, 1, &launched, &behind),
+             "clEnqueueMigrateMemObjects");
+        must(clSetEventCallback(behind, CL_COMPLETE, takes_mutex, NULL), "clSetEventCallback");
         must(clFlush(host.queue), "clFlush");
         must(clFlush(other), "clFlush");
         pthread_mutex_lock(&mutex);
@@ -165,9 +161,8 @@ static void finished_with_a_mutex(void)
         must(clFinish(other), "clFinish");
         while (!called)
             usleep(100);
-        for (int i = 0; i < 2; i++)
-            must(clReleaseEvent(waits[i]), "clReleaseEvent");
-        must(clReleaseEvent(marker), "clReleaseEvent");
+        must(clReleaseEvent(launched), "clReleaseEvent");
+        must(clReleaseEvent(behind), "clReleaseEvent");
     }
 }
 

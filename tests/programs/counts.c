@@ -88,6 +88,7 @@ static cl_mem buffer;
 static cl_event ended;
 static cl_command_queue other_queue; /* of a context without allocations */
 static cl_kernel other_kernel;
+static cl_kernel local_kernel;
 static void *pointer;
 static char bytes[BYTES];
 static clSetKernelArgMemPointerINTEL_fn set_usm_pointer;
@@ -101,6 +102,16 @@ static cl_int set_value(void)
 {
     cl_int value = 3;
     return clSetKernelArg(kernel, 1, sizeof value, &value);
+}
+
+/* Of another kernel, which is launched with it. */
+static cl_int set_local(void)
+{
+    static size_t bytes_of_local = 16;
+    size_t size = 1;
+    bytes_of_local = 48 - bytes_of_local;
+    return clSetKernelArg(local_kernel, 1, bytes_of_local, NULL) |
+           clEnqueueNDRangeKernel(queue, local_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
 }
 
 static cl_int set_buffer(void)
@@ -235,6 +246,57 @@ static cl_int make_write_launch_read(void)
            clReleaseEvent(read) | clReleaseMemObject(made);
 }
 
+static cl_int make_kernel(void)
+{
+    cl_int status, value = 3;
+    size_t size = 1;
+    cl_program program;
+    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    cl_kernel made = clCreateKernel(program, "put", &status);
+    return status | clSetKernelArg(made, 0, sizeof buffer, &buffer) |
+           clSetKernelArg(made, 1, sizeof value, &value) |
+           clGetKernelInfo(made, CL_KERNEL_NUM_ARGS, sizeof value, &value, NULL) |
+           clEnqueueNDRangeKernel(queue, made, 1, NULL, &size, NULL, 0, NULL, NULL) |
+           clReleaseKernel(made);
+}
+
+static cl_int make_sub_buffer(void)
+{
+    const cl_buffer_region region = {0, BYTES};
+    cl_int status;
+    cl_mem made = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    return status | clSetKernelArg(kernel, 0, sizeof made, &made) | enqueue() |
+           clReleaseMemObject(made);
+}
+
+static cl_int make_buffer(void)
+{
+    cl_int status;
+    cl_mem made =
+        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, BYTES, bytes, &status);
+    return status | clSetKernelArg(kernel, 0, sizeof made, &made) |
+           clEnqueueReadBuffer(queue, made, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL) |
+           clReleaseMemObject(made);
+}
+
+static cl_int make_queue(void)
+{
+    cl_int status;
+    size_t size = 1;
+    cl_command_queue made = clCreateCommandQueue(context, device, 0, &status);
+    return status | clSetKernelArg(kernel, 0, sizeof buffer, &buffer) |
+           clEnqueueNDRangeKernel(made, kernel, 1, NULL, &size, NULL, 0, NULL, NULL) |
+           clFinish(made) | clReleaseCommandQueue(made);
+}
+
+static cl_int map_and_unmap(void)
+{
+    cl_int status;
+    void *mapped =
+        clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, BYTES, 0, NULL, NULL, &status);
+    return status | clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL) | clFinish(queue);
+}
+
 static const struct {
     const char *name;
     cl_int (*call)(void);
@@ -242,6 +304,7 @@ static const struct {
     {"query", query},
     {"set_value", set_value},
     {"set_buffer", set_buffer},
+    {"set_local", set_local},
     {"set_svm", set_svm},
     {"set_usm", set_usm},
     {"retain_and_release", retain_and_release},
@@ -258,6 +321,11 @@ static const struct {
     {"launch_and_wait_for_event", launch_and_wait_for_event},
     {"write_and_wait", write_and_wait},
     {"read_and_wait", read_and_wait},
+    {"make_kernel", make_kernel},
+    {"make_sub_buffer", make_sub_buffer},
+    {"make_buffer", make_buffer},
+    {"make_queue", make_queue},
+    {"map_and_unmap", map_and_unmap},
     {"make_write_launch_read", make_write_launch_read},
 };
 
@@ -302,7 +370,8 @@ static void mark(const char *name, cl_int (*call)(void))
 static cl_context new_context(cl_command_queue *new_queue, cl_kernel *new_kernel)
 {
     static const char *source =
-        "kernel void put(global int *x, int a) { if (get_global_id(0) == 0) x[0] = a; }";
+        "kernel void put(global int *x, int a) { if (get_global_id(0) == 0) x[0] = a; }\n"
+        "kernel void pass(global int *x, local int *y) { y[0] = 1; x[0] = y[0]; }";
     cl_int status, value = 0;
     cl_context made = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
     check("context", status);
@@ -317,6 +386,9 @@ static cl_context new_context(cl_command_queue *new_queue, cl_kernel *new_kernel
     check("buffer", status);
     check("argument", clSetKernelArg(*new_kernel, 0, sizeof buffer, &buffer));
     check("argument", clSetKernelArg(*new_kernel, 1, sizeof value, &value));
+    local_kernel = clCreateKernel(program, "pass", &status);
+    check("kernel", status);
+    check("argument", clSetKernelArg(local_kernel, 0, sizeof buffer, &buffer));
     return made;
 }
 

@@ -23,7 +23,7 @@ struct thread {
     ucontext_t context;
     void (*work)(void *);
     void *data;
-    bool used, is_host, is_ending;
+    bool used, is_host, is_ending, is_serving;
     bool (*may_go_on)(void *);
     void *waits_for;
     char stack[STACK];
@@ -129,7 +129,7 @@ static void start(void (*work)(void *), void *data, bool is_host)
     thread->used = true;
     thread->is_host = is_host;
     thread->may_go_on = NULL;
-    thread->is_ending = false;
+    thread->is_ending = thread->is_serving = false;
     getcontext(&thread->context);
     thread->context.uc_stack.ss_sp = thread->stack;
     thread->context.uc_stack.ss_size = STACK;
@@ -174,6 +174,12 @@ bool *core_explored_ending(void)
 {
     static bool without_thread;
     return current != NULL ? &current->is_ending : &without_thread;
+}
+
+bool *core_explored_serving(void)
+{
+    static bool without_thread;
+    return current != NULL ? &current->is_serving : &without_thread;
 }
 
 static bool is_free(void *nothing)
@@ -320,8 +326,9 @@ static void lane_freed(void *lane)
     ((struct lane *)lane)->given_back++;
 }
 
-static void command_begins(int number);
+static void command_begins(int number, bool in_engine);
 static void command_ends(int number, int32_t status);
+static void check_that_it_is_alone(int number);
 static int32_t outcome_of(int number);
 
 static void operation_ended(int number, int32_t status);
@@ -334,11 +341,13 @@ static int32_t engine_submit(void *lane, void *given, uint32_t count, void *cons
     int number = *(const int *)given;
     if (outcome_of(number) == CL_INVALID_KERNEL)
         return CL_INVALID_KERNEL;
+    check_that_it_is_alone(number);
     struct operation *operation = &operations[operation_count++];
     *operation = (struct operation){number, lane, {NULL}, count, CL_SUBMITTED, outcome_of(number),
                                     NULL,   NULL, 1};
     for (uint32_t i = 0; i < count; i++) {
         operation->after[i] = after[i];
+        CHECK(after[i] != NULL, "the engine is to wait for what it does not have");
         CHECK(operation->after[i]->references > 0, "an event is used that was released");
     }
     live_events++;
@@ -406,9 +415,9 @@ static uint64_t engine_now(void)
     return ++time_now;
 }
 
-static const struct core_engine engine = {engine_submit, engine_ended,   NULL,
-                                          engine_status, engine_wait,    engine_times,
-                                          engine_notify, engine_release, engine_now};
+static const struct core_engine engine = {
+    engine_submit, engine_ended,  NULL,           engine_status, engine_wait,
+    engine_times,  engine_notify, engine_release, NULL,          engine_now};
 
 static bool may_run(const struct operation *operation)
 {
@@ -450,7 +459,7 @@ static void engine_thread(void *nothing)
             operation->ends_with = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         } else if (is_work(operation->number)) {
             operation->status = CL_RUNNING;
-            command_begins(operation->number);
+            command_begins(operation->number, true);
         }
         core_pause();
         command_ends(operation->number, operation->ends_with);
@@ -477,6 +486,10 @@ struct plan {
     int waits[LISTED]; /* numbers from 1 of earlier commands; 0: none */
     int32_t outcome;
     bool has_callback, waited, polled;
+    bool alone;         /* the engine may have it later only beside no other queue's */
+    bool comes_first;   /* the host sets no user event before it has ended, or has called back */
+    int callback_waits; /* the callback waits for this one, numbered from 1 */
+    int callback_sets;  /* the callback, and nobody else, sets this user event */
 };
 
 struct host {
@@ -500,6 +513,8 @@ static bool enqueued[COMMANDS], began[COMMANDS], ended[COMMANDS];
 static int32_t ended_as[COMMANDS];
 static unsigned called_back[COMMANDS];
 static int order[COMMANDS], ordered; /* in which commands entered their queues */
+static bool is_decided[COMMANDS];    /* the caller runs it, whatever was planned */
+static unsigned set_at[COMMANDS];    /* operations of the engine when a user event was set */
 
 static void describe_host(void)
 {
@@ -525,6 +540,21 @@ static int32_t outcome_of(int number)
     return host->plans[number].outcome;
 }
 
+/* What waited for a user event, and is not for an engine that runs commands of other queues. */
+static void check_that_it_is_alone(int number)
+{
+    const struct plan *plan = &host->plans[number];
+    bool came_later = commands[number] != NULL && commands[number]->deferred;
+    for (int i = 0; i < LISTED && plan->alone && came_later; i++) {
+        int waited = plan->waits[i] - 1;
+        if (waited < 0 || host->plans[waited].kind != USER)
+            continue;
+        for (unsigned j = 0; j < set_at[waited]; j++)
+            CHECK(operations[j].lane == &lanes[plan->queue] || operations[j].status <= CL_COMPLETE,
+                  "the engine runs commands of other queues");
+    }
+}
+
 static bool is_work(int number)
 {
     return host->plans[number].kind == CARRIED;
@@ -536,12 +566,12 @@ static void must_have_ended(int before)
           "a command begins before one that it follows has ended");
 }
 
-static void command_begins(int number)
+static void command_begins(int number, bool in_engine)
 {
     const struct plan *plan = &host->plans[number];
     CHECK(!began[number], "a command begins twice");
     began[number] = true;
-    if (plan->kind == CARRIED || plan->kind == DIRECT)
+    if (in_engine || plan->kind == DIRECT)
         CHECK(known_state[number] == board_state, "a command is carried on a board that changed");
     for (int i = 0; i < LISTED; i++)
         if (plan->waits[i] != 0)
@@ -608,7 +638,9 @@ static void decided_thread(void *nothing)
         struct core_command *command = ready_commands[ready_taken++];
         yield(has_number, command);
         int number = number_of(command);
-        command_begins(number);
+        is_decided[number] = true;
+        if (host->plans[number].kind == CARRIED || host->plans[number].kind == DECIDED)
+            command_begins(number, false);
         core_begin(command);
         core_pause();
         command_ends(number, outcome_of(number));
@@ -616,10 +648,33 @@ static void decided_thread(void *nothing)
     }
 }
 
+static void set_user_event(int number)
+{
+    CHECK(core_claim(commands[number]), "a user event had been set before");
+    CHECK(!core_claim(commands[number]), "a user event is set twice");
+    set_at[number] = operation_count;
+    core_set(commands[number], outcome_of(number));
+    core_pause();
+    core_let_follow(commands[number]);
+}
+
+static bool is_enqueued(void *number)
+{
+    return enqueued[(intptr_t)number];
+}
+
 static void call_back(struct core_command *command, int32_t status, void *data)
 {
     int number = (int)(intptr_t)data;
+    const struct plan *plan = &host->plans[number];
     called_back[number]++;
+    if (plan->callback_waits != 0) {
+        yield(is_enqueued, (void *)(intptr_t)(plan->callback_waits - 1));
+        CHECK(core_wait(commands[plan->callback_waits - 1]) <= CL_COMPLETE,
+              "a wait returns too early");
+    }
+    if (plan->callback_sets != 0)
+        set_user_event(plan->callback_sets - 1);
     CHECK(status == CL_COMPLETE || status < 0, "a callback comes with another status");
     CHECK(core_status(command) <= CL_COMPLETE, "a callback comes before the end");
 }
@@ -647,7 +702,7 @@ static void closing_thread(void *nothing)
 
 static bool scheduler_locked;
 static int held[COMMANDS];
-static unsigned held_count, held_taken, fence_of[COMMANDS];
+static unsigned held_count, fence_of[COMMANDS];
 /* Of the board, and of the queues behind it. */
 static unsigned fences[1 + QUEUES], fences_ended[1 + QUEUES];
 
@@ -695,11 +750,27 @@ static void hold(int number)
     scheduler_locked = false;
 }
 
+/* The first that waits for no fence any more; -1: none. */
+static int next_held(void)
+{
+    for (unsigned i = 0; i < held_count; i++)
+        if (!began[held[i]] && fence_of[held[i]] <= fences_ended[held_by(held[i])])
+            return held[i];
+    return -1;
+}
+
 static bool may_run_held(void *nothing)
 {
     (void)nothing;
-    return held_taken < held_count &&
-           fence_of[held[held_taken]] <= fences_ended[held_by(held[held_taken])];
+    return next_held() >= 0;
+}
+
+static bool is_in_engine(int number)
+{
+    for (unsigned i = 0; i < operation_count; i++)
+        if (operations[i].number == number)
+            return true;
+    return false;
 }
 
 static void check_that_nothing_is_carried(int number)
@@ -708,7 +779,8 @@ static void check_that_nothing_is_carried(int number)
         const struct plan *plan = &host->plans[i];
         if (host->plans[number].kind == BETWEEN && plan->queue != host->plans[number].queue)
             continue;
-        if (plan->kind == CARRIED && commands[i] != NULL)
+        if (plan->kind == CARRIED && commands[i] != NULL && !commands[i]->decided &&
+            (host->plans[number].kind == BETWEEN || is_in_engine(i)))
             CHECK(atomic_load(&commands[i]->status) <= CL_COMPLETE,
                   "a carried command is open where the caller holds it up");
         if (plan->kind == DIRECT)
@@ -716,14 +788,22 @@ static void check_that_nothing_is_carried(int number)
     }
 }
 
+static bool is_any(const void *operation, void *nothing)
+{
+    (void)operation, (void)nothing;
+    return true;
+}
+
 static void holding_thread(void *nothing)
 {
     for (;;) {
         yield(may_run_held, nothing);
-        int number = held[held_taken++];
+        int number = next_held();
         bool is_held = host->plans[number].kind == HELD;
+        began[number] = true;
         check_that_nothing_is_carried(number);
         core_pause();
+        CHECK(!is_held || !core_board_uses(board, is_any, NULL), "a board that is held is used");
         board_state += is_held;
         check_that_nothing_is_carried(number);
         if (is_held)
@@ -740,7 +820,12 @@ static bool admits(void *of_queue)
 {
     const struct core_queue *queue = of_queue;
     return board->held.holders == 0 && !board->held.awaited && queue->held.holders == 0 &&
-           !queue->held.awaited && !(queue->is_direct && queue->in_order);
+           !queue->held.awaited && !(queue->direct != NULL && queue->in_order);
+}
+
+static bool admits_directly(void *queue)
+{
+    return admits(queue) && ((const struct core_queue *)queue)->direct == NULL;
 }
 
 static uint64_t learn(int number)
@@ -753,16 +838,31 @@ static uint64_t learn(int number)
 
 static bool has_held_ones;
 
+/* Whether the core may refuse to carry a command: out of order, it may wait for the host. */
+static bool may_wait_for_host(int queue, uint32_t count, struct core_command *const *list)
+{
+    for (uint32_t i = 0; i < count && !host->in_order[queue]; i++)
+        if (!list[i]->admitted && atomic_load(&list[i]->status) > CL_COMPLETE)
+            return true;
+    return false;
+}
+
 /* A command that the board does not admit is tried again. */
-static void carry(int number, enum core_role role, bool decided, uint32_t count,
+static void carry(int number, enum core_role role, enum core_kind kind, uint32_t count,
                   struct core_command *const *list)
 {
     int queue = host->plans[number].queue;
     for (;;) {
-        commands[number] = core_enqueue(queues[queue], role, decided, learn(number), &number,
+        bool may_wait = may_wait_for_host(queue, count, list);
+        commands[number] = core_enqueue(queues[queue], role, kind, learn(number), &number,
                                         sizeof number, count, list);
         if (commands[number] != NULL)
             return;
+        if (may_wait) {
+            kind = CORE_DECIDED;
+            is_decided[number] = true;
+            continue;
+        }
         CHECK(has_held_ones || host->shares, "a command is refused that nothing keeps out");
         yield(admits, queues[queue]);
     }
@@ -772,21 +872,16 @@ static void do_directly(int number)
 {
     struct core_queue *queue = queues[host->plans[number].queue];
     core_finish(queue);
-    while (!core_begin_directly(queue, learn(number))) {
+    while (!core_begin_directly(queue, learn(number), &number)) {
         CHECK(has_held_ones || host->shares, "a command is refused that nothing keeps out");
-        yield(admits, queue);
+        yield(admits_directly, queue);
         core_finish(queue);
     }
-    command_begins(number);
+    command_begins(number, false);
     core_pause();
     CHECK(known_state[number] == board_state, "a board changes while a thread carries");
     command_ends(number, CL_COMPLETE);
     core_end_directly(queue);
-}
-
-static bool is_enqueued(void *number)
-{
-    return enqueued[(intptr_t)number];
 }
 
 static void enqueue(int number)
@@ -816,7 +911,10 @@ static void enqueue(int number)
                               : plan->kind == MARKER ? CORE_MARKER
                                                      : CORE_WORK;
         order[ordered++] = number; /* hosts with a split use queues that the threads do not share */
-        carry(number, role, plan->kind == DECIDED, count, list);
+        enum core_kind kind = plan->kind == DECIDED ? CORE_DECIDED
+                              : plan->alone         ? CORE_ALONE
+                                                    : CORE_CARRIED;
+        carry(number, role, kind, count, list);
     }
     enqueued[number] = true;
     if (plan->has_callback)
@@ -843,7 +941,8 @@ static bool has_left_engine(void *number)
 static bool is_told(int number)
 {
     enum kind kind = host->plans[number].kind;
-    return kind == CARRIED || kind == MARKER || kind == BARRIER;
+    return (kind == CARRIED || kind == MARKER || kind == BARRIER) && commands[number] != NULL &&
+           !commands[number]->decided;
 }
 
 static void wait_for(int number)
@@ -862,6 +961,20 @@ static void finish(int queue)
             CHECK(released[i] == 1, "a finish returns before the engine was told");
 }
 
+static bool is_done(void *number)
+{
+    intptr_t of = (intptr_t)number;
+    return host->plans[of].has_callback ? called_back[of] != 0 : ended[of];
+}
+
+static bool is_set_by_callback(int number)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (host->plans[i].callback_sets == number + 1)
+            return true;
+    return false;
+}
+
 static void host_thread(void *from)
 {
     int first = (int)(intptr_t)from;
@@ -872,8 +985,11 @@ static void host_thread(void *from)
             core_status(commands[i]);
     }
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
-        if (host->plans[i].kind == USER)
-            CHECK(core_end(commands[i], outcome_of(i)), "a user event had ended before");
+        if (host->plans[i].comes_first)
+            yield(is_done, (void *)(intptr_t)i);
+    for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
+        if (host->plans[i].kind == USER && !is_set_by_callback(i))
+            set_user_event(i);
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
         if (host->plans[i].waited && has_command(i))
             wait_for(i);
@@ -927,6 +1043,7 @@ static void check_ends(void)
         CHECK(queues[i]->open == 0 && queues[i]->oldest == NULL && queues[i]->newest == NULL,
               "a queue is not empty");
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
+        CHECK(core_admits(queues[i], core_board_epoch(board), true), "commands seem to be open");
         CHECK(queues[i]->held.open == 0 && queues[i]->held.holders == 0 && !queues[i]->held.awaited,
               "a queue is still held");
         CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
@@ -952,7 +1069,7 @@ static void run(const struct host *given)
     locked = scheduler_locked = has_held_ones = false;
     sleepers = NULL;
     operation_count = ready_count = ready_taken = live_events = 0;
-    held_count = held_taken = board_state = 0;
+    held_count = board_state = 0;
     memset(fences, 0, sizeof fences);
     memset(fences_ended, 0, sizeof fences_ended);
     ordered = 0;
@@ -965,6 +1082,8 @@ static void run(const struct host *given)
     memset(began, 0, sizeof began);
     memset(ended, 0, sizeof ended);
     memset(called_back, 0, sizeof called_back);
+    memset(is_decided, 0, sizeof is_decided);
+    memset(set_at, 0, sizeof set_at);
     core_open();
     board = core_board_new(idle, &fences[0]);
     for (int i = 0; i < QUEUES; i++) {
@@ -994,6 +1113,90 @@ static void run(const struct host *given)
 }
 
 static const struct host hosts[] = {
+    {"a board that is held while commands wait for the host",
+     {true, true},
+     {{USER},
+      {CARRIED, 0, {1}, .has_callback = true},
+      {CARRIED},
+      {CARRIED, 1, {3}, .waited = true},
+      {HELD, .comes_first = true},
+      {CARRIED, 1}},
+     0,
+     false},
+    {"a board that is held beside commands that wait for the host",
+     {true, true},
+     {{CARRIED}, {USER}, {CARRIED, 0, {2}}, {CARRIED, 1, {3}}, {HELD}, {CARRIED, 0, {2}}},
+     0,
+     false,
+     OBSERVES},
+    {"a queue that is held behind a command that waits for the host",
+     {true, true},
+     {{USER}, {CARRIED, 0, {1}}, {BETWEEN}, {CARRIED, 1, {2}}, {HELD, .comes_first = true}},
+     0,
+     false},
+    {"a user event for two queues, one of them out of order",
+     {true, false},
+     {{USER, .has_callback = true},
+      {CARRIED, 0, {1}},
+      {CARRIED, 1, {2}},
+      {CARRIED, 1},
+      {BARRIER, 1},
+      {CARRIED, 1, .waited = true}},
+     0,
+     true},
+    {"what is not for an engine that runs other queues",
+     {true, true},
+     {{USER},
+      {CARRIED, 0, {1}, .alone = true},
+      {CARRIED, 0, .alone = true},
+      {CARRIED, 1, {3}},
+      {CARRIED, 1}},
+     0,
+     true},
+    {"a failure for what waits for the host on a board that is held",
+     {true, true},
+     {{USER, .outcome = -5},
+      {CARRIED, 0, {1}},
+      {CARRIED, 1, {2}, .has_callback = true},
+      {CARRIED, 0, .outcome = -7},
+      {HELD, .comes_first = true}},
+     0,
+     true},
+    {"a callback that waits for what another one sets",
+     {true, true},
+     {{USER},
+      {CARRIED, 0, {1}},
+      {CARRIED, 1, .has_callback = true, .callback_waits = 2},
+      {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
+     0,
+     true},
+    {"a queue out of order that is held beside commands that wait for the host",
+     {true, false},
+     {{USER},
+      {CARRIED, 0, {1}},
+      {CARRIED, 1, {2}},
+      {BETWEEN, 1, .comes_first = true},
+      {CARRIED, 1}},
+     0,
+     true},
+    {"callbacks that wait for what the host sets",
+     {true, true},
+     {{USER},
+      {CARRIED, 0, {1}},
+      {CARRIED, 1, .has_callback = true, .comes_first = true, .callback_waits = 2},
+      {CARRIED, 1, .has_callback = true}},
+     0,
+     true},
+    {"a callback that waits for a user event",
+     {true, true},
+     {{USER}, {CARRIED, 1, .has_callback = true, .comes_first = true, .callback_waits = 1}},
+     0,
+     true},
+    {"two threads and a user event",
+     {true, true},
+     {{USER}, {CARRIED, 0, {1}, .waited = true}, {CARRIED, 1, {2}, .waited = true}, {HELD}},
+     2,
+     true},
     {"carried commands in order",
      {true},
      {{CARRIED, 0, {0}, 0, true, true}, {CARRIED}, {CARRIED, .waited = true}},
@@ -1144,16 +1347,16 @@ static void make_random(struct host *made)
     made->split = random_below(2) == 0 ? 1 + (int)random_below((unsigned)count - 1) : 0;
     made->finishes = random_below(2) == 0;
     made->looks = random_below(3);
-    bool holds = random_below(2) == 0; /* a command that waits for a user event holds no board up */
+    bool holds = random_below(2) == 0, gates = false;
     for (int i = 0; i < count; i++) {
         static const enum kind kinds[] = {CARRIED, CARRIED, CARRIED, DECIDED,
                                           DECIDED, BARRIER, MARKER,  USER};
-        static const enum kind kinds_if_held[] = {CARRIED, CARRIED, BETWEEN, HELD,
-                                                  DECIDED, BARRIER, MARKER,  DIRECT};
+        static const enum kind kinds_if_held[] = {CARRIED, CARRIED, BETWEEN, HELD, DECIDED,
+                                                  BARRIER, MARKER,  DIRECT,  USER};
         static const int32_t outcomes[] = {0, 0, 0, 0, 0, -5, CL_INVALID_KERNEL};
         struct plan *plan = &made->plans[i];
         bool is_second = made->split != 0 && i >= made->split;
-        plan->kind = (holds ? kinds_if_held : kinds)[random_below(8)];
+        plan->kind = holds ? kinds_if_held[random_below(9)] : kinds[random_below(8)];
         plan->queue = is_second ? 2 : (int)random_below(2);
         plan->has_callback = random_below(3) == 0;
         plan->waited = random_below(3) == 0;
@@ -1161,6 +1364,11 @@ static void make_random(struct host *made)
         /* The first thread may not wait for what the second one ends: they would wait in turn. */
         if (plan->kind == USER && is_second)
             plan->kind = CARRIED;
+        /* What its thread waits for before it sets a user event may not wait for that. */
+        gates |= plan->kind == USER;
+        if (gates && (plan->kind == BETWEEN || plan->kind == DIRECT))
+            plan->kind = HELD;
+        plan->alone = random_below(4) == 0;
         if (is_beside(plan->kind)) {
             plan->has_callback = false;
             continue;

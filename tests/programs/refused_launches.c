@@ -21,6 +21,45 @@ static int is_right(cl_event event, int found, int written, int *failed)
     return status <= CL_COMPLETE && (status == CL_COMPLETE) == (found == written);
 }
 
+static cl_int *map(struct host *host, cl_mem buffer, cl_uint waits, const cl_event *list,
+                   cl_event *event)
+{
+    cl_int status;
+    cl_int *mapped = clEnqueueMapBuffer(host->queue, buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE,
+                                        0, MOST * sizeof(cl_int), waits, list, event, &status);
+    must(status, "map");
+    return mapped;
+}
+
+static void unmap(struct host *host, cl_mem buffer, void *mapped)
+{
+    must(clEnqueueUnmapMemObject(host->queue, buffer, mapped, 0, NULL, NULL), "unmap");
+    must(clFinish(host->queue), "finish");
+}
+
+/* A region whose command waits for a launch that is refused is not written back. */
+static void map_behind(struct host *host, cl_kernel kernel, cl_mem buffer)
+{
+    cl_int before[MOST], after[MOST];
+    cl_event launched, mapping;
+    unmap(host, buffer, map(host, buffer, 0, NULL, NULL));
+    for (int refused = 0; refused < 3;) {
+        launch(host->queue, kernel, 1, &launched);
+        must(clFinish(host->queue), "finish");
+        read_back(host->queue, buffer, sizeof before, before);
+        cl_int *mapped = map(host, buffer, 1, &launched, &mapping);
+        must(clFinish(host->queue), "finish");
+        must_be((status_of(launched) < 0) == (status_of(mapping) < 0), "one fails with the other");
+        mapped[0] += 1;
+        unmap(host, buffer, mapped);
+        read_back(host->queue, buffer, sizeof after, after);
+        must_be(after[0] - before[0] == (status_of(mapping) < 0 ? 0 : 1), "what is written back");
+        refused += status_of(mapping) < 0;
+        must(clReleaseEvent(launched), "release");
+        must(clReleaseEvent(mapping), "release");
+    }
+}
+
 int main(int count, char **words)
 {
     struct host host;
@@ -54,6 +93,7 @@ int main(int count, char **words)
             must(clReleaseEvent(events[place]), "release");
         }
     }
+    map_behind(&host, kernel, buffer);
     printf("%d\n", failed);
     return 0;
 }

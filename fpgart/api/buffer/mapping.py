@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from _fpgart_icd import ffi, lib
+
 from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
 from fpgart.api.buffer.flags import MAP_FLAGS
+from fpgart.api.carrying import carries_map, carries_transfer
 from fpgart.api.entry import Command, Mapped, WaitList, entry
 from fpgart.errors import CLError, InvalidValue
 from fpgart.runtime.commands.host_work import HostWork
@@ -16,6 +19,13 @@ from fpgart.runtime.commands.migration import map_in_place
 from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES, Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Operation
+
+
+def hear_of_mappings(buffer: Buffer) -> None:
+    """Have a buffer know what commands that C carried have mapped of it."""
+    taken = ffi.new("struct fpgart_mapping *")
+    while lib.fpgart_take_any_mapping(buffer.handle, taken):
+        buffer.add_mapping(int(taken.pointer), (int(taken.offset), int(taken.size), int(taken.flags)))
 
 
 @entry("clEnqueueMapBuffer")
@@ -41,6 +51,9 @@ def enqueue_map_buffer(
         check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
+    if carries_map(command_queue, wait_list, buffer):
+        return buffer.host_address() + offset, None
+    hear_of_mappings(buffer)
     block = buffer.reserve_for_mapping(device)
     pointer = buffer.map(offset, size, map_flags, block)
     operation: Operation
@@ -63,6 +76,9 @@ def enqueue_unmap_mem_object(
     command_queue: CommandQueue, memobj: Buffer, mapped_ptr: int, wait_list: WaitList
 ) -> Command:
     check_context(command_queue, memobj)
+    if carries_transfer(command_queue, wait_list, memobj):
+        return None
+    hear_of_mappings(memobj)
     region = memobj.unmap(mapped_ptr)
     block = memobj.mapped_block(mapped_ptr)
     operation: Operation

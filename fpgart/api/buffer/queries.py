@@ -9,6 +9,7 @@ from _fpgart_icd import lib
 
 from fpgart import opencl as cl
 from fpgart.api import info
+from fpgart.api.buffer.mapping import hear_of_mappings
 from fpgart.api.entry import entry
 from fpgart.api.handles import HELD, find, references
 from fpgart.api.pipe import MEM_INFO as PIPE_MEM_INFO
@@ -16,12 +17,18 @@ from fpgart.errors import InvalidValue
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.programs.pipe import Pipe
 
+
+def map_count(buffer: Buffer) -> bytes:
+    hear_of_mappings(buffer)
+    return info.u32(buffer.map_count)
+
+
 MEM_INFO: dict[int, info.Query[Buffer]] = {
     cl.CL_MEM_TYPE: lambda b: info.u32(cl.CL_MEM_OBJECT_BUFFER),
     cl.CL_MEM_FLAGS: lambda b: info.bitfield(b.flags),
     cl.CL_MEM_SIZE: lambda b: info.size(b.size),
     cl.CL_MEM_HOST_PTR: lambda b: info.u64(b.owner.host_ptr + b.origin if b.owner.host_ptr else 0),
-    cl.CL_MEM_MAP_COUNT: lambda b: info.u32(b.map_count),
+    cl.CL_MEM_MAP_COUNT: map_count,
     cl.CL_MEM_REFERENCE_COUNT: lambda b: info.u32(references(b)),
     cl.CL_MEM_CONTEXT: lambda b: info.handle(b.context),
     cl.CL_MEM_ASSOCIATED_MEMOBJECT: lambda b: info.handle(b.parent),

@@ -7,6 +7,7 @@ from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
 from fpgart.api.carrying import carries_transfer
 from fpgart.api.entry import Command, WaitList, bytes_at, entry
+from fpgart.closed_memory import driver_address
 from fpgart.errors import InvalidValue, MemCopyOverlap
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES, Buffer
@@ -115,5 +116,5 @@ def enqueue_fill_buffer(
     buffer.bind(device)
     if carries_transfer(command_queue, wait_list, buffer):
         return None
-    operation = FillBuffer(device, buffer, offset, size, bytes_at(pattern, pattern_size))
+    operation = FillBuffer(device, buffer, offset, size, bytes_at(driver_address(pattern), pattern_size))
     return command_queue.enqueue(cl.CL_COMMAND_FILL_BUFFER, operation, wait_list)

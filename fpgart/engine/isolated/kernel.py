@@ -75,6 +75,7 @@ class IsolatedKernel:
         self._made = m.Made(0, 0, False)
         self.launched = False
         self.last_ns = 0
+        self.compile_ns = 0
         made = self.on(engine.process)
         self.waits_for_others = made.waits_for_others
         self.interface = engine.ask(lambda process: m.Interface(self.on(process).number), m.Interfaces).kernels[0]
@@ -186,7 +187,10 @@ class IsolatedKernel:
 
     def _run_by_message(self, process: BoardProcess, lane: Lane, launch: m.Launch) -> CLError | None:
         """What the engine says of the launch. Raises OSError or ProtocolError when the process dies."""
-        return error_in(process.exchange(lane, launch, Patience(process).await_message))
+        answer = process.exchange(lane, launch, Patience(process).await_message)
+        if isinstance(answer, m.Number):
+            self.compile_ns = answer.number
+        return error_in(answer)
 
     def lost(self, process: BoardProcess, image: bytes | memoryview) -> BoardLost:
         """Why a launch of it failed whose process has died."""

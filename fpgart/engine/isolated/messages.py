@@ -264,7 +264,7 @@ class SuggestedLocalSize(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """-> Done, when the kernel has ended. For what does not go through a lane."""
+    """-> Number, when the kernel has ended: EngineKernel.compile_ns. For what does not go through a lane."""
 
     kernel: int
     image: bytes

@@ -49,6 +49,9 @@ class SeatedKernel(DriverKernel):
     def on_own_thread(self) -> DriverKernel:
         return self
 
+    def run_first(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        self.run(image, dimensions, sizes, has_local)
+
     def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         seat = self._seat()
         result = lib.driver_launch_alone(seat.queue, seat.kernel, self._count, image, dimensions, sizes, has_local)

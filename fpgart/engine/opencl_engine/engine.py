@@ -24,6 +24,7 @@ from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import NEEDS_POCL, DriverProgram, input_of
 from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.engine.opencl_engine.steps import Result, do, link, load, release
+from fpgart.engine.opencl_engine.version_refusals import VersionRefusal
 from fpgart.errors import CLError, InvalidBinary, InvalidOperation, LinkProgramFailure
 
 EMPTY = input_of("kernel void nothing(void) {}\n")
@@ -36,9 +37,9 @@ class OpenCLEngine:
     memory: SharedMemory | None = None
     mirrors: Mirrors | None = None
     needs_for_channels = NEEDS_POCL
-    refuses_static = False
 
     def __init__(self, name: str, driver: Driver) -> None:
+        self.refusals: set[VersionRefusal] = set()
         self.compiler_process: CompilerProcess | None = None
         """Where programs are compiled and linked; None for this process."""
         self.name = name

@@ -23,17 +23,15 @@ from fpgart.engine.opencl_c import attributes_in
 from fpgart.engine.opencl_engine.binary import with_notes, with_objects
 from fpgart.engine.opencl_engine.concurrent import ONE_TASK, ConcurrentKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelEngine
+from fpgart.engine.opencl_engine.object_code import local_variables
 from fpgart.engine.opencl_engine.steps import Result, as_building, binary_of, create, release, specialize
+from fpgart.engine.opencl_engine.version_refusals import REFUSALS, VersionRefusal
 from fpgart.engine.preprocessing.files import PreprocessorError
 from fpgart.errors import BuildProgramFailure, CompileProgramFailure
 
 COMPUTE_ID_BITS = 20
 LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in local memory")
 """How compilers refuse local variables outside the outermost block of kernels."""
-STATIC_REFUSED = re.compile(r"OpenCL C version 1\.[01] does not support the 'static' storage class")
-BEFORE_STATIC = re.compile(r"-cl-std=CL1\.[01]\b")
-STATIC = re.compile(r"\b(?:static|inline)\b")
-"""What makes functions static, in the source or in the words that it is translated into."""
 NEEDS_POCL = (
     "They need PoCL as engine, and PoCL's device 'basic' besides 'pthread'. If this process uses PoCL as a platform, "
     "too, start it with `fpgart run`, or set POCL_DEVICES='pthread basic'."
@@ -47,8 +45,8 @@ class ProgramEngine(KernelEngine, Protocol):
     def driver(self) -> Driver:
         """The driver's device for programs without channels."""
 
-    refuses_static: bool
-    """The compiler has refused `static` in a program for OpenCL C before 1.2."""
+    refusals: set[VersionRefusal]
+    """What the compiler has refused of versions of OpenCL C so far."""
 
     @property
     def compiler(self) -> Compiler:
@@ -166,25 +164,26 @@ class DriverProgram:
     def _in_other_words(self, options: str, headers: Mapping[str, str], step: Callable[[str], str]) -> str:
         """Do a step with the source as the compiler takes it: what it refuses as it stands, in all our words.
 
-        `static`, which OpenCL C has from 1.2 on, is taken in programs for older ones, too: hosts such as CLBlast ask
-        for 1.1 and use it. Once it was refused, programs that may have it are built for 1.2 at once: a refusal takes as
-        long as a compilation, and no cache keeps it.
+        What it refuses of a version of OpenCL C is built for the next one. Once it has refused that, programs that may
+        have it are built for the next version at once: a refusal may take as long as a compilation, and no cache keeps
+        it.
         """
         everything = False
-        if self.engine.refuses_static and STATIC.search(self.source):
-            options = BEFORE_STATIC.sub("-cl-std=CL1.2", options)
+        for refusal in self.engine.refusals:
+            if refusal.may_concern.search(self.source):
+                options = refusal.newer(options)
         while True:
             try:
                 return step(self._translate(options, headers, everything=everything))
             except BuildFailed as failed:
-                has_static = STATIC_REFUSED.search(failed.log) and BEFORE_STATIC.search(options)
+                refused = [each for each in REFUSALS if each.shows(failed.log, options)]
                 has_local = LOCAL_REFUSED.search(failed.log) and not everything
-                if not (self.source and (has_static or has_local)):
+                if not (self.source and (refused or has_local)):
                     raise
                 everything = everything or bool(has_local)
-                if has_static:
-                    self.engine.refuses_static = True
-                    options = BEFORE_STATIC.sub("-cl-std=CL1.2", options)
+                for each in refused:
+                    self.engine.refusals.add(each)
+                    options = each.newer(options)
 
     def build(self, options: str) -> str:
         if self.objects is not None and not self.source:
@@ -232,6 +231,9 @@ class DriverProgram:
     def twin_kernel(self, name: str) -> DriverKernel | None:
         twin = self.twin()
         return twin.kernel(name) if twin is not None else None
+
+    def local_variables(self, name: str) -> int:
+        return local_variables(self.objects.objects, name) if self.objects is not None else 0
 
     def network(self, plugs: Plugs = no_plugs) -> Network | None:
         if self.lowered is None:

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from fpgart import opencl as cl
 from fpgart.engine.driver import Driver
 
 
@@ -41,7 +44,20 @@ class Queues:
         try:
             return self._free.pop()
         except IndexError:
-            return int(self._driver.create("clCreateCommandQueue", self._driver.context, self._driver.device, 0))
+            return self._make(0)
+
+    @contextmanager
+    def profiled(self) -> Iterator[int]:
+        """A queue with profiling for one use."""
+        handle = self._make(cl.CL_QUEUE_PROFILING_ENABLE)
+        try:
+            yield handle
+        finally:
+            self._driver.function("clReleaseCommandQueue")(handle)
+
+    def _make(self, properties: int) -> int:
+        driver = self._driver
+        return int(driver.create("clCreateCommandQueue", driver.context, driver.device, properties))
 
     def release(self, handle: int) -> None:
         """The queue is empty and free for others."""

@@ -23,6 +23,7 @@ from fpgart._native import ffi, lib
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput
 from fpgart.engine.driver import Driver, Handover
 from fpgart.engine.interface import BuildFailed
+from fpgart.engine.opencl_engine.object_code import intermediate_code
 from fpgart.engine.step_order import one_at_a_time
 from fpgart.errors import (
     BuildProgramFailure,
@@ -35,7 +36,7 @@ from fpgart.errors import (
     error_of,
 )
 
-U32, U64 = Struct("<I"), Struct("Q")
+U64 = Struct("Q")
 ARG_INFO = "-cl-kernel-arg-info"
 LINK_LOG_BYTES = 65536
 FOR_LAUNCHES = "-cl-denorms-are-zero"
@@ -45,8 +46,6 @@ COMPILED_ALONE = "-D__FPGART_OBJECT"
 which has PoCL's library in it already; when that is linked again, PoCL crashes at the launch of a kernel."""
 ADDED_BY_USER = "POCL_EXTRA_BUILD_FLAGS"
 """PoCL adds them to the options of each step, and refuses most of them when it links."""
-FILE_OF_CODE = b"/program.bc"
-"""In PoCL's binaries: the name of the file with the intermediate code, before the file's size and content."""
 OF_BUILDING = {
     CompileProgramFailure.status: BuildProgramFailure.status,
     LinkProgramFailure.status: BuildProgramFailure.status,
@@ -256,16 +255,6 @@ def _link_inputs(driver: Driver, options: str, inputs: Sequence[ProgramInput]) -
             release(driver, handle)
     with created(driver, inputs) as parts:
         return link(driver, options, parts)
-
-
-def intermediate_code(binary: bytes) -> bytes:
-    """The content of that file in PoCL's binary of an object; b"" where it is not to be found."""
-    begin = binary.find(FILE_OF_CODE) + len(FILE_OF_CODE)
-    if begin < len(FILE_OF_CODE) or begin + U32.size > len(binary):
-        return b""
-    size = int(U32.unpack_from(binary, begin)[0])
-    found = binary[begin + U32.size :][:size]
-    return found if len(found) == size else b""
 
 
 def link(driver: Driver, options: str, parts: Sequence[int]) -> tuple[int, str]:

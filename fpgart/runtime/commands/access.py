@@ -7,6 +7,7 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from fpgart.closed_memory import driver_address
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.usm import UsmAllocation
@@ -54,12 +55,13 @@ class MemoryAccess(NamedTuple):
         return self.on_host and not self.mapped
 
     def in_process(self) -> Range:
-        """The buffer or allocation as this process has it mapped; must be known to have a block, or be the host's."""
+        """Where the driver reads the buffer or allocation; must be known to have a block, or be the host's."""
         if self.allocation is not None:
-            return self.allocation.address, self.allocation.address + self.allocation.size
+            begin = driver_address(self.allocation.address)
+            return begin, begin + self.allocation.size
         assert self.buffer is not None
         assert self.block is not None
-        begin = self.block.pointer + self.buffer.origin
+        begin = driver_address(self.block.pointer) + self.buffer.origin
         return begin, begin + self.buffer.size
 
 

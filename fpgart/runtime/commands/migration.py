@@ -19,7 +19,7 @@ Move = tuple[Buffer, Block]
 
 def stop_carrying(devices: tuple[Device, ...], buffers: Iterable[Buffer]) -> bool:
     """Have no carried command begin on the devices; whether the buffers may move, because none under way uses them."""
-    handles = [handle for buffer in buffers for handle in buffer.owner.handles()]
+    handles = [buffer.owner.handle for buffer in buffers]
     stopped = [device.occupancy.stop_carrying(handles) for device in devices]
     return all(stopped)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from fpgart import opencl as cl
 from fpgart._native import lib
+from fpgart.closed_memory import driver_address
 from fpgart.errors import InvalidValue
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.block_copy import copy_block
 from fpgart.runtime.memory.device import OWNERS, Block, Device
-from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.memory.residency import Residency
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ class Buffer(Residency):
     mappings: dict[int, list[tuple[int, int, int]]] | None = None
     map_count = 0
     svm = False
-    windows: Living[Buffer] | None = None
     stays_on_host = False
     """Whether kernels use the host's memory that it is made over, so that nothing ever moves."""
 
@@ -55,8 +54,6 @@ class Buffer(Residency):
         self.size = size
         self.parent = parent
         self.origin = origin
-        if parent is not None:
-            parent.__dict__.setdefault("windows", Living()).add(self)
         self.property_list = property_list
         self.bank = bank
         self.location = location
@@ -73,14 +70,14 @@ class Buffer(Residency):
     def write_from(self, host: int, offset: int, size: int) -> None:
         block = self.settled()
         if block is None:
-            lib.copy_bytes(self.host_address() + offset, host, size)
+            lib.copy_bytes(driver_address(self.host_address()) + offset, driver_address(host), size)
         else:
             block.device.mmd.write(host, block.range.address + self.origin + offset, size)
 
     def read_into(self, host: int, offset: int, size: int) -> None:
         block = self.settled()
         if block is None:
-            lib.copy_bytes(host, self.host_address() + offset, size)
+            lib.copy_bytes(driver_address(host), driver_address(self.host_address()) + offset, size)
         else:
             block.device.mmd.read(block.range.address + self.origin + offset, host, size)
 
@@ -102,14 +99,18 @@ class Buffer(Residency):
         With `block` it is there that the host sees it: the board's memory is the host's own.
         """
         pointer = self.host_address() + offset if block is None else block.pointer + self.origin + offset
-        with self.context.placing:
-            if self.mappings is None:
-                self.mappings = {}
-            self.mappings.setdefault(pointer, []).append((offset, size, flags))
-            self.map_count += 1
+        self.add_mapping(pointer, (offset, size, flags))
         for listener in NOTICES.region_mapped:
             listener(self, pointer, offset, size, flags)
         return pointer
+
+    def add_mapping(self, pointer: int, region: tuple[int, int, int]) -> None:
+        """The host has a region mapped: offset and size in bytes, map flags."""
+        with self.context.placing:
+            if self.mappings is None:
+                self.mappings = {}
+            self.mappings.setdefault(pointer, []).append(region)
+            self.map_count += 1
 
     def map_in(self, pointer: int, offset: int, size: int, flags: int) -> None:
         if not flags & cl.CL_MAP_WRITE_INVALIDATE_REGION and self.settled() is not None:
@@ -164,11 +165,6 @@ class Buffer(Residency):
 
     # The end
 
-    def handles(self) -> list[int]:
-        """The handles by which hosts mean its bytes: its own and those of its windows."""
-        windows = self.windows.all() if self.windows is not None else ()
-        return [self.handle, *(window.handle for window in windows)]
-
     def when_destroyed(self, callback: Callable[[], None]) -> None:
         """Call back, last registered first, when the buffer is destroyed (OpenCL 3.0, 5.4)."""
         if self.callbacks is None:
@@ -183,6 +179,6 @@ class Buffer(Residency):
             for callback in reversed(callbacks or ()):
                 reaper.append(callback)
             for block in (blocks or {}).values():
-                reaper.free_later(block.release)
+                reaper.free_later(block.retire)
         for listener in NOTICES.buffer_destroyed:
             listener(self.number)

@@ -125,6 +125,11 @@ class Block:
     def release(self) -> None:
         self.device.free(self)
 
+    def retire(self) -> None:
+        """As release(), of a block that a buffer of the same size may have next."""
+        if not self.device.keep(self):
+            self.device.free(self)
+
 
 class Device:
     """An OpenCL device (OpenCL 3.0, 4.2): one board.
@@ -189,6 +194,12 @@ class Device:
         self.kernel_ns = 0
         self.epoch_ended: Callable[[], None] = lambda: None
         """Has C find out anew what the commands need that it carries."""
+        self.keep: Callable[[Block], bool] = lambda block: False
+        """Gives a block up for C, which may give it to a buffer; False if it does not need it."""
+        self.free_spares: Callable[[], None] = lambda: None
+        """Frees the blocks of those that no buffer has."""
+        self.memory_changed: Callable[[], None] = lambda: None
+        """Has C know that memory was given back."""
         self.note_ends: Callable[[], object] = lambda: None
         """Has what those hold be let go of that have ended. No lock held."""
 
@@ -359,6 +370,7 @@ class Device:
         self.note_ends()
         for context in self.contexts.all():
             context.reaper.free()
+        self.free_spares()
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """A block in a memory (None: the default one for this size); None when nothing is free there."""
@@ -424,6 +436,11 @@ class Device:
 
     def free(self, block: Block) -> None:
         """Give a block back, once: what is there may be somebody else's by the second time."""
+        self.give_back(block)
+        self.memory_changed()
+
+    def give_back(self, block: Block) -> None:
+        """As free(), but C is not told."""
         with self._taking:
             if self._live.get(block.address) is not block:
                 raise AssertionError(f"the block at {block.address:#x} of device {self.id} is freed twice")

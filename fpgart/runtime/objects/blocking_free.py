@@ -22,9 +22,10 @@ def blocking_free(context: Context, pointer: int) -> None:
     """free() after every command that may use the allocation, in any queue of the context, has ended."""
     allocation = context.usm.at(pointer)
     if allocation is not None:
+        context.scheduler.call_due()
         for queue in context.all_queues():
             if queue.carried is not None:
-                queue.carried.finish()
+                queue.carried.wait_for_users(allocation.pointer, allocation.end)
         for event in context.scheduler.unfinished(context.all_queues()):
             if uses(operation_of(event), allocation):
                 context.scheduler.wait(event)

@@ -179,6 +179,10 @@ class Kernel:
         """As set_value(), of a value whose size was asked about before."""
         self._set(index, (BYTES, len(value), value))
 
+    def keep_local(self, index: int, size: int) -> None:
+        """As set_local(), of a size that is known to be right, when nothing is left to hear."""
+        self.arguments[index] = (LOCAL, size, 0)
+
     def keep_value(self, index: int, value: bytes) -> None:
         """As set_value(), of a value whose size is known to be right, when nothing is left to hear."""
         self.arguments[index] = (BYTES, len(value), value)

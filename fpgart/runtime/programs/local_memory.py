@@ -29,6 +29,7 @@ def local_memory(device: Device) -> int:
 
 def local_memory_used(kernel: Kernel) -> int:
     """Bytes of the variables in local memory and of the local arguments that are set: CL_KERNEL_LOCAL_MEM_SIZE."""
+    kernel.hear()
     given = sum(argument[1] for argument in kernel.arguments if argument is not None and argument[0] == LOCAL)
     return own_local_memory(kernel) + given
 

@@ -95,6 +95,8 @@ class Program:
         self._identity = ""
         self._number = next(NUMBERS)
         self._others: dict[Device, Program] = {}
+        self.end_kernels: Callable[[], bool] = lambda: True
+        """Have kernels be made here, after a build; False while kernels live that were not made here."""
         self.linked = False
         """Whether clLinkProgram made it, with success or not."""
         self._parts: tuple[str | None, ...] = ()
@@ -196,7 +198,7 @@ class Program:
         with self._building:
             if any(self.builds[device].status == cl.CL_BUILD_IN_PROGRESS for device in devices):
                 raise InvalidOperation("a build of this program is still running")
-            if self._kernels:
+            if self._kernels or not self.end_kernels():
                 raise InvalidOperation("kernels of this program exist; release them before building it again")
             for device in devices:
                 self.builds[device] = Build(cl.CL_BUILD_IN_PROGRESS)

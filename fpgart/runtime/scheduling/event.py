@@ -75,15 +75,27 @@ class EventDevice(Protocol):
 
 
 class CarriedCommand(Protocol):
-    """A command that C has given to the engine by itself, as views of its event see it."""
+    """A command that C gives to the engine by itself, or a user event of C's, as views of the event see it."""
 
     def status(self) -> int: ...
 
     def wait(self) -> int:
         """Return when it has ended; with its status. No lock held."""
 
+    def watch(self) -> int:
+        """Have the scheduler hear of the end (end_view); the status."""
+
     def times(self) -> tuple[int, int, int, int]:
         """When it was enqueued, submitted, begun and ended; asked once it has ended."""
+
+    def claim(self) -> bool:
+        """Of a user event: whether the caller is the first to set the status, and has to."""
+
+    def set(self, status: int) -> None:
+        """Have threads go on that wait for a user event in C. No lock held, as for let_follow()."""
+
+    def let_follow(self) -> None:
+        """Have what follows a user event in C go on."""
 
 
 class Fence:
@@ -109,6 +121,9 @@ class CarriedCommands(Protocol):
 
     def finish(self) -> None:
         """Return when all have ended. No lock held."""
+
+    def wait_for_users(self, begin: int, end: int) -> None:
+        """Return when those have ended that are given addresses there. No lock held."""
 
     def flush(self) -> None: ...
 

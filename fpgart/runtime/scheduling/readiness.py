@@ -136,9 +136,10 @@ class Readiness:
                 other.dependants.append(event)
                 event.unmet += 1
         if not event.unmet:
-            self._make_ready(event, now, after)
+            self.make_ready(event, now, after)
 
-    def _make_ready(self, event: Event, now: int, after: Aftermath) -> None:
+    def make_ready(self, event: Event, now: int, after: Aftermath) -> None:
+        """All that a command follows has ended."""
         operation = event.operation
         if operation is None or (event.wait_list and any(e.status < COMPLETE for e in event.wait_list)):
             self.end(event, self._pass_through(event, now, after), now, after)
@@ -372,7 +373,7 @@ class Readiness:
                 if other.status == SUBMITTED:  # it was handed over behind this one
                     self.begins(other, now, after)
                 elif other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
-                    self._make_ready(other, now, after)
+                    self.make_ready(other, now, after)
                 else:
                     ended.append((other, self._pass_through(other, now, after)))
         return ended

@@ -146,6 +146,7 @@ class Scheduler:
         have been made.
         """
         helped = False
+        self.call_due()
         self._wait_for_carried(event)
         while event.status > COMPLETE:
             waiter = None
@@ -197,6 +198,7 @@ class Scheduler:
     def finish(self, queue: EventQueue) -> None:
         """Return when every command that is in `queue` now has ended."""
         if queue.carried is not None:
+            self.call_due()
             queue.carried.finish()
         with self._lock:
             open_ = queue.order.open
@@ -224,6 +226,8 @@ class Scheduler:
 
     def claim_user_event(self, event: Event) -> bool:
         """Whether the caller is the first to set the status of a user event, which it has to end then."""
+        if event.carried is not None:
+            return event.carried.claim()
         with self._lock:
             is_first, event.unmet = event.unmet > 0, 0
         return is_first
@@ -238,7 +242,11 @@ class Scheduler:
             if event.status <= COMPLETE:
                 return
             self._ready.take_note(event, status, self._now(), after)
+        if event.carried is not None:
+            event.carried.set(status)
         after.settle()
+        if event.carried is not None:
+            event.carried.let_follow()
         with self._lock:
             self._ready.let_follow(event, self._now(), then)
         then.settle()
@@ -291,6 +299,28 @@ class Scheduler:
             self._workers.leave()
         bell.wait(patience_s)
         return not queue.order.open
+
+    def run_turned(self, event: Event, began: Callback, ended: Callback) -> None:
+        """Run a command of C's queues, which has kept its order: it waits for its turn on the board only."""
+        after = Aftermath()
+        event.callbacks = [(RUNNING, began), (COMPLETE, ended)]
+        event.queued_ns = self._now()
+        with self._lock:
+            self._refuse_when_closed()
+            self._ready.make_ready(event, event.queued_ns, after)
+            self._ready.make_due(event.queued_ns)
+            self._workers.leave()
+        after.settle()
+
+    def run_apart(self, work: Callable[[], None]) -> None:
+        """Do something on a thread that has nothing else to do, here if the system cannot create one."""
+        if not self._threads.start(work):
+            work()
+
+    def call_due(self) -> None:
+        """Make the callbacks that are due behind the one that the calling thread is in, as it is about to wait."""
+        if self._callbacks.any_due():
+            self._callbacks.call_due()
 
     def queue_idle(self, queue: EventQueue) -> None:
         """What C carried in a queue has ended, and more may not begin."""

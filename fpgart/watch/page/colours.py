@@ -19,6 +19,7 @@ IN_WORDS = {
     "copy": "within the board",
     "program": PROGRAMMING,
     "migration": "migration",
+    "compile": "the engine's compiler, which boards do not have",
     "full": "waits to write to a channel that is full",
     "empty": "waits to read from one that is empty",
 }

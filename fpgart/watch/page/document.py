@@ -20,10 +20,13 @@ from fpgart.watch.report.model import Report
 from fpgart.watch.report.text import as_text
 from fpgart.watch.report.trace_events import Args
 
+SCRIPTS = ("figures.js", "tables.js", "links.js")
+"""In this order: links lead to what the others have made."""
 KEYS = (
-    "Drag, or Shift and the wheel, to move; Ctrl and the wheel, or two fingers, to zoom. Keys: arrows left and right "
-    "(a, d) move, + and - (w, s) zoom, Home shows all, arrows up and down choose a lane, comma and full stop go "
-    "from span to span, Enter zooms to a span."
+    "Drag, or Shift and the wheel, to move; Ctrl and the wheel, or two fingers, to zoom; Shift and drag to sum up a "
+    "range. Keys: arrows left and right (a, d) move, + and - (w, s) zoom, Home shows all, arrows up and down choose a "
+    "lane, comma and full stop go from span to span, Enter zooms to a span, [ and ] begin and end a range at it, "
+    "Escape leaves both."
 )
 TIMELINES = {
     "real": ("Real time", "measured on this computer, from the first command on"),
@@ -62,6 +65,7 @@ def as_html(report: Report, events: list[Args], title: str) -> str:
     if boxes:
         data["memory"] = figures.memory(boxes, zero, report.microseconds, words)
     data |= {"colours": [colours.css(key) for key in colours.keys], "words": words.texts()}
+    data["kinds"] = [colours.words(key) for key in colours.keys]
     use = time_use.of_real(events, real, end)
     sections = [
         Section("use", "Where the time went", where_the_time_went(use, modelled, report, colours)),
@@ -77,8 +81,8 @@ def as_html(report: Report, events: list[Args], title: str) -> str:
     printed = f"<details>{summary}<pre>{escape(as_text(report))}</pre></details>"
     sections += [
         Section("lanes", "Lanes", lanes_of(real, simulated), screen=True),
-        Section("buffers", "Buffers", buffers_of(report), screen=True),
-        Section("copies", "Copies", copies_of(report), screen=True),
+        Section("buffers", "Buffers", buffers_of(report, linked=True), screen=True),
+        Section("copies", "Copies", copies_of(report, lanes.sites_of(events).place), screen=True),
         Section("bandwidth", "Bandwidth", bandwidth_of(events), screen=True),
         Section("words", "In words", printed, screen=True),
     ]
@@ -98,7 +102,8 @@ def _page(title: str, head: str, sections: list[Section], data: dict[str, Any]) 
         f"colours: auto</button></header>\n{head}\n"
         f'<nav aria-label="Parts of the page">{links}</nav>\n<main>{body}</main>\n'
         f'<div id="tip" role="tooltip" hidden></div>\n<script type="application/json" id="data">{packed}</script>\n'
-        f"<script>{_part('figures.js')}</script>\n</body></html>\n"
+        + "".join(f"<script>{_part(name)}</script>\n" for name in SCRIPTS)
+        + "</body></html>\n"
     )
 
 
@@ -120,6 +125,7 @@ def _timeline(data: dict[str, Any], colours: Colours, loading: str) -> str:
         ("all", "from the first command"),
         ("setup", "with the set-up before it"),
     ]
+    select = '<button type="button" id="select" aria-pressed="false">select a range</button>'
     buttons = "".join(f'<button type="button" data-do="{name}">{words}</button>' for name, words in tools)
     legend = "".join(
         f'<button type="button" data-colour="{number}" aria-pressed="true" title="show or hide">'
@@ -129,9 +135,10 @@ def _timeline(data: dict[str, Any], colours: Colours, loading: str) -> str:
     switch = f'<span class="group" role="group" aria-label="which time">{which}</span>' if which else ""
     parts = [_figure(name, loading if data[name]["folds"] else "") for name in names]
     return (
-        f'<div class="toolbar">{switch}{buttons}</div>'
+        f'<div class="toolbar">{switch}{buttons}{select}</div>'
         f'<div class="legend" role="group" aria-label="kinds">{legend}</div>'
-        f'{"".join(parts)}<output id="details" aria-live="polite"></output><p class="note screen">{KEYS}</p>'
+        f'{"".join(parts)}<output id="details" aria-live="polite"></output>'
+        f'<output id="range" aria-live="polite"></output><p class="note screen">{KEYS}</p>'
     )
 
 

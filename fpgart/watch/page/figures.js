@@ -44,6 +44,7 @@ function readTheme() {
   theme.buffers = data.memory ? data.memory.colours.map(resolve) : [];
   theme.ink = new Map([...theme.colours, ...theme.buffers].map(css => [css, inkOn(css)]));
   probe.remove();
+  for (const part of document.querySelectorAll(".stack span")) part.style.color = inkOn(getComputedStyle(part).backgroundColor);
 }
 // Black or white, whichever stands out more.
 function inkOn(css) {
@@ -69,7 +70,7 @@ class View {
   constructor({ first, end, folds }) {
     const length = ([begin, end]) => end - begin, kept = FOLDED * (end - folds.reduce((sum, fold) => sum + length(fold), 0));
     this.folds = folds.map(fold => ({ begin: fold[0], end: fold[1], kept: Math.max(kept, LEAST_NS) }));
-    this.first = first; this.last = end; this.end = this.of(end); this.charts = [];
+    this.first = first; this.last = end; this.end = this.of(end); this.charts = []; this.range = null;
     this.show(0, this.end);
   }
   of(ns) { // where a time is on the scale
@@ -80,6 +81,21 @@ class View {
       cut += end - begin - kept;
     }
     return ns - cut;
+  }
+  time(at) { // the time at a place on the scale: of() the other way
+    let cut = 0;
+    for (const { begin, end, kept } of this.folds) {
+      const from = begin - cut;
+      if (at <= from) break;
+      if (at < from + kept) return begin + (at - from) / kept * (end - begin);
+      cut += end - begin - kept;
+    }
+    return at + cut;
+  }
+  choose(range) { // a range of the scale, or null, for all charts of the base
+    this.range = range && { begin: Math.min(...range), end: Math.max(...range) };
+    document.getElementById("range").textContent = this.range ? rangeInWords(this) : "";
+    for (const chart of this.charts) chart.redraw();
   }
   stretches() { // what is not folded
     const borders = [this.first, ...this.folds.flatMap(({ begin, end }) => [begin, end]), this.last];
@@ -109,7 +125,7 @@ function bisect(values, wanted, from, to) { // the first index at which the valu
 class Chart {
   constructor(id, view, lanes, arrows = []) {
     this.canvas = document.getElementById(id);
-    this.view = view; this.lanes = lanes; this.arrows = arrows; this.pending = false; this.mark = null; this.chosen = 0; this.selected = null;
+    this.view = view; this.lanes = lanes; this.arrows = arrows; this.pending = false; this.mark = null; this.chosen = 0; this.selected = null; this.related = [];
     this.pointers = new Map();
     view.charts.push(this);
     this.listen();
@@ -149,8 +165,10 @@ class Chart {
     this.axis(c);
     for (const lane of this.lanes) this.drawLane(c, lane);
     this.drawArrows(c);
+    if (this.view.range) this.shadeRange(c, this.view.range);
     if (this.mark !== null) this.line(c, this.mark, theme.mark);
-    if (this.selected) this.outline(c, this.selected);
+    for (const found of this.related) this.outline(c, found, 1);
+    if (this.selected) this.outline(c, this.selected, 2);
   }
   axis(c) {
     const span = this.view.right - this.view.left, wanted = span / Math.max(2, (this.width - this.gutter) / 110);
@@ -212,10 +230,17 @@ class Chart {
     if (x < this.gutter) return;
     c.fillStyle = css; c.fillRect(x, AXIS - 4, 1.5, this.height);
   }
-  outline(c, found) {
+  shadeRange(c, { begin, end }) {
+    const x0 = Math.max(this.x(begin), this.gutter), x1 = Math.min(this.x(end), this.width);
+    if (x1 < x0) return;
+    c.globalAlpha = 0.18; c.fillStyle = theme.mark; c.fillRect(x0, AXIS - 6, Math.max(x1 - x0, 1), this.height);
+    c.globalAlpha = 1;
+    for (const x of [x0, x1]) c.fillRect(Math.round(x), AXIS - 6, 1, this.height);
+  }
+  outline(c, found, width) {
     const x0 = Math.max(this.x(found.begin), this.gutter), x1 = Math.min(this.x(found.end), this.width);
     if (x1 < x0) return;
-    c.strokeStyle = theme.text; c.lineWidth = 2; c.strokeRect(x0 - 1, found.y, Math.max(x1 - x0, 1) + 2, found.height);
+    c.strokeStyle = theme.text; c.lineWidth = width; c.strokeRect(x0 - 1, found.y, Math.max(x1 - x0, 1) + 2, found.height);
   }
   hit(x, y) {
     if (x < this.gutter) return null;
@@ -228,9 +253,24 @@ class Chart {
   }
   tell(found) {
     this.selected = found;
+    this.related = found?.command ? this.spansOf(found.command) : [];
     const says = document.getElementById("details");
-    says.textContent = found ? `${found.title}\n${found.words}` : "";
+    says.replaceChildren(found ? `${found.title}\n${found.words}` : "", ...(found ? report.linksOf(found) : []));
     this.redraw();
+  }
+  spansOf(command) { // what a command did, and the call that enqueued it, which began first
+    if (!this.byCommand) {
+      this.byCommand = new Map();
+      for (const lane of this.lanes)
+        (lane.rows ?? []).forEach(([from, to], row) => {
+          for (let i = from; i < to; i++) {
+            const number = lane.columns.command[i], known = this.byCommand.get(number);
+            if (number && known) known.push([lane, row, i]); else if (number) this.byCommand.set(number, [[lane, row, i]]);
+          }
+        });
+    }
+    const found = (this.byCommand.get(command) ?? []).map(([lane, row, i]) => lane.described(i, row));
+    return found.sort((one, other) => one.begin - other.begin);
   }
 
   // Mouse, fingers and keys
@@ -248,6 +288,7 @@ class Chart {
       canvas.setPointerCapture(event.pointerId);
       this.pointers.set(event.pointerId, event.offsetX);
       this.moved = 0;
+      this.from = event.shiftKey || selecting() ? this.at(event.offsetX) : null;
     });
     canvas.addEventListener("pointermove", event => this.pointed(event));
     canvas.addEventListener("pointerleave", () => tip.hidden = true);
@@ -255,6 +296,8 @@ class Chart {
       canvas.addEventListener(name, event => {
         if (name === "pointerup" && this.pointers.size === 1 && this.moved < 4)
           this.tell(this.hit(event.offsetX, event.offsetY));
+        if (this.from !== null && this.moved >= 4) report.rangeChosen(this.view);
+        this.from = null;
         this.pointers.delete(event.pointerId);
       });
     canvas.addEventListener("keydown", event => {
@@ -273,7 +316,8 @@ class Chart {
     tip.hidden = true;
     const inside = this.width - this.gutter, span = this.view.right - this.view.left;
     this.moved += Math.abs(x - before);
-    if (this.pointers.size === 1) this.view.move((before - x) / inside);
+    if (this.from !== null && this.pointers.size === 1) this.view.choose([this.from, this.at(x)]);
+    else if (this.pointers.size === 1) this.view.move((before - x) / inside);
     else {
       const [other] = [...this.pointers].find(([id]) => id !== event.pointerId);
       const fixed = this.pointers.get(other), now = Math.max(Math.abs(x - fixed), 1);
@@ -290,11 +334,15 @@ class Chart {
       Home: () => view.show(0, view.end), 0: () => view.show(0, view.end),
       ArrowUp: () => this.choose(-1), ArrowDown: () => this.choose(1),
       ".": () => this.step(1), ",": () => this.step(-1),
-      Enter: () => this.selected && this.fit(this.selected), Escape: () => this.tell(null),
+      Enter: () => this.selected && this.fit(this.selected),
+      Escape: () => { this.tell(null); this.view.choose(null); report.rangeChosen(view); },
+      "[": () => this.border(this.selected?.begin ?? view.left, view.range?.end ?? view.right),
+      "]": () => this.border(view.range?.begin ?? view.left, this.selected?.end ?? view.right),
     };
     keys[key]?.();
     return key in keys;
   }
+  border(begin, end) { this.view.choose([begin, end]); report.rangeChosen(this.view); }
   choose(by) {
     this.chosen = Math.min(Math.max(this.chosen + by, 0), this.lanes.length - 1);
     const lane = this.lanes[this.chosen];
@@ -311,6 +359,44 @@ class Chart {
   }
   fit(found) { const margin = (found.end - found.begin) * 0.1; this.view.show(found.begin - margin, found.end + margin); }
 }
+
+// What spans do within a range: per kind, how long at least one of them is under way, how many begin there, and what
+// those move. Queues are left out: what runs in them has lanes of its own.
+function sumsOf(view) {
+  const { begin, end } = view.range, sums = new Map(), c = view.columns;
+  for (const lane of view.lanes.filter(lane => !lane.queue))
+    for (const [from, to] of lane.rows)
+      for (let i = from; i < to; i++) {
+        const since = Math.max(c.at[i], begin), until = Math.min(c.at[i] + c.wide[i], end);
+        if (since > until || hidden.has(c.colour[i])) continue;
+        const sum = sums.get(c.colour[i]) ?? { times: 0, size: 0, held: [] };
+        const begins = c.at[i] >= begin && c.at[i] < end;
+        sum.times += begins; sum.size += begins ? c.size[i] : 0;
+        sum.held.push([since, until]);
+        sums.set(c.colour[i], sum);
+      }
+  return [...sums].map(([colour, { times, size, held }]) => ({ kind: data.kinds[colour], times, size, took: covered(view, held) }))
+    .filter(sum => sum.took || sum.times).sort((one, other) => other.took - one.took);
+}
+function covered(view, held) { // nanoseconds in which at least one is under way
+  let sum = 0, reached = -Infinity;
+  for (const [since, until] of held.sort((one, other) => one[0] - other[0])) {
+    const from = Math.max(since, reached);
+    if (until > from) sum += view.time(until) - view.time(from);
+    reached = Math.max(reached, until);
+  }
+  return sum;
+}
+function rangeInWords(view) {
+  const from = view.time(view.range.begin), to = view.time(view.range.end);
+  const lines = [`range from ${duration(from)} to ${duration(to)}: ${duration(to - from)}`];
+  for (const { kind, took, times, size } of sumsOf(view)) {
+    const share = (100 * took / Math.max(to - from, 1)).toFixed(1);
+    lines.push(`${kind}: ${duration(took)} (${share} %), ${times} begin${size ? `, ${bytes(size)}` : ""}`);
+  }
+  return lines.join("\n");
+}
+const selecting = () => document.getElementById("select").getAttribute("aria-pressed") === "true";
 
 function shortened(c, words, room) {
   if (c.measureText(words).width <= room) return words;
@@ -406,8 +492,8 @@ class SpanLane {
       begin: this.at[i], end: this.at[i + 1] ?? this.at[i], y: this.y, height: this.levels };
   }
   described(i, row) {
-    const { begin, length, at, wide, name, words } = this.columns;
-    return { title: text(name[i]), words: `${this.group}, ${this.name}: at ${duration(begin[i])}, ${duration(length[i])}\n${text(words[i])}`,
+    const { begin, length, at, wide, name, words, command, buffer } = this.columns;
+    return { command: command[i], buffer: buffer[i], title: text(name[i]), words: `${this.group}, ${this.name}: at ${duration(begin[i])}, ${duration(length[i])}\n${text(words[i])}`,
       begin: at[i], end: at[i] + wide[i], y: this.y + this.levels + row * this.row, height: this.row, place: i };
   }
   nth(place) { // by its place in the columns, or the first one
@@ -476,7 +562,7 @@ class BankLane {
   }
   described(i, place) {
     const memory = data.memory;
-    return { title: text(memory.words[i]), words: `from ${duration(memory.begin[i])} to ${duration(memory.end[i])}`,
+    return { buffer: memory.buffer[i], title: text(memory.words[i]), words: `from ${duration(memory.begin[i])} to ${duration(memory.end[i])}`,
       begin: memory.begin[i], end: memory.end[i], y: this.y, height: this.height, place };
   }
   nth(place) {
@@ -545,6 +631,7 @@ for (const name of ["real", "simulated"]) {
   const view = views[name] = new View(found);
   found.at = Float64Array.from(found.begin, at => view.of(at));
   found.wide = Float64Array.from(found.length, (length, i) => view.of(found.begin[i] + length) - found.at[i]);
+  view.columns = found; view.lanes = found.lanes; view.name = name;
   charts.push(new Chart(name, views[name], found.lanes.map(lane => new SpanLane(lane, found)), found.arrows));
 }
 if (data.memory) {
@@ -577,6 +664,8 @@ for (const button of document.querySelectorAll("[data-colour]"))
     button.setAttribute("aria-pressed", String(shown));
     for (const chart of charts) chart.redraw();
   });
+const selectButton = document.getElementById("select");
+selectButton.addEventListener("click", () => selectButton.setAttribute("aria-pressed", String(!selecting())));
 const themeButton = document.getElementById("theme");
 themeButton.addEventListener("click", () => {
   root.dataset.chosen = { auto: "dark", dark: "light", light: "auto" }[root.dataset.chosen ?? "auto"];
@@ -612,7 +701,7 @@ function toScreen() {
 addEventListener("beforeprint", toPaper);
 addEventListener("afterprint", toScreen);
 
+const report = window.report = { duration, sumsOf, linksOf: () => [], rangeChosen: () => {}, data, views, charts, blocksAt, toPaper, toScreen, ready: performance.now() };
 useTheme();
 if (data.memory) showMemoryAt(data.memory.fullest);
-window.report = { data, views, charts, blocksAt, toPaper, toScreen, ready: performance.now() };
 })();

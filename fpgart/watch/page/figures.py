@@ -13,10 +13,12 @@ from typing import Any
 
 from fpgart.watch import history
 from fpgart.watch.history import Box, Memory
-from fpgart.watch.lanes import Arrow, Lane
+from fpgart.watch.lanes import QUEUE, Arrow, Lane
 from fpgart.watch.page.colours import BUFFER_COLOURS, Colours, buffer_css, key_of
 from fpgart.watch.words import in_words
 
+COLUMNS = ("begin", "length", "name", "words", "colour", "size", "command", "buffer")
+"""What the script gets of each span; all are numbers."""
 HIDING = 0.5
 """Programming that takes this share of the time hides all else."""
 MOST_FOLDS = 8
@@ -47,11 +49,11 @@ def timeline(
 ) -> dict[str, Any]:
     """One timeline; `zero` is its first command, in the nanoseconds that the spans have. `folds`: its axis may fold."""
     numbers = {key: number for number, key in enumerate(colours.keys)}
-    columns: dict[str, list[int]] = {name: [] for name in ("begin", "length", "name", "words", "colour")}
+    columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
     drawn = []
     for lane in lanes:
         rows = _add_rows(lane, zero, columns, numbers, words)
-        made: dict[str, Any] = {"group": lane.group, "name": lane.name, "rows": rows}
+        made: dict[str, Any] = {"group": lane.group, "name": lane.name, "rows": rows, "queue": lane.rank == QUEUE}
         if lane.levels is not None:
             made["capacity"] = lane.levels.capacity
             made["at"] = [at - zero for at in lane.levels.at]
@@ -99,6 +101,9 @@ def _add_rows(
             columns["name"].append(words.number(span.name))
             columns["words"].append(words.number(span.words))
             columns["colour"].append(numbers[key_of(span)])
+            columns["size"].append(span.size)
+            columns["command"].append(span.command)
+            columns["buffer"].append(span.buffer)
         found.append([begin, len(columns["begin"])])
     return found
 

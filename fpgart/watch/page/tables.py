@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from html import escape
 
 from fpgart.watch import history
 from fpgart.watch.intervals import together
 from fpgart.watch.lanes import Lane
-from fpgart.watch.report.model import Advice, BufferLife, Report
-from fpgart.watch.report.text import never, places_in_words, saved
+from fpgart.watch.report.model import Advice, BufferLife, Copy, Report
+from fpgart.watch.report.text import never, places_in_words, run_in_words, saved
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.report.verdict import MOST_ITEMS, folded, verdict
 from fpgart.watch.words import in_words, times
@@ -18,16 +19,22 @@ MOST_ROWS = 1000
 """The most rows of a table; `fpgart report --json` has all."""
 
 
-def _table(name: str, heads: list[str], rows: list[list[str]], numbers: set[int]) -> str:
-    """A table of HTML cells; columns in `numbers` are aligned to the right."""
+def _table(
+    name: str, heads: list[str], rows: list[list[str]], numbers: set[int], marks: Sequence[str] | None = None
+) -> str:
+    """A table of HTML cells, which the page's script sorts and searches; columns in `numbers` are aligned to the right.
+
+    `marks`: the attributes of each row, to which links lead.
+    """
     if not rows:
         return "<p>none</p>"
     side = [' class="n"' if index in numbers else "" for index in range(len(heads))]
-    lines = [f'<div class="rows"><table id="{name}-table"><thead><tr>']
+    lines = [f'<div class="rows" tabindex="0" role="region" aria-label="{name}"><table id="{name}-table"><thead><tr>']
     lines += [f'<th{s} scope="col">{head}</th>' for s, head in zip(side, heads, strict=True)]
     lines.append("</tr></thead><tbody>")
-    for row in rows[:MOST_ROWS]:
-        lines.append("<tr>" + "".join(f"<td{s}>{cell}</td>" for s, cell in zip(side, row, strict=True)) + "</tr>")
+    for row, mark in zip(rows[:MOST_ROWS], marks or [""] * len(rows), strict=False):
+        cells = "".join(f"<td{s}>{cell}</td>" for s, cell in zip(side, row, strict=True))
+        lines.append(f"<tr{mark}>{cells}</tr>")
     lines.append("</tbody></table></div>")
     if len(rows) > MOST_ROWS:
         lines.append(f'<p class="note">and {len(rows) - MOST_ROWS} more: see `fpgart report --json`</p>')
@@ -40,6 +47,8 @@ def head_of(report: Report) -> str:
     lines = [f'<p class="verdict" id="verdict">{sentences}</p>']
     lines += [f"<p>{escape(boards or 'no device')}; {times(sum(report.calls.values()), 'call')} "]
     lines.append(f"in {report.microseconds / 1000:.1f} ms</p>")
+    told = "<br>".join(f"<code>{escape(words)}</code>" for words in run_in_words(report.run))
+    lines += [f'<p class="note run" id="run">{told}</p>'] if told else []
     if not report.whole:
         lines.append('<p class="warn">The trace is incomplete: the process was killed or is still running.</p>')
     for words, number in report.errors.most_common(MOST_ROWS):
@@ -69,25 +78,33 @@ def _places(advice: Advice) -> str:
     return "".join(f"<br><small>{escape(place)}</small>" for place in places_in_words(advice))
 
 
-def buffers_of(report: Report) -> str:
-    rows = [_buffer_row(life) for life in sorted(report.buffers.values(), key=lambda life: life.number)]
+def buffers_of(report: Report, *, linked: bool = False) -> str:
+    """`linked`: for the page, whose script follows links between tables and figures."""
+    lives = sorted(report.buffers.items(), key=lambda each: each[1].number)
+    rows = [_buffer_row(life, linked=linked and key > 0) for key, life in lives]
+    marks = [f' id="buffer-{key}"' if linked and key > 0 else "" for key, _ in lives]
     heads = ["number", "kind", "size", "from", "to", "copies", "copied", "places"]
-    return _table("buffers", heads, rows, {0, 2, 3, 4, 5, 6})
+    return _table("buffers", heads, rows, {0, 2, 3, 4, 5, 6}, marks)
 
 
-def _buffer_row(life: BufferLife) -> list[str]:
+def _buffer_row(life: BufferLife, *, linked: bool) -> list[str]:
+    number, copies = str(life.number), str(life.copies + life.migrations)
+    if linked:
+        number = f'<a href="#life-{number}" title="its life, on the figure of the memories">{number}</a>'
+        if copies != "0":
+            copies = f'<a href="#copies-of-{life.number}" title="its copies">{copies}</a>'
     places = [
         f"{escape(place.words)}, from {place.begin / 1000:.3f} ms "
         + (f"to {place.end / 1000:.3f} ms" if place.end is not None else "to the end")
         for place in life.places
     ]
     return [
-        str(life.number),
+        number,
         escape(life.kind) + (f", part of {life.parent}" if life.parent else ""),
         in_words(life.size),
         f"{life.created / 1000:.3f} ms" if life.created is not None else "before",
         f"{life.released / 1000:.3f} ms" if life.released is not None else never(life),
-        str(life.copies + life.migrations),
+        copies,
         in_words(life.copied_bytes) if life.copied_bytes else "",
         "<br>".join(places) or ("" if life.parent else _without_place(life)),
     ]
@@ -97,12 +114,27 @@ def _without_place(life: BufferLife) -> str:
     return "in memory that host and board share" if life.in_place else "never on a board"
 
 
-def copies_of(report: Report) -> str:
+def copies_of(report: Report, place_of: Callable[[int], str] | None = None) -> str:
+    """`place_of`: for the page, whose script follows links; the place in the host's code that a number stands for."""
     rows = [
         [f"{copy.at / 1000:.3f}", str(copy.buffer), in_words(copy.size), escape(copy.what), escape(copy.cause)]
         for copy in report.copies
     ]
-    return _table("copies", ["at, ms", "buffer", "size", "what", "cause"], rows, {0, 1, 2})
+    marks = None
+    if place_of is not None:
+        marks = [f' id="copy-{number}" data-command="{c.command}"' for number, c in enumerate(report.copies, 1)]
+        for row, copy in zip(rows, report.copies, strict=True):
+            row[1] = f'<a href="#buffer-{copy.buffer}" title="its life">{copy.buffer}</a>' if copy.buffer else ""
+            row[4] = _cause(copy, place_of(copy.site))
+    return _table("copies", ["at, ms", "buffer", "size", "what", "cause"], rows, {0, 1, 2}, marks)
+
+
+def _cause(copy: Copy, place: str) -> str:
+    """In words, with the line of the host's code, and a link to the call on the timeline."""
+    words = escape(copy.cause) + (f"<br><small>{escape(place)}</small>" if place else "")
+    if not copy.command:
+        return words
+    return f'<a href="#command-{copy.command}" title="the call, on the timeline">{words}</a>'
 
 
 def bandwidth_of(events: list[Args]) -> str:

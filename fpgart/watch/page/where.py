@@ -7,10 +7,12 @@ from html import escape
 
 from fpgart.watch.page.colours import Colours
 from fpgart.watch.report.model import Report
-from fpgart.watch.time_use import Part, TimeUse
+from fpgart.watch.time_use import APART, Part, TimeUse
 
 MOST_PARTS = 40
 """The most rows of the table; what is left out takes less time than any of them."""
+LEAST_LABELLED = 0.06
+"""Of a bar: what takes less has no room for its name, which the table below has."""
 
 
 def where_the_time_went(real: TimeUse, simulated: TimeUse | None, report: Report, colours: Colours) -> str:
@@ -35,21 +37,30 @@ def _css(part: Part, colours: Colours) -> str:
 
 
 def _bar(title: str, whole: TimeUse, colours: Colours, loading: str) -> str:
-    """Without programs that are loaded (`loading` says what that is called): they take seconds and hide all else."""
-    use = whole.without("program")
+    """Without what stands apart, which may take seconds and hide all else; `loading`: what programs' is called."""
+    use = whole.of_commands()
     parts = [part for part in use.parts if part.own]
     spans = "".join(
         f'<span style="--c: {_css(part, colours)}; flex: {part.own}" '
-        f'title="{escape(part.name)}: {_time(part.own)}, {_percent(part.own, use)}"></span>'
+        f'title="{escape(part.name)}: {_time(part.own)}, {_percent(part.own, use)}">'
+        f"{_label(part, use)}</span>"
         for part in parts
     )
     words = ", ".join(f"{part.name} {_percent(part.own, use)}" for part in parts[:6])
-    before = f"; {loading} apart: {_time(whole.total - use.total)}" if use.total < whole.total else ""
+    apart = [(loading if part.kind == "program" else part.name, part) for part in whole.parts if part.kind in APART]
+    before = "".join(f"; {escape(name)} apart: {_time(part.own)}" for name, part in apart if part.own)
     before += f"; {_time(use.before)} before the first command" if use.before else ""
     return (
         f"<div>{escape(title)}: <b>{_time(use.total)}</b><span class='note'>{before}</span></div>"
         f'<div class="stack" role="img" aria-label="{escape(title)}: {escape(words)}">{spans}</div>'
     )
+
+
+def _label(part: Part, use: TimeUse) -> str:
+    """What stands in a part of the bar; style.css cuts what does not fit."""
+    if part.own < LEAST_LABELLED * use.total:
+        return ""
+    return f"{_percent(part.own, use)} {escape(part.name)}"
 
 
 def _table(real: TimeUse, simulated: TimeUse | None, report: Report, colours: Colours) -> str:
@@ -88,10 +99,10 @@ def _row(part: Part, columns: list[TimeUse], found: list[dict[str, Part]], repor
 
 
 def _share(part: Part, use: TimeUse, css: str) -> str:
-    """Of the time without programming, which has no share itself."""
-    if part.kind == "program":
+    """Of the time of commands; what stands apart has no share of it."""
+    if part.kind in APART:
         return "apart"
-    rest = use.without("program")
+    rest = use.of_commands()
     share = part.busy if part.kind == "bank" else part.own
     bar = f'<span class="share" style="--c: {css}; --p: {100 * share / max(rest.total, 1):.1f}"></span>'
     return f"{bar}{_percent(share, rest)}"

@@ -23,6 +23,7 @@ from fpgart.watch.report.model import (
     Modelled,
     ModelledChannel,
     Report,
+    Run,
     Traffic,
 )
 from fpgart.watch.report.sites import Sites, place_of
@@ -109,6 +110,11 @@ def _take_facts(report: Report, name: str, args: Args, begin: float, duration: f
         report.boards[args["device"]] = args["board"]
         if not is_fpga(args):
             report.dsps.add(args["device"])
+    elif name == "begin":
+        began = args.get("epoch", 0) + args.get("clock", 0)
+        report.run = Run(args.get("command", []), began, args.get("version", ""), args.get("computer", ""))
+    elif name == "engine":
+        report.run.engine, report.run.engine_version = args["name"], args["version"]
     elif name == "process":
         report.processes.append(args["words"])
     elif name == "not locked":
@@ -210,7 +216,7 @@ def _take_usm(report: Report, name: str, args: Args, begin: float, duration: flo
     else:
         life.migrations += 1
         what = f"shared allocation -> {args['to']}"
-        report.copies.append(Copy(begin, what, args["allocation"], args["size"], args["reason"]))
+        report.copies.append(Copy(begin, what, args["allocation"], args["size"], args["reason"], **_origin(args)))
 
 
 def _take_operation(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
@@ -225,6 +231,10 @@ def _take_operation(report: Report, name: str, args: Args, begin: float, duratio
         _take_migration(report, args, begin)
     elif name == "transfer" and args.get("size"):
         _take_transfer(report, args, begin)
+
+
+def _take_compiling(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    report.kernels.setdefault((args["device"], args["kernel"]), KernelRuns()).compile_microseconds += duration
 
 
 def _take_migration(report: Report, args: Args, begin: float) -> None:
@@ -246,10 +256,16 @@ def _take_transfer(report: Report, args: Args, begin: float) -> None:
 
 
 def _add_copy(report: Report, begin: float, what: str, args: Args, cause: str) -> None:
-    report.copies.append(Copy(begin, what, args["buffer"], args["size"], cause, args.get("source", 0)))
+    source = args.get("source", 0)
+    report.copies.append(Copy(begin, what, args["buffer"], args["size"], cause, source, **_origin(args)))
     life = _life(report, args["buffer"])
     life.copies += 1
     life.copied_bytes += args["size"]
+
+
+def _origin(args: Args) -> dict[str, int]:
+    """Which command of the host an event is due to."""
+    return {"command": args.get("enqueued", 0), "site": args.get("site", 0)}
 
 
 def _take_finding(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
@@ -294,6 +310,7 @@ BY_CATEGORY: dict[str, Collect] = {
     "buffer": _take_buffer,
     "cable": _take_packets,
     "device": _take_operation,
+    "engine": _take_compiling,
     "finding": _take_finding,
     "fpgart": _take_facts,
     "memory": _take_block,

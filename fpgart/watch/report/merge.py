@@ -21,6 +21,8 @@ NUMBERED = {
     "parent": "buffer",
     "allocation": "buffer",
     "queue": "queue",
+    "site": "site",
+    "enqueued": "enqueued",
 }
 """Arguments of events, and what they are numbers of."""
 DEVICE = re.compile(r"\bdevice (\d+)\b")
@@ -109,6 +111,8 @@ class _Process:
         made["pid"] = event.get("pid", 0) + self._track
         if "ts" in event:
             made["ts"] = round(float(event["ts"]) + self._later, 3)
+        if "bind_id" in event:
+            made["bind_id"] = hex(int(event["bind_id"], 16) + self._above.get("enqueued", 0))
         made["args"] = {key: self._argument(key, value) for key, value in event.get("args", {}).items()}
         if event.get("ph") == METADATA and event.get("name") == "process_name":
             made["args"]["name"] = f"{self._name}: {made['args']['name']}"

@@ -30,6 +30,10 @@ class Copy:
     cause: str
     source: int = 0
     """The buffer that the bytes came from, if it is another one."""
+    command: int = 0
+    """The number, in the trace, of the command that caused it; 0 where the trace does not say."""
+    site: int = 0
+    """The number, in the trace, of the place in the host's code that enqueued that command."""
 
 
 @dataclass(slots=True)
@@ -83,6 +87,8 @@ class KernelRuns:
 
     launches: int = 0
     microseconds: float = 0.0
+    compile_microseconds: float = 0.0
+    """What the engine's compiler took in front of the first run, which is no time of the kernel."""
 
 
 @dataclass(slots=True)
@@ -172,6 +178,20 @@ class CheckFinding:
 
 
 @dataclass(slots=True)
+class Run:
+    """What was run, when, and on what; "" and 0 where a trace does not say."""
+
+    command: list[str] = field(default_factory=list)
+    began: int = 0
+    """Nanoseconds since 1970, by UTC."""
+    version: str = ""
+    """Of fpgart."""
+    computer: str = ""
+    engine: str = ""
+    engine_version: str = ""
+
+
+@dataclass(slots=True)
 class Report:
     """Everything that `fpgart report` shows."""
 
@@ -182,6 +202,7 @@ class Report:
     """Host memory that a board uses and the system did not lock."""
     lock_limit: int = 0
     """The most bytes that the system locks (RLIMIT_MEMLOCK)."""
+    run: Run = field(default_factory=Run)
     whole: bool = False
     """Whether the trace has its last event; False after a crash."""
     microseconds: float = 0.0

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import datetime, timezone
 from typing import TypeVar
 
-from fpgart.watch.report.model import Advice, BufferLife, Copy, Modelled, Report
+from fpgart.watch.report.model import Advice, BufferLife, Copy, Modelled, Report, Run
 from fpgart.watch.report.verdict import MOST_ITEMS, folded, verdict
 from fpgart.watch.words import in_words, times
 
@@ -17,6 +19,8 @@ MOST_PLACES = 4
 MANY = 4
 """Equal rows from which on they are one."""
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+BUILD = re.compile(r"  |,")
+"""What stands between the version of an engine and how it was built."""
 T = TypeVar("T")
 
 
@@ -34,7 +38,10 @@ def as_text(report: Report, *, everything: bool = False) -> str:
         lines.append("  none")
     lines += ["", "kernels"]
     for (device, name), kernel in sorted(report.kernels.items()):
-        lines.append(f"  device {device}: {name}: {times(kernel.launches, 'run')}, {kernel.microseconds / 1000:.3f} ms")
+        compiled = kernel.compile_microseconds
+        before = f"; the engine compiled it in {compiled / 1000:.3f} ms before" if compiled else ""
+        runs = f"{times(kernel.launches, 'run')}, {kernel.microseconds / 1000:.3f} ms"
+        lines.append(f"  device {device}: {name}: {runs}{before}")
     if not report.kernels:
         lines.append("  none ran")
     lines += cables_in_words(report)
@@ -172,6 +179,7 @@ def heading(report: Report) -> list[str]:
     boards = ", ".join(f"device {device}: board '{name}'" for device, name in sorted(report.boards.items()))
     calls = sum(report.calls.values())
     lines = [f"{boards or 'no device'}; {times(calls, 'call')} in {report.microseconds / 1000:.1f} ms"]
+    lines += run_in_words(report.run)
     if not report.whole:
         lines.append("the trace is incomplete: the process was killed or is still running")
     if report.unlocked.calls:
@@ -184,6 +192,16 @@ def heading(report: Report) -> list[str]:
     for words, number in report.errors.most_common():
         lines.append(f"  error{f' ({number} times)' if number > 1 else ''}: {words}")
     return lines
+
+
+def run_in_words(run: Run) -> list[str]:
+    """The command line; then when it began, and on what it ran."""
+    began = f"{datetime.fromtimestamp(run.began / 1e9, timezone.utc):%Y-%m-%d %H:%M:%S} UTC" if run.began else ""
+    version = BUILD.split(run.engine_version)[0]
+    engine = f"engine {run.engine} ({version})" if run.engine else ""
+    facts = [began, f"fpgart {run.version}" if run.version else "", engine, run.computer]
+    told = "; ".join(filter(None, facts))
+    return [f"  {words}" for words in (shlex.join(run.command), told) if words]
 
 
 def _life_in_words(life: BufferLife) -> list[str]:
@@ -300,6 +318,7 @@ def as_json(report: Report) -> str:
         "spent": report.spent,
         "together": report.together,
         "boards": report.boards,
+        "run": asdict(report.run),
         "whole": report.whole,
         "unlocked": asdict(report.unlocked),
         "microseconds": report.microseconds,

@@ -12,10 +12,10 @@ from typing import Any
 
 from fpgart.input_file import LARGEST_TRACE, LONGEST_EVENT, check_size
 from fpgart.json_input import parse_json
+from fpgart.watch.report.inflating import Reader
 
 Args = dict[str, Any]
 Tell = Callable[[int], None]
-PIECE = 1 << 20
 NO_EVENT = frozenset(("", "]"))
 MAPPING = frozenset(("MAP_BUFFER", "UNMAP_MEM_OBJECT"))
 
@@ -45,12 +45,11 @@ def events(path: Path, tell: Tell = ignore) -> Iterator[Args]:
     """
     check_size(path, LARGEST_TRACE)
     with path.open("rb") as file:
-        first = file.readline(LONGEST_EVENT)
-        if first.strip() != b"[":
+        reader = Reader(file, tell)
+        if _of(path, lambda: reader.line(LONGEST_EVENT)).strip() != b"[":
             raise TraceError(f"{path} is not a trace: its first line is not '['")
         number, rest = 2, b""
-        while piece := file.read(PIECE):
-            tell(len(piece))
+        while piece := _of(path, reader.read):
             whole, newline, rest = (rest + piece).rpartition(b"\n")
             if newline:
                 yield from _parsed(path, whole.decode("ascii", "replace"), number)
@@ -61,6 +60,14 @@ def events(path: Path, tell: Tell = ignore) -> Iterator[Args]:
         event = _last(rest.decode("ascii", "replace"))
         if isinstance(event, dict):
             yield event
+
+
+def _of(path: Path, read: Callable[[], bytes]) -> bytes:
+    """What is read of a file. Raises TraceError where it is compressed and damaged."""
+    try:
+        return read()
+    except ValueError as error:
+        raise TraceError(f"{path}: {error}") from None
 
 
 def _parsed(path: Path, text: str, number: int) -> Iterable[Args]:

@@ -10,13 +10,16 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from fpgart.watch.family import COMPILER
 from fpgart.watch.intervals import owned
 from fpgart.watch.report.model import PROGRAM, Advice, Modelled, Report
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.words import times
 
 KERNELS, COPIES, LINK, HOST = "kernels", "copies on the board", "the link", "the host"
-RANKS = {KERNELS: 0, PROGRAM: 1, COPIES: 2, LINK: 3}
+APART = (PROGRAM, COMPILER)
+"""Takes long, and once: no part of the total. Boards do not compile."""
+RANKS = {KERNELS: 0, PROGRAM: 1, COPIES: 2, LINK: 3, COMPILER: 4}
 MMD = {"aocl_mmd_write": LINK, "aocl_mmd_read": LINK, "aocl_mmd_copy": COPIES, "aocl_mmd_program": PROGRAM}
 STEPS = {"write": LINK, "read": LINK, "copy": COPIES, "migration": LINK, "program": PROGRAM}
 MOST_ITEMS = 5
@@ -31,7 +34,7 @@ Interval = tuple[int, int, int, str]
 class TimeSpent:
     """Takes the events of a trace; the simulated clock counts, where there is one, else what was measured."""
 
-    CATEGORIES = ("device", "mmd", "usm", "time", "api")
+    CATEGORIES = ("device", "mmd", "usm", "time", "api", "engine")
     _real: list[Interval] = field(default_factory=list)
     _simulated: list[Interval] = field(default_factory=list)
     _begin: float | None = None
@@ -51,6 +54,8 @@ class TimeSpent:
             self._add(event, MMD[name])
         elif category == "device" and name == "kernel":
             self._add(event, KERNELS)
+        elif category == "engine":
+            self._add(event, COMPILER)
         elif category == "usm" and name == "migrate":
             self._add(event, LINK)
 
@@ -78,8 +83,8 @@ class TimeSpent:
 
 
 def total_of(report: Report) -> int:
-    """Nanoseconds from the first command to the last end, without programming."""
-    return sum(taken for kind, taken in report.spent.items() if kind != PROGRAM)
+    """Nanoseconds from the first command to the last end, without programming and the engine's compiler."""
+    return sum(taken for kind, taken in report.spent.items() if kind not in APART)
 
 
 def verdict(report: Report) -> list[str]:
@@ -93,12 +98,13 @@ def _where(report: Report) -> str:
     total = total_of(report)
     least = total / 200  # which is rounded to 0 %
     shares = sorted(
-        ((taken, kind) for kind, taken in report.spent.items() if kind != PROGRAM and taken > least), reverse=True
+        ((taken, kind) for kind, taken in report.spent.items() if kind not in APART and taken > least), reverse=True
     )
     parts = [f"{100 * taken / max(1, total):.0f} % {kind}{_bound(report, kind)}" for taken, kind in shares]
     clock = "on the board (simulated)" if report.modelled else "on this computer"
-    programming = report.spent.get(PROGRAM, 0)
-    apart = f"; {report.loading} apart: {in_ms(programming)}" if programming else ""
+    names = {PROGRAM: report.loading, COMPILER: COMPILER}
+    others = [f"{names[kind]} apart: {in_ms(taken)}" for kind in APART if (taken := report.spent.get(kind, 0))]
+    apart = "".join(f"; {words}" for words in others)
     return f"{in_ms(total)} {clock}: {', '.join(parts) or 'nothing'}{apart}."
 
 

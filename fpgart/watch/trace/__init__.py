@@ -6,7 +6,8 @@ all lines but perhaps the last are whole. Each thread of the host has a track (p
 under its device (process 2 + the device's number).
 
 - cat "fpgart": begin (args run, the run of `fpgart run`, process, clock, the monotonic time that the trace begins
-  at, and epoch, when that clock began; rank, job and machine of a process among several), board (the description of a
+  at, and epoch, when that clock began; command line, version of fpgart, computer; rank, job and machine of a process
+  among several), engine (which one runs the kernels), board (the description of a
   device's board, and what the model of time says of it), not locked (the system refused to lock host memory; args size
   and limit), end.
 - cat "site": explains a number: the call that the event is named after, and its frames in the host's code. Commands,
@@ -20,6 +21,9 @@ under its device (process 2 + the device's number).
 - cat "placing": whether a host's request for a bank or memory took effect, args buffer and bank, argument or words.
 - cat "refusal": a device has no room for a block, args device, size, buffer.
 - cat "device": a device operation, with its command, buffer, kernel, ND-range, or a migration's reason.
+  A command has a number, arg enqueued, in the events of the call that enqueued it, of its operations and of its steps
+  in the simulated clock; bind_id with flow_out and flow_in is the same for Perfetto, which draws arrows.
+- cat "engine": compile, what the engine compiled in front of a kernel's first run; boards have no such time.
 - cat "cable": what a launch moved through an I/O channel that leads to another board, from the first to the last
   packet; args device, operation, kernel, channel, cable, writes, packets, packet (bytes of one), begin and end
   (positions in the stream of all bytes, the same at both ends). On tracks of the channels, under their device.

@@ -11,6 +11,7 @@ from typing import Any
 
 from fpgart import opencl as cl
 from fpgart.watch.callers import MAY_WAIT
+from fpgart.watch.trace.commands import CommandNumbers
 from fpgart.watch.trace.sites import Sites
 from fpgart.watch.trace.timeline import Timeline
 
@@ -18,9 +19,10 @@ from fpgart.watch.trace.timeline import Timeline
 class HostCalls:
     """An event around each call of an entry point, with the error that it returns."""
 
-    def __init__(self, timeline: Timeline, sites: Sites) -> None:
+    def __init__(self, timeline: Timeline, sites: Sites, commands: CommandNumbers) -> None:
         self._timeline = timeline
         self._sites = sites
+        self._commands = commands
         self._failure = threading.local()
 
     def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,7 +35,8 @@ class HostCalls:
                 return function(*arguments)
             finally:
                 duration = monotonic_ns() - begin
-                args = self._error(name) | (self._sites.here() if name in MAY_WAIT else {})
+                enqueued = self._commands.enqueued_here()
+                args = self._error(name) | enqueued | (self._sites.here() if enqueued or name in MAY_WAIT else {})
                 self._timeline.emit("api", name, begin, duration, args)
 
         return call

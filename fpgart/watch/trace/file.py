@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a trace: one per process, one system call per line."""
+"""The file of a trace: one per process, one system call per line; compressed where its name ends in .gz."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import stat
+import zlib
+from contextlib import suppress
 from itertools import count
 
 from fpgart import log
 from fpgart.output_file import KeptOutput, open_output
 
+COMPRESSED = ".gz"
+MAGIC = b"\x1f\x8b"
+GZIP = 31
+"""For zlib: the format of gzip."""
 FIRST_BYTES = 256
 """The line that names the run lies within these bytes of a trace."""
 
@@ -22,7 +28,8 @@ class TraceFile:
         """Open `path`, or the next free name. Raises OSError if the file cannot be written."""
         descriptor, self.path = open_unshared(path, run)
         self._file: KeptOutput | None = KeptOutput(descriptor)
-        self._file.write(b"[\n")
+        self._compress = zlib.compressobj(wbits=GZIP) if self.path.endswith(COMPRESSED) else None
+        self._append("[\n")
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
@@ -45,14 +52,17 @@ class TraceFile:
 
     def close(self, line: str) -> None:
         """Write the last element and the bracket that ends the array."""
-        self._append(f"{line}\n]\n")
+        self._append(f"{line}\n]\n", last=True)
         self._close()
 
-    def _append(self, text: str) -> None:
+    def _append(self, text: str, *, last: bool = False) -> None:
         """Write at once. A full disk ends the trace; the host's calls continue without it."""
         if self._file is None:
             return
         line = text.encode()
+        if self._compress is not None:  # what is flushed can be read, wherever the file ends
+            how = zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH
+            line = self._compress.compress(line) + self._compress.flush(how)
         try:
             missing = len(line) - self._file.write(line)
             reason = "the file cannot be written any more" if missing else ""
@@ -97,4 +107,8 @@ def locked(file: int) -> bool:
 
 def of_run(file: int, run: str) -> bool:
     """Whether a process of this run of `fpgart run` began the trace in the file."""
-    return bool(run) and f'"run": "{run}"'.encode() in os.pread(file, FIRST_BYTES, 0)
+    first = os.pread(file, FIRST_BYTES, 0)
+    if first.startswith(MAGIC):
+        with suppress(zlib.error):
+            first = zlib.decompressobj(GZIP).decompress(first)
+    return bool(run) and f'"run": "{run}"'.encode() in first

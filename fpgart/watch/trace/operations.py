@@ -17,6 +17,7 @@ from fpgart.runtime.memory.device import Block
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.family import resource
 from fpgart.watch.names import COMMANDS
+from fpgart.watch.trace.commands import CommandNumbers
 from fpgart.watch.trace.sites import Sites
 from fpgart.watch.trace.timeline import Timeline
 
@@ -28,24 +29,48 @@ if TYPE_CHECKING:
 class OperationEvents:
     """Device operations on the tracks of their queues."""
 
-    def __init__(self, timeline: Timeline, sites: Sites) -> None:
+    def __init__(self, timeline: Timeline, sites: Sites, commands: CommandNumbers) -> None:
         self._timeline = timeline
         self._sites = sites
+        self._commands = commands
+        self._engine_told = False
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
-        self._timeline.begin_operation(queue_number(event), self._sites.of(event))
+        self._timeline.begin_operation(queue_number(event), self._of_command(event))
+
+    def _of_command(self, event: Event) -> dict[str, Any]:
+        return self._sites.of(event) | self._commands.of(event)
 
     def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         number, queue = self._timeline.end_operation()
         if operation.name == "migration" and status == 0:  # each buffer has an event of its own
             return
         args = {"device": operation.device.id, "operation": number, "command": command_name(event)}
-        args |= operation.describe() | self._sites.of(event)
+        args |= operation.describe() | self._of_command(event)
         if event.queue is not None and not event.queue.in_order:
             args["unordered"] = True
         if status < 0:
             args["error"] = cl.NAMES_OF_STATUS.get(status, str(status))
-        self._timeline.emit("device", operation.name, begin, monotonic_ns() - begin, args, queue)
+        end = monotonic_ns()
+        if operation.name == "kernel":
+            begin += self._compiled(operation, args, begin, queue)
+        self._timeline.emit("device", operation.name, begin, max(end - begin, 0), args, queue)
+
+    def _compiled(self, operation: DeviceOperation, args: dict[str, Any], begin: int, queue: int) -> int:
+        """The nanoseconds in front of a kernel's first run in which the engine compiled it, which boards do not."""
+        self._tell_engine(operation)
+        took = operation.compile_ns if isinstance(operation, LaunchKernel) else 0
+        if took:
+            facts = {"device": args["device"], "operation": args["operation"], "kernel": args["kernel"]}
+            self._timeline.emit("engine", "compile", begin, took, facts, queue)
+        return took
+
+    def _tell_engine(self, operation: DeviceOperation) -> None:
+        """Once: which engine runs the kernels. It is chosen when it is first needed."""
+        engine = operation.device.platform.engine_in_use
+        if not self._engine_told and engine is not None:
+            self._engine_told = True
+            self._timeline.mark("fpgart", "engine", {"name": engine.name, "version": engine.version})
 
     def migrated(self, buffer: Buffer, source: Block | None, target: Block | None, begin: int, reason: str) -> None:
         place = target or source
@@ -88,12 +113,14 @@ class OperationEvents:
 class SimulatedSteps:
     """Steps of commands in the simulated clock, on the tracks of the resources that they keep busy."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, commands: CommandNumbers) -> None:
         self._timeline = timeline
+        self._commands = commands
 
     def modelled(self, event: Event, command: ModelledCommand, steps: list[StepTime]) -> None:
         for step in steps:
             args = {"device": step.device.id, "command": command_name(event), "queue": queue_number(event)}
+            args |= self._commands.of(event)
             args |= {"queued": command.queued, "submit": command.submit, "begin": step.begin, "end": step.end}
             fpga = step.device.board.own is None
             busy = {resource(name, fpga=fpga): taken for name, taken in step.busy.items()}

@@ -14,6 +14,7 @@ from fpgart.watch.origins import Origins
 from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.calls import HostCalls
 from fpgart.watch.trace.channels import ChannelEvents
+from fpgart.watch.trace.commands import CommandNumbers
 from fpgart.watch.trace.memory import BlockEvents, BufferEvents, UsmEvents
 from fpgart.watch.trace.mmd import TracedMmd
 from fpgart.watch.trace.operations import OperationEvents, SimulatedSteps
@@ -29,15 +30,17 @@ class Trace:
         self.timeline = Timeline(path)
         self._sites = sites = Sites(self.timeline)
         self._blocks = Blocks()
-        self._calls = HostCalls(self.timeline, sites)
+        commands = CommandNumbers()
+        self._calls = HostCalls(self.timeline, sites, commands)
         self._channels = ChannelEvents(self.timeline)
         self._watchers: tuple[object, ...] = (
+            commands,
             self._calls,
             BufferEvents(self.timeline, sites),
             BlockEvents(self.timeline, self._blocks),
             UsmEvents(self.timeline, sites),
-            OperationEvents(self.timeline, sites),
-            SimulatedSteps(self.timeline),
+            OperationEvents(self.timeline, sites, commands),
+            SimulatedSteps(self.timeline, commands),
             self._channels,
         )
 

@@ -16,6 +16,8 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.timing import memory_rate, pcie_rate
 from fpgart.cluster import launcher
+from fpgart.version import __version__
+from fpgart.watch.trace.commands import ENQUEUED
 from fpgart.watch.trace.file import TraceFile
 
 HOST = 1
@@ -23,6 +25,8 @@ FIRST_DEVICE = 2
 FIRST_CLOCK = 1000
 FIRST_TRACK = 1_000_000
 """Tracks of a device from here on are no queues."""
+MOST_COMMAND = 4096
+"""Bytes of a command line that a trace has."""
 OPERATIONS = count(1)
 NO_OPERATION: tuple[int, int, dict[str, Any]] = (0, 0, {})
 
@@ -42,7 +46,7 @@ class Timeline:
         self._operation: ContextVar[tuple[int, int, dict[str, Any]]] = ContextVar("operation", default=NO_OPERATION)
         """Number and queue of the device operation that this thread runs, or works for, and what names its call."""
         facts = {"run": run, "process": os.getpid(), "clock": self._begin, "epoch": time_ns() - monotonic_ns()}
-        self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, facts | of_job()))
+        self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, facts | of_job() | of_process()))
         self._name(HOST, 0, "process_name", "host")
 
     @property
@@ -146,6 +150,8 @@ class Timeline:
         else:
             event |= {"ph": "X", "dur": round(duration / 1000, 3)}
         event["args"] = args
+        if ENQUEUED in args and category != "time":  # an arrow in Perfetto, from the call to what it enqueued
+            event |= {"bind_id": hex(args[ENQUEUED]), "flow_out" if category == "api" else "flow_in": True}
         return event
 
     def _write(self, event: dict[str, Any]) -> None:
@@ -210,6 +216,27 @@ def of_job() -> dict[str, Any]:
     """What tells the processes of a job apart; nothing for one that is alone."""
     place = launcher.place()
     return {"rank": place.rank, "job": place.job, "machine": place.machine} if place.size > 1 else {}
+
+
+def of_process() -> dict[str, Any]:
+    """What a report says of the run: the command line, the version of fpgart, the machine."""
+    return {"command": command_line(), "version": __version__, "computer": computer()}
+
+
+def command_line() -> list[str]:
+    """The host's, as the system has it."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            words = file.read(MOST_COMMAND).removesuffix(b"\0").split(b"\0")
+            return [word.decode(errors="replace") for word in words]
+    except OSError:
+        return []
+
+
+def computer() -> str:
+    """`x86_64, 8 processors, Linux 6.1.0`."""
+    system = os.uname()
+    return f"{system.machine}, {os.cpu_count()} processors, {system.sysname} {system.release}"
 
 
 def name_of_thread(number: int) -> str:

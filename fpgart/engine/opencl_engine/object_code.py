@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is in PoCL's binary of a compiled object: intermediate code, and the variables that it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+
+from fpgart import log
+from fpgart.engine.bitcode import Damaged, global_variables
+
+U32 = Struct("<I")
+FILE_OF_CODE = b"/program.bc"
+"""In PoCL's binaries: the name of the file with the intermediate code, before the file's size and content."""
+LARGEST = (1 << 64) - 1
+"""What an answer has room for."""
+
+
+def intermediate_code(binary: bytes) -> bytes:
+    """The content of that file in PoCL's binary of an object; b"" where it is not to be found."""
+    begin = binary.find(FILE_OF_CODE) + len(FILE_OF_CODE)
+    if begin < len(FILE_OF_CODE) or begin + U32.size > len(binary):
+        return b""
+    size = int(U32.unpack_from(binary, begin)[0])
+    found = binary[begin + U32.size :][:size]
+    return found if len(found) == size else b""
+
+
+def local_variables(objects: Sequence[bytes], kernel: str) -> int:
+    """Bytes of the variables that a kernel declares in local memory; 0 where there is no code that can be read.
+
+    Clang makes a global variable of each, with the kernel's name before its own.
+    """
+    codes = [code for code in map(intermediate_code, objects) if code]
+    try:
+        variables = [variable for code in codes for variable in global_variables(code)]
+    except Damaged as error:
+        log.note(f"the local variables of kernel '{kernel}' cannot be counted: {error}")
+        return 0
+    own = (each.size for each in variables if each.name.startswith(f"{kernel}.") and not each.is_constant)
+    return min(sum(own), LARGEST)

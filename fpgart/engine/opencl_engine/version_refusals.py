@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What compilers refuse of versions of OpenCL C, and hosts rely on: such programs are built for a newer version.
+
+`static`, which OpenCL C has from 1.2 on, is accepted in programs for older ones, too: hosts such as CLBlast ask for 1.1
+and use it. OpenCL C 2.0 is optional for a device of OpenCL 3.0, and PoCL refuses it from 4.0 on; hosts that build
+programs with CL/opencl.hpp ask for it, unless they say otherwise. OpenCL C 3.0 has what such programs use as far as the
+compiler has it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class VersionRefusal(NamedTuple):
+    """Something that a compiler refuses when options ask for certain versions of OpenCL C."""
+
+    words: re.Pattern[str]
+    """In the compiler's log."""
+    asked: re.Pattern[str]
+    """In the options."""
+    instead: str
+    """The option for a version with which it is not refused."""
+    may_concern: re.Pattern[str]
+    """In each source that may be refused."""
+
+    def shows(self, log: str, options: str) -> bool:
+        """Whether this is what a failed build says."""
+        return bool(self.words.search(log) and self.asked.search(options))
+
+    def newer(self, options: str) -> str:
+        """The options with the version that is not refused."""
+        return self.asked.sub(self.instead, options)
+
+
+REFUSALS = (
+    VersionRefusal(
+        re.compile(r"OpenCL C version 1\.[01] does not support the 'static' storage class"),
+        re.compile(r"-cl-std=CL1\.[01]\b"),
+        "-cl-std=CL1.2",
+        re.compile(r"\b(?:static|inline)\b"),  # what makes functions static, here or in the words of the translation
+    ),
+    VersionRefusal(
+        re.compile(r"OpenCL C version 2\.0, ?but device .* doesn't support that OpenCL C version"),
+        re.compile(r"-cl-std=CL2\.0\b"),
+        "-cl-std=CL3.0",
+        re.compile(r"\S"),
+    ),
+)

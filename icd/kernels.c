@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels that C makes: what Python decides when it makes a kernel is the same for each kernel of
+ * that name, as long as the program is not built anew. That begins only when no kernel is alive. */
+#include "arguments.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fpgart_kernels {
+    pthread_mutex_t lock;
+    uint64_t alive; /* that C has made */
+    size_t count;
+    struct fpgart_arguments **patterns;
+};
+
+static struct fpgart_kernels *kernels_of(uintptr_t program)
+{
+    fpgart_kernels_slot *slot = fpgart_kernels_of(program);
+    return slot != NULL ? atomic_load(slot) : NULL;
+}
+
+/* The caller holds the program, or has an object of Python's that does. */
+static struct fpgart_kernels *have_kernels(uintptr_t program)
+{
+    fpgart_kernels_slot *slot = fpgart_kernels_of(program);
+    struct fpgart_kernels *made, *none = NULL;
+    if (slot == NULL || atomic_load(slot) != NULL)
+        return slot != NULL ? atomic_load(slot) : NULL;
+    made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    pthread_mutex_init(&made->lock, NULL);
+    if (atomic_compare_exchange_strong(slot, &none, made))
+        return made;
+    free(made);
+    return none;
+}
+
+/* With the lock. */
+static struct fpgart_arguments *find(const struct fpgart_kernels *kernels, const char *name)
+{
+    for (size_t i = 0; i < kernels->count; i++)
+        if (strcmp(fpgart_pattern_name(kernels->patterns[i]), name) == 0)
+            return kernels->patterns[i];
+    return NULL;
+}
+
+/* With the lock. */
+static struct fpgart_arguments *add(struct fpgart_kernels *kernels, uint32_t count,
+                                    const char *name)
+{
+    struct fpgart_arguments **larger =
+        realloc(kernels->patterns, (kernels->count + 1) * sizeof *larger);
+    if (larger == NULL)
+        return NULL;
+    kernels->patterns = larger;
+    larger[kernels->count] = fpgart_pattern_new(count, name);
+    return larger[kernels->count] != NULL ? larger[kernels->count++] : NULL;
+}
+
+struct fpgart_arguments *fpgart_pattern_of(uintptr_t program, uint32_t count, const char *name)
+{
+    struct fpgart_kernels *kernels = have_kernels(program);
+    if (kernels == NULL)
+        return NULL;
+    pthread_mutex_lock(&kernels->lock);
+    struct fpgart_arguments *found = find(kernels, name);
+    if (found == NULL)
+        found = add(kernels, count, name);
+    if (found != NULL)
+        fpgart_arguments_retain(found);
+    pthread_mutex_unlock(&kernels->lock);
+    return found;
+}
+
+/* The arguments of a kernel that is alive from now on; NULL for Python. */
+static struct fpgart_arguments *begin(uintptr_t program, const char *name)
+{
+    struct fpgart_kernels *kernels = kernels_of(program);
+    struct fpgart_arguments *made = NULL;
+    if (kernels == NULL)
+        return NULL;
+    pthread_mutex_lock(&kernels->lock);
+    struct fpgart_arguments *pattern = find(kernels, name);
+    if (pattern != NULL)
+        made = fpgart_arguments_like(pattern);
+    if (made != NULL)
+        kernels->alive++;
+    pthread_mutex_unlock(&kernels->lock);
+    return made;
+}
+
+cl_kernel fpgart_makes_kernel(const void *program, const char *name)
+{
+    uintptr_t of = (uintptr_t)program;
+    if (name == NULL || !fpgart_may_carry() ||
+        !fpgart_hold(of, FPGART_PROGRAM, fpgart_handle_serial(of)))
+        return NULL;
+    struct fpgart_arguments *arguments = begin(of, name);
+    uintptr_t made = arguments != NULL ? fpgart_handle_new(FPGART_KERNEL, 1) : 0;
+    if (made != 0) {
+        atomic_store(fpgart_arguments_of(made), arguments);
+        fpgart_is_unseen(made, of);
+        return (cl_kernel)made;
+    }
+    if (arguments != NULL)
+        fpgart_kernel_goes(of);
+    fpgart_arguments_release(arguments);
+    fpgart_unhold(of, FPGART_PROGRAM);
+    return NULL;
+}
+
+/* The caller holds the program. */
+void fpgart_kernel_goes(uintptr_t program)
+{
+    struct fpgart_kernels *kernels = kernels_of(program);
+    pthread_mutex_lock(&kernels->lock);
+    kernels->alive--;
+    pthread_mutex_unlock(&kernels->lock);
+}
+
+/* A build begins: no kernel is as those before. Gives 0 while kernels are alive that C has made. */
+int fpgart_kernels_end(uintptr_t program)
+{
+    struct fpgart_kernels *kernels = kernels_of(program);
+    if (kernels == NULL)
+        return 1;
+    pthread_mutex_lock(&kernels->lock);
+    int none = kernels->alive == 0;
+    while (none && kernels->count > 0)
+        fpgart_arguments_release(kernels->patterns[--kernels->count]);
+    pthread_mutex_unlock(&kernels->lock);
+    return none;
+}
+
+void fpgart_kernels_free(fpgart_kernels_slot *slot)
+{
+    struct fpgart_kernels *kernels = atomic_exchange(slot, NULL);
+    if (kernels == NULL)
+        return;
+    while (kernels->count > 0)
+        fpgart_arguments_release(kernels->patterns[--kernels->count]);
+    pthread_mutex_destroy(&kernels->lock);
+    free(kernels->patterns);
+    free(kernels);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The regions of buffers that the host has mapped by commands that C carried. Python takes them
+ * over before it needs to know of them (fpgart/api/buffer/mapping.py). */
+#include "carried.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct fpgart_mapped {
+    struct fpgart_mapped *next; /* mapped before */
+    struct fpgart_mapping mapping;
+    int is_pending; /* the command that maps it may still be refused: it is nobody else's */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t last_number;
+
+int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping)
+{
+    struct fpgart_mapped **first = fpgart_mapped_of(buffer);
+    struct fpgart_mapped *made = malloc(sizeof *made);
+    if (made == NULL)
+        return 0;
+    pthread_mutex_lock(&lock);
+    int is_new = mapping->number == 0;
+    if (is_new)
+        mapping->number = ++last_number;
+    *made = (struct fpgart_mapped){*first, *mapping, is_new};
+    *first = made;
+    pthread_mutex_unlock(&lock);
+    return 1;
+}
+
+typedef int (*matcher)(const struct fpgart_mapped *mapped, uint64_t wanted);
+
+static int is_anything(const struct fpgart_mapped *mapped, uint64_t nothing)
+{
+    (void)nothing;
+    return !mapped->is_pending;
+}
+
+static int is_at(const struct fpgart_mapped *mapped, uint64_t pointer)
+{
+    return !mapped->is_pending && mapped->mapping.pointer == pointer;
+}
+
+static int has_number(const struct fpgart_mapped *mapped, uint64_t number)
+{
+    return mapped->mapping.number == number;
+}
+
+/* The youngest that matches is no more; 0 if there is none. */
+static int take(uintptr_t buffer, matcher matches, uint64_t wanted, struct fpgart_mapping *taken)
+{
+    struct fpgart_mapped **place = fpgart_mapped_of(buffer), *found = NULL;
+    if (place == NULL)
+        return 0;
+    pthread_mutex_lock(&lock);
+    while (*place != NULL && !matches(*place, wanted))
+        place = &(*place)->next;
+    if ((found = *place) != NULL) {
+        *place = found->next;
+        *taken = found->mapping;
+    }
+    pthread_mutex_unlock(&lock);
+    free(found);
+    return found != NULL;
+}
+
+int fpgart_take_mapping(uintptr_t buffer, uintptr_t pointer, struct fpgart_mapping *taken)
+{
+    return take(buffer, is_at, pointer, taken);
+}
+
+int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken)
+{
+    return take(buffer, is_anything, 0, taken);
+}
+
+void fpgart_forget_mapping(uintptr_t buffer, uint64_t number)
+{
+    struct fpgart_mapping mapping;
+    take(buffer, has_number, number, &mapping);
+}
+
+/* The command that maps it was accepted. */
+void fpgart_keep_mapping(uintptr_t buffer, uint64_t number)
+{
+    pthread_mutex_lock(&lock);
+    for (struct fpgart_mapped *each = *fpgart_mapped_of(buffer); each != NULL; each = each->next)
+        if (each->mapping.number == number)
+            each->is_pending = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+/* The contents did not get there: unmapping it writes nothing back. */
+void fpgart_void_mapping(uintptr_t buffer, uint64_t number)
+{
+    struct fpgart_mapped *each = NULL;
+    pthread_mutex_lock(&lock);
+    for (each = *fpgart_mapped_of(buffer); each != NULL; each = each->next)
+        if (each->mapping.number == number)
+            each->mapping.flags = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void fpgart_mappings_free(struct fpgart_mapped **first)
+{
+    while (*first != NULL) {
+        struct fpgart_mapped *next = (*first)->next;
+        free(*first);
+        *first = next;
+    }
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands that wait for user events, while the host does something else: each argument names a
+ * part. C has given the engine commands like them before. */
+#include "host.h"
+
+#include <CL/cl_ext.h>
+
+enum { WORDS = 16, BYTES = WORDS * sizeof(cl_int), LEARNED = 4, GROUPS = 64, ROW = 50 };
+
+static const char source[] = "kernel void add(global int *x, int n) { x[get_global_id(0)] += n; }\n"
+                             "kernel void until_set(global volatile int *flag)"
+                             "{ while (atomic_add((volatile global int *)flag, 0) == 0); }\n";
+static const char other_source[] =
+    "kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }\n";
+
+static struct host host;
+static cl_command_queue other;
+static cl_kernel adding, polling;
+static cl_mem buffer, second;
+
+static cl_event new_gate(void)
+{
+    cl_int status;
+    cl_event gate = clCreateUserEvent(host.context, &status);
+    must(status, "clCreateUserEvent");
+    return gate;
+}
+
+static void open_gate(cl_event gate, cl_int status)
+{
+    must(clSetUserEventStatus(gate, status), "clSetUserEventStatus");
+    must(clReleaseEvent(gate), "clReleaseEvent");
+}
+
+static void add(cl_command_queue queue, cl_mem to, cl_int amount, cl_uint waits, cl_event *gate,
+                cl_event *event)
+{
+    size_t size = WORDS;
+    set_argument(adding, 0, sizeof to, &to);
+    set_argument(adding, 1, sizeof amount, &amount);
+    must(clEnqueueNDRangeKernel(queue, adding, 1, NULL, &size, NULL, waits, gate, event),
+         "clEnqueueNDRangeKernel");
+}
+
+static void must_hold(cl_mem of, cl_int value, const char *what)
+{
+    cl_int found[WORDS];
+    read_back(host.queue, of, BYTES, found);
+    for (int i = 0; i < WORDS; i++)
+        must_be(found[i] == value, what);
+}
+
+/* Until C knows what there is. */
+static void learn(void)
+{
+    cl_mem buffers[] = {buffer, second};
+    cl_command_queue queues[] = {host.queue, other};
+    cl_int words[WORDS] = {0};
+    for (int i = 0; i < 2 * LEARNED; i++) {
+        fill(queues[i % 2], buffers[i / 2 % 2], 0, BYTES);
+        add(queues[i % 2], buffers[i / 2 % 2], 1, 0, NULL, NULL);
+        must(clEnqueueWriteBuffer(queues[i % 2], buffers[i / 2 % 2], CL_FALSE, 0, BYTES, words, 0,
+                                  NULL, NULL),
+             "clEnqueueWriteBuffer");
+        must(clFinish(queues[i % 2]), "clFinish");
+    }
+}
+
+static void migrate_to_host(cl_command_queue queue, cl_mem moved)
+{
+    must(clEnqueueMigrateMemObjects(queue, 1, &moved, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL),
+         "clEnqueueMigrateMemObjects");
+    must(clFinish(queue), "clFinish");
+}
+
+/* What a buffer was moved from belongs to another one by then. */
+static cl_mem take_place_of(cl_mem moved)
+{
+    migrate_to_host(other, moved);
+    cl_mem taker = new_buffer(&host, BYTES);
+    fill(other, taker, 7, BYTES);
+    must(clFinish(other), "clFinish");
+    return taker;
+}
+
+static void moved(void)
+{
+    cl_int written[WORDS], found[WORDS] = {0};
+    for (int i = 0; i < WORDS; i++)
+        written[i] = 20;
+    for (int kind = 0; kind < 6; kind++) {
+        cl_event gate = new_gate(), event;
+        cl_int pattern = 40;
+        learn();
+        fill(host.queue, buffer, 10, BYTES);
+        fill(host.queue, second, 30, BYTES);
+        must(clFinish(host.queue), "clFinish");
+        cl_int status = CL_SUCCESS;
+        if (kind == 0)
+            add(host.queue, buffer, 1, 1, &gate, &event);
+        else if (kind == 1)
+            status = clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, BYTES, written, 1, &gate,
+                                          &event);
+        else if (kind == 2)
+            status = clEnqueueReadBuffer(host.queue, buffer, CL_FALSE, 4, BYTES - 4, found + 1, 1,
+                                         &gate, &event);
+        else if (kind == 3)
+            status = clEnqueueCopyBuffer(host.queue, second, buffer, 0, 0, BYTES, 1, &gate, &event);
+        else if (kind == 4)
+            status = clEnqueueFillBuffer(host.queue, buffer, &pattern, sizeof pattern, 0, BYTES, 1,
+                                         &gate, &event);
+        else
+            status = clEnqueueMarkerWithWaitList(host.queue, 1, &gate, &event);
+        must(status, "a command that waits");
+        add(host.queue, buffer, 100, 0, NULL, NULL);
+        cl_mem taker = take_place_of(buffer);
+        must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
+        open_gate(gate, CL_COMPLETE);
+        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        must_be(status_of(event) == CL_COMPLETE, "it has ended");
+        static const cl_int expected[] = {111, 120, 110, 130, 140, 110};
+        must_hold(buffer, expected[kind], "the command was done where the buffer is");
+        must_be(kind != 2 || (found[1] == 10 && found[WORDS - 1] == 10 && found[0] == 0),
+                "what was read");
+        must_hold(taker, 7, "it was not done where the buffer was");
+        must(clReleaseEvent(event), "clReleaseEvent");
+        must(clReleaseMemObject(taker), "clReleaseMemObject");
+    }
+}
+
+/* A kernel of another program is launched for the first time meanwhile. */
+static void programmed(void)
+{
+    const char *text = other_source;
+    cl_int status;
+    cl_event gate = new_gate(), event;
+    cl_program program = clCreateProgramWithSource(host.context, 1, &text, NULL, &status);
+    must(status, "clCreateProgramWithSource");
+    must(clBuildProgram(program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
+    cl_kernel twice = clCreateKernel(program, "twice", &status);
+    must(status, "clCreateKernel");
+    fill(host.queue, buffer, 1, BYTES);
+    must(clFinish(host.queue), "clFinish");
+    add(host.queue, buffer, 1, 1, &gate, NULL);
+    for (int i = 0; i < ROW; i++)
+        add(host.queue, buffer, 1, 0, NULL, i == ROW - 1 ? &event : NULL);
+    set_argument(twice, 0, sizeof second, &second);
+    fill(other, second, 3, BYTES);
+    launch(other, twice, WORDS, NULL);
+    must(clFinish(other), "clFinish");
+    open_gate(gate, CL_COMPLETE);
+    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    must_hold(buffer, 2 + ROW, "all were launched");
+    must_hold(second, 6, "the other kernel was launched");
+}
+
+/* A kernel keeps all threads of the engine until what waits for the host has been done. */
+static void polled(void)
+{
+    static const cl_int one = 1, zero = 0;
+    cl_event gate = new_gate();
+    set_argument(polling, 0, sizeof buffer, &buffer);
+    for (int i = 0; i < LEARNED; i++) {
+        fill(host.queue, buffer, 1, BYTES);
+        launch(host.queue, polling, GROUPS, NULL);
+        must(clFinish(host.queue), "clFinish");
+    }
+    must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, sizeof zero, &zero, 0, NULL, NULL),
+         "clEnqueueWriteBuffer");
+    must(clEnqueueWriteBuffer(other, buffer, CL_FALSE, 0, sizeof one, &one, 1, &gate, NULL),
+         "clEnqueueWriteBuffer");
+    must(clEnqueueMarkerWithWaitList(other, 0, NULL, NULL), "clEnqueueMarkerWithWaitList");
+    launch(host.queue, polling, GROUPS, NULL);
+    must(clFlush(host.queue), "clFlush");
+    migrate_to_host(new_queue(&host), second);
+    open_gate(gate, CL_COMPLETE);
+    must(clFinish(other), "clFinish");
+    must(clFinish(host.queue), "clFinish");
+}
+
+/* Nobody waits for commands of a queue out of order that he does not name. */
+static void mapped(void)
+{
+    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES,
+                                              CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    cl_int status;
+    cl_event gate = new_gate(), first;
+    cl_command_queue free_queue =
+        clCreateCommandQueueWithProperties(host.context, host.device, properties, &status);
+    must(status, "clCreateCommandQueueWithProperties");
+    fill(host.queue, buffer, 1, BYTES);
+    fill(host.queue, second, 2, BYTES);
+    must(clFinish(host.queue), "clFinish");
+    for (int i = 0; i < LEARNED; i++) {
+        add(free_queue, second, 0, 0, NULL, NULL);
+        must(clFinish(free_queue), "clFinish");
+    }
+    add(host.queue, buffer, 1, 1, &gate, &first);
+    add(free_queue, buffer, 1, 1, &first, NULL);
+    add(free_queue, second, 1, 0, NULL, NULL);
+    must(clEnqueueBarrierWithWaitList(free_queue, 1, &first, NULL), "a barrier");
+    cl_int *found =
+        clEnqueueMapBuffer(other, second, CL_TRUE, CL_MAP_READ, 0, BYTES, 0, NULL, NULL, &status);
+    must(status, "clEnqueueMapBuffer");
+    must_be(found[0] == 2 || found[0] == 3, "what is mapped");
+    must(clEnqueueUnmapMemObject(other, second, found, 0, NULL, NULL), "clEnqueueUnmapMemObject");
+    must(clFinish(other), "clFinish");
+    open_gate(gate, CL_COMPLETE);
+    must(clFinish(free_queue), "clFinish");
+    must_hold(buffer, 3, "both were launched");
+    must_hold(second, 3, "so was the one that waits for nothing");
+}
+
+/* What fails, and what follows it. */
+static void failed(void)
+{
+    cl_int found = 0, status;
+    cl_event gate = new_gate(), events[3];
+    must(clRetainEvent(gate), "clRetainEvent");
+    fill(host.queue, buffer, 1, BYTES);
+    add(host.queue, buffer, 1, 1, &gate, &events[0]);
+    add(other, buffer, 1, 1, &events[0], &events[1]);
+    add(host.queue, buffer, 2, 0, NULL, &events[2]);
+    must_be(status_of(gate) == CL_SUBMITTED, "a user event is submitted");
+    open_gate(gate, -7);
+    must_be(clSetUserEventStatus(gate, CL_COMPLETE) == CL_INVALID_OPERATION, "it is set once");
+    must_be(status_of(gate) == -7, "it has the status that was set");
+    must_be(clWaitForEvents(1, &gate) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+            "who waits for it is told");
+    for (int i = 0; i < 2; i++) {
+        must_be(clWaitForEvents(1, &events[i]) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                "who waits for a command that has failed is told");
+        must_be(status_of(events[i]) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                "it fails with what it waits for");
+    }
+    must(clFinish(host.queue), "clFinish");
+    status =
+        clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, sizeof found, &found, 1, &gate, NULL);
+    must_be(status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "a blocking read fails, too");
+    must_hold(buffer, 3, "the others are done");
+    for (int i = 0; i < 3; i++)
+        must(clReleaseEvent(events[i]), "clReleaseEvent");
+    must(clReleaseEvent(gate), "clReleaseEvent");
+}
+
+/* The host lets go of everything at once, but of the user event. */
+static void released(void)
+{
+    cl_int value = 0;
+    cl_event gate = new_gate();
+    cl_mem own = new_buffer(&host, BYTES);
+    cl_kernel kernel = new_kernel(&host, "add");
+    cl_kernel before = adding;
+    cl_command_queue queue = new_queue(&host);
+    adding = kernel;
+    for (int i = 0; i < LEARNED; i++) {
+        fill(queue, own, 5, BYTES);
+        add(queue, own, 0, 0, NULL, NULL);
+        must(clFinish(queue), "clFinish");
+    }
+    add(queue, own, 1, 1, &gate, NULL);
+    must(clEnqueueReadBuffer(queue, own, CL_FALSE, 0, sizeof value, &value, 0, NULL, NULL),
+         "clEnqueueReadBuffer");
+    adding = before;
+    must(clReleaseKernel(kernel), "clReleaseKernel");
+    must(clReleaseMemObject(own), "clReleaseMemObject");
+    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    open_gate(gate, CL_COMPLETE);
+    while (__atomic_load_n(&value, __ATOMIC_ACQUIRE) == 0)
+        usleep(100);
+    must_be(value == 6, "what was read");
+}
+
+/* Callbacks of a user event have returned before what waits for it begins. */
+
+static volatile int called;
+
+static void CL_CALLBACK writes(cl_event event, cl_int status, void *word)
+{
+    must_be(status == CL_COMPLETE && status_of(event) == CL_COMPLETE, "the status in a callback");
+    usleep(1000);
+    *(cl_int *)word = 50;
+}
+
+static void called_back(void)
+{
+    for (int round = 0; round < ROW; round++) {
+        cl_int word = 0;
+        cl_event gate = new_gate();
+        learn();
+        must(clSetEventCallback(gate, CL_COMPLETE, writes, &word), "clSetEventCallback");
+        must(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, sizeof word, &word, 1, &gate,
+                                  NULL),
+             "clEnqueueWriteBuffer");
+        open_gate(gate, CL_COMPLETE);
+        must(clFinish(host.queue), "clFinish");
+        read_back(host.queue, buffer, sizeof word, &word);
+        must_be(word == 50, "the callback came first");
+    }
+}
+
+/* A callback waits for a command that another callback lets begin. */
+
+static cl_event gate_of_callback, gated;
+
+static void CL_CALLBACK waits(cl_event event, cl_int status, void *nothing)
+{
+    (void)event, (void)status, (void)nothing;
+    must(clWaitForEvents(1, &gated), "clWaitForEvents");
+    called++;
+}
+
+static void CL_CALLBACK opens(cl_event event, cl_int status, void *nothing)
+{
+    (void)event, (void)status, (void)nothing;
+    open_gate(gate_of_callback, CL_COMPLETE);
+    called++;
+}
+
+static void nested(void)
+{
+    for (int round = 0; round < ROW; round++) {
+        cl_event before, behind;
+        called = 0;
+        gate_of_callback = new_gate();
+        add(other, buffer, 1, 1, &gate_of_callback, &gated);
+        add(host.queue, second, 1, 0, NULL, &before);
+        add(host.queue, second, 1, 0, NULL, &behind);
+        must(clSetEventCallback(before, CL_COMPLETE, waits, NULL), "clSetEventCallback");
+        must(clSetEventCallback(behind, CL_COMPLETE, opens, NULL), "clSetEventCallback");
+        must(clFlush(host.queue), "clFlush");
+        while (called < 2)
+            usleep(50);
+        must(clReleaseEvent(before), "clReleaseEvent");
+        must(clReleaseEvent(behind), "clReleaseEvent");
+        must(clReleaseEvent(gated), "clReleaseEvent");
+    }
+}
+
+/* The same where one callback makes the other one due, on its own thread. */
+
+static void CL_CALLBACK sets_and_waits(cl_event event, cl_int status, void *inner)
+{
+    open_gate(inner, CL_COMPLETE);
+    waits(event, status, NULL);
+}
+
+static void nested_by_itself(void)
+{
+    for (int round = 0; round < ROW; round++) {
+        cl_event outer = new_gate(), inner = new_gate();
+        called = 0;
+        gate_of_callback = new_gate();
+        add(host.queue, buffer, 1, 1, &gate_of_callback, &gated);
+        must(clSetEventCallback(outer, CL_COMPLETE, sets_and_waits, inner), "clSetEventCallback");
+        must(clSetEventCallback(inner, CL_COMPLETE, opens, NULL), "clSetEventCallback");
+        open_gate(outer, CL_COMPLETE);
+        while (called < 2)
+            usleep(50);
+        must(clReleaseEvent(gated), "clReleaseEvent");
+    }
+}
+
+/* Several threads set, wait, and enqueue. */
+
+static void *sets(void *gate)
+{
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    return NULL;
+}
+
+static void threads(void)
+{
+    fill(host.queue, buffer, 0, BYTES);
+    must(clFinish(host.queue), "clFinish");
+    for (int round = 0; round < 4 * ROW; round++) {
+        pthread_t thread;
+        cl_event gate = new_gate(), event;
+        pthread_create(&thread, NULL, sets, gate);
+        add(host.queue, buffer, 1, 1, &gate, NULL);
+        add(other, buffer, 1, 1, &gate, &event);
+        if (round % 3 == 0)
+            migrate_to_host(new_queue(&host), second);
+        if (round % 2 == 0)
+            must(clWaitForEvents(1, &gate), "clWaitForEvents");
+        must(clFinish(host.queue), "clFinish");
+        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        pthread_join(thread, NULL);
+        must(clReleaseEvent(gate), "clReleaseEvent");
+        must(clReleaseEvent(event), "clReleaseEvent");
+    }
+}
+
+/* Freeing memory waits for the commands that are given it, and for no others. */
+
+static void *function(const char *name)
+{
+    void *found = clGetExtensionFunctionAddressForPlatform(host.platform, name);
+    must_be(found != NULL, name);
+    return found;
+}
+
+static void *sets_later(void *gate)
+{
+    usleep(20000);
+    return sets(gate);
+}
+
+static void add_to(cl_int *memory, cl_uint waits, cl_event *gate, cl_event *event)
+{
+    clSetKernelArgMemPointerINTEL_fn set = function("clSetKernelArgMemPointerINTEL");
+    size_t size = WORDS;
+    cl_int amount = 1;
+    must(set(adding, 0, memory), "clSetKernelArgMemPointerINTEL");
+    set_argument(adding, 1, sizeof amount, &amount);
+    must(clEnqueueNDRangeKernel(host.queue, adding, 1, NULL, &size, NULL, waits, gate, event),
+         "clEnqueueNDRangeKernel");
+}
+
+static void freed(void)
+{
+    clDeviceMemAllocINTEL_fn allocate = function("clDeviceMemAllocINTEL");
+    clMemBlockingFreeINTEL_fn give_back = function("clMemBlockingFreeINTEL");
+    cl_int status;
+    cl_event gate = new_gate(), event;
+    pthread_t thread;
+    cl_int *used = allocate(host.context, host.device, NULL, BYTES, 0, &status);
+    must(status, "clDeviceMemAllocINTEL");
+    cl_int *unused = allocate(host.context, host.device, NULL, BYTES, 0, &status);
+    must(status, "clDeviceMemAllocINTEL");
+    for (int i = 0; i < 2 * LEARNED; i++) {
+        add_to(i % 2 ? used : unused, 0, NULL, NULL);
+        must(clFinish(host.queue), "clFinish");
+    }
+    add_to(used, 1, &gate, &event);
+    must(give_back(host.context, unused), "clMemBlockingFreeINTEL");
+    must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
+    pthread_create(&thread, NULL, sets_later, gate);
+    must(give_back(host.context, used), "clMemBlockingFreeINTEL");
+    must_be(status_of(event) == CL_COMPLETE, "it has ended");
+    pthread_join(thread, NULL);
+}
+
+/* Nobody sets it. */
+static void never_set(void)
+{
+    cl_event gate = new_gate();
+    add(host.queue, buffer, 1, 1, &gate, NULL);
+    add(host.queue, buffer, 1, 0, NULL, NULL);
+    fill(other, second, 1, BYTES);
+    must(clFinish(other), "clFinish");
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} parts[] = {{"moved", moved},
+             {"programmed", programmed},
+             {"polled", polled},
+             {"mapped", mapped},
+             {"failed", failed},
+             {"released", released},
+             {"called back", called_back},
+             {"nested", nested},
+             {"nested by itself", nested_by_itself},
+             {"threads", threads},
+             {"freed", freed},
+             {"never set", never_set}};
+
+int main(int count, char **arguments)
+{
+    start(&host, source);
+    other = new_queue(&host);
+    adding = new_kernel(&host, "add");
+    polling = new_kernel(&host, "until_set");
+    buffer = new_buffer(&host, BYTES);
+    second = new_buffer(&host, BYTES);
+    learn();
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (count == 2 && strcmp(arguments[1], parts[i].name) == 0) {
+            parts[i].run();
+            return 0;
+        }
+    fprintf(stderr, "there is no such part\n");
+    return 1;
+}
