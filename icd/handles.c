@@ -42,7 +42,7 @@ enum viewed { MADE, UNSEEN, VIEWED, GONE };
 
 #define CHILD (UINT64_C(1) << 32)
 
-#define ARENA_SLOTS ((size_t)1 << 23)
+#define ARENA_SLOTS ((size_t)1 << 21)
 #define QUARANTINE ((size_t)1 << 12) /* freed slots that wait before the oldest is used again */
 #define NONE ((size_t)-1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import Any
 import lock_ranks
 import pytest
 from accounts import check_accounts
+from fpgart._native import lib
 from hypothesis import settings
 from machine import Machine, machine_of
 
+from fpgart.board.stretch import PAGE, Stretch
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.watch import report
@@ -36,6 +39,15 @@ def engine() -> Engine:
     if isinstance(found, NoEngine):
         pytest.skip(found.reason)
     return found
+
+
+@pytest.fixture
+def stretch() -> Iterator[Stretch]:
+    """Memory that a board process could share; its addresses are free again afterwards."""
+    made = Stretch()
+    yield made
+    lib.unmap(made.control, PAGE)
+    os.close(made.descriptor)
 
 
 @pytest.fixture

@@ -73,7 +73,8 @@ addresses = []
 for attempt in range(2):
     with fpgart.activate("hetero", trace=True) as active:
         copy()
-        addresses += [box for box in str(active.report()).splitlines() if "bank" in box and " at 0x" in box]
+        lines = str(active.report()).splitlines()
+        addresses += [line for line in lines if line.startswith("    device") and " at 0x" in line]
 assert dict(os.environ) == before and pyopencl.get_platforms is listed
 print(len(addresses), len({line.split(",")[1] for line in addresses}))
 try:

@@ -95,8 +95,7 @@ def test_a_model_in_python_reaches_the_memory(host: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["usm_s10", "soc_a10"])
-def test_the_driver_has_another_mapping_until_the_board_is_closed(name: str) -> None:
-    stretch = Stretch()
+def test_the_driver_has_another_mapping_until_the_board_is_closed(stretch: Stretch, name: str) -> None:
     board = SimulatedBoard(describe(name), stretch, closed=True)
     board.open()
     place = board.aperture(board.description.device_private[0].begin)

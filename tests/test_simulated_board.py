@@ -249,14 +249,6 @@ def test_a_transfer_has_the_context_of_who_began_it() -> None:
 # Stretches
 
 
-@pytest.fixture
-def stretch() -> Iterator[Stretch]:
-    made = Stretch()
-    yield made
-    lib.unmap(made.control, PAGE)
-    os.close(made.descriptor)
-
-
 def test_stretches_begin_eight_tebibytes_apart_and_there_are_eight() -> None:
     assert list(_begins()) == [16 * TIB + 8 * TIB * number for number in range(8)]
 

@@ -15,6 +15,8 @@ from fpgart.watch import report
 from fpgart.watch.page import as_html
 from fpgart.watch.report import Advice, Report, difference, verdict
 from fpgart.watch.report.found import Found
+from fpgart.watch.report.model import Run
+from fpgart.watch.report.text import run_in_words
 from fpgart.watch.report.verdict import folded, total_of
 
 BOARD = {
@@ -177,3 +179,9 @@ def test_programming_has_no_share_on_the_page() -> None:
     assert "%" not in row
     (other,) = re.findall(r"<tr><th scope=\"row\">[^\n]*?</span>kernel add</th>.*?</tr>", page)
     assert "100.0 %" in other
+
+
+def test_a_program_on_the_command_line_is_told_by_its_first_line() -> None:
+    run = Run(["python", "-c", "\nimport fpgart\nfpgart.report()\n"])
+    assert run_in_words(run) == ["  python -c 'import fpgart ...'"]
+    assert run_in_words(Run(["host", "a b", ""])) == ["  host 'a b' ''"]

@@ -68,7 +68,7 @@ def publish(item: Any) -> int:
         from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
 
         raise errors.OutOfHostMemory(
-            "no room for another handle: eight million objects are alive, or the system gives no addresses for handles"
+            "no room for another handle: two million objects are alive, or the system gives no addresses for handles"
             + limit_of_memory(ADDRESSES, ADDRESSES)
         )
     if (told := PUBLISHED.get(item.__class__.__name__)) is not None:

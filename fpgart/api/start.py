@@ -105,6 +105,15 @@ def isolation(stretch: Stretch | None, served: Connection | None, process: Spawn
         raise config.OptionError(f"{apart_option()}: {error}") from None
 
 
+def are_closed() -> bool:
+    """Whether the host has no access to the boards' memory."""
+    if not config.host_accesses_fail():
+        return False
+    from fpgart.engine.choice import is_isolated  # not at each start
+
+    return is_isolated()
+
+
 def hear_interrupts() -> None:
     """Have Ctrl-C end kernels of a host in Python that gets a KeyboardInterrupt: it gets that when they have ended.
 
@@ -126,14 +135,12 @@ def boards(
 
     `stretch`: where their memory shall be; `served`: whose boards they are. Raises OptionError for those that it lacks.
     """
-    from fpgart.engine.choice import is_isolated
-
     described, faults = chosen_with_names()
     for fault in faults:
         log.warning(str(fault))
     simulator = bool(config.SIMULATOR_DEVICES.value)
     lent = lend([name for name, _ in described], served)
-    closed = config.host_accesses_fail() and is_isolated()
+    closed = are_closed()
     made = []
     for number, (_, board) in enumerate(described):
         mmd, memories = guarded(lent(SimulatedBoard(board, stretch, closed=closed), number), board)

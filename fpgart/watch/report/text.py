@@ -201,7 +201,13 @@ def run_in_words(run: Run) -> list[str]:
     engine = f"engine {run.engine} ({version})" if run.engine else ""
     facts = [began, f"fpgart {run.version}" if run.version else "", engine, run.computer]
     told = "; ".join(filter(None, facts))
-    return [f"  {words}" for words in (shlex.join(run.command), told) if words]
+    return [f"  {words}" for words in (shlex.join(map(_first_line, run.command)), told) if words]
+
+
+def _first_line(argument: str) -> str:
+    """Of an argument with several lines, such as a program behind `python -c`; "..." stands for the others."""
+    first, *others = argument.strip().splitlines() or [""]
+    return f"{first} ..." if others else argument
 
 
 def _life_in_words(life: BufferLife) -> list[str]:
