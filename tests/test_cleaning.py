@@ -80,7 +80,11 @@ def test_a_folder_of_a_run_is_removed_once_its_processes_have_ended(
 ) -> None:
     folder = tmp_path / "tmp" / "fpgart-run-abc"
     folder.mkdir(mode=0o700)
-    with subprocess.Popen(["sleep", "60"], env={**home, "OCL_ICD_VENDORS": str(folder)}) as run:
+    host = [sys.executable, "-c", "print('runs', flush=True); input()"]
+    environment = {**home, "OCL_ICD_VENDORS": str(folder)}
+    with subprocess.Popen(host, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == b"runs\n"  # before the system has loaded it, it has no environment
         clean()
         assert folder.exists()
         run.kill()
