@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel arguments that Python has let pass before: a value of the same size, another buffer, a
- * pointer where any would do or that is in a live allocation. Setting such a one again decides
+ * Kernel arguments of which Python has accepted the like: a value of the same size, another buffer,
+ * a pointer where any would do or that is in a live allocation. Setting such a one again decides
  * nothing, so it ends here; the kernel hears of it before its next launch
  * (fpgart/api/arguments.py). Everything else is for Python.
  *
@@ -19,7 +19,7 @@
 
 #define KNOWN 4 /* boards for which a kernel is known; the oldest is forgotten first */
 
-/* What Python has let pass as an argument. */
+/* What Python has accepted as an argument. */
 struct facts {
     uint32_t size;           /* bytes of a value; 0: none */
     uint32_t location;       /* the memory that the argument has to be in, by Python's number */
@@ -183,7 +183,7 @@ static struct fpgart_arguments *arguments_of(uintptr_t kernel)
     return slot != NULL ? atomic_load(slot) : NULL;
 }
 
-/* What is let pass for a kernel is let pass for all of that name. */
+/* What Python accepts for one kernel is accepted for all kernels of that name. */
 static void share(struct fpgart_arguments *arguments, uint32_t index, const struct facts *facts)
 {
     struct fpgart_arguments *pattern = arguments->pattern;
