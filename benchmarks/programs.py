@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -56,7 +57,7 @@ def host(file: str, *modules: str, **variables: str) -> Program:
 PROGRAMS = [
     client("-x", "1024", "-p", "10"),
     client("-x", "1024", "-p", "1000"),
-    client("-x", "64", "-b", "100"),
+    Program("clFFT-client -x 64 -b 100, the whole run", ("clFFT-client", "-x", "64", "-b", "100")),
     host("nengo_ocl_step", "nengo_ocl"),
     host("tinygrad_matmul", "tinygrad", DEV="CL"),
     host("tinygrad_training", "tinygrad", DEV="CL", TRAINING="1"),
@@ -82,6 +83,10 @@ def lacking(program: Program, python: str) -> str | None:
     return None
 
 
+def ending(status: int) -> str:
+    return signal.Signals(-status).name if status < 0 else f"status {status}"
+
+
 def figure(program: Program, python: str, environment: dict[str, str]) -> float:
     """Raises RuntimeError if the program fails."""
     command = [python if word == "python" else word for word in program.command]
@@ -95,7 +100,9 @@ def figure(program: Program, python: str, environment: dict[str, str]) -> float:
     seconds = perf_counter() - begin
     if result.returncode:
         lines = (result.stderr or result.stdout).strip().splitlines()
-        raise RuntimeError(f"ended with status {result.returncode}: {lines[-1] if lines else 'without a word'}")
+        raise RuntimeError(
+            f"ended with {ending(result.returncode)}{f': {lines[-1]}' if lines and result.returncode > 0 else ''}"
+        )
     if not program.figure:
         return seconds
     found = re.search(program.figure, result.stdout, re.MULTILINE)
@@ -104,16 +111,29 @@ def figure(program: Program, python: str, environment: dict[str, str]) -> float:
     return float(found[1])
 
 
-def turns_of(program: Program, python: str, number: int, environments: list[dict[str, str]]) -> list[list[float]]:
-    """The figures of each environment. Raises RuntimeError. A run before the turns fills caches of compiled kernels."""
-    for environment in environments:
+def figure_on(driver: Driver, program: Program, python: str, environment: dict[str, str]) -> float:
+    """Raises RuntimeError, which names the driver, if the program fails."""
+    try:
+        return figure(program, python, environment)
+    except RuntimeError as error:
+        raise RuntimeError(f"on {driver.name}: {error}") from None
+
+
+def turns_of(
+    program: Program, python: str, number: int, places: list[tuple[Driver, dict[str, str]]]
+) -> list[list[float]]:
+    """The figures of each driver, in its environment. Raises RuntimeError.
+
+    A run before the turns fills caches of compiled kernels.
+    """
+    for driver, environment in places:
         progress(f"{program.name}: first run")
-        figure(program, python, environment)
-    found: list[list[float]] = [[] for _ in environments]
+        figure_on(driver, program, python, environment)
+    found: list[list[float]] = [[] for _ in places]
     for turn in range(number):
         progress(f"{program.name}: turn {turn + 1} of {number}")
-        for samples, environment in zip(found, environments, strict=True):
-            samples.append(figure(program, python, environment))
+        for samples, (driver, environment) in zip(found, places, strict=True):
+            samples.append(figure_on(driver, program, python, environment))
     return found
 
 
@@ -135,7 +155,7 @@ def main() -> int:
     pair: tuple[Driver, Driver] = engine_and_fpgart()
     rows = []
     with tempfile.TemporaryDirectory(prefix="fpgart-programs-") as work:
-        environments = [driver.environment(Path(work), pair[0].library) for driver in pair]
+        places = [(driver, driver.environment(Path(work), pair[0].library)) for driver in pair]
         for program in PROGRAMS:
             if options.names and not any(name in program.name for name in options.names):
                 continue
@@ -143,7 +163,7 @@ def main() -> int:
                 rows.append(f"| {program.name} | not run: {missing} is not installed | | |")
             else:
                 try:
-                    rows.append(row(program, *turns_of(program, options.python, options.turns, environments)))
+                    rows.append(row(program, *turns_of(program, options.python, options.turns, places)))
                 except RuntimeError as error:
                     rows.append(f"| {program.name} | failed: {error} | | |")
             progress("")

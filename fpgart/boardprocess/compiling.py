@@ -35,7 +35,7 @@ class Compiling:
         self._missing = ""
         path = Path(ask.path)
         try:
-            prepare(path)
+            prepare(path, has_host=False)
             self._driver = open_driver(path)
         except (DriverError, CLError) as error:
             self._missing = str(error)

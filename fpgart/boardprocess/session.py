@@ -28,18 +28,17 @@ TOP = 1 << 47
 """End of the addresses that a process may have."""
 
 
-def serve(descriptor: int, secure: int) -> None:
+def serve_session(descriptor: int, secure: int, loading: threading.Thread | None) -> None:
     """Serve the host at the other end of a socket until it closes that.
 
-    `secure`: the process runs with other rights than its user's, as the host does.
+    `secure`: the process runs with other rights than its user's, as the host does. `loading`: the thread that loads the
+    libraries of an engine.
     """
     if secure:
         config.distrust_environment()
-    else:
-        lib.environment_is_ours()
     connection = socket.socket(fileno=descriptor)
     try:
-        Session(connection).run()
+        Session(connection, loading).run()
     except ProtocolError as error:
         log.warning(f"the session with the host ends: {error}")
     except OSError as error:
@@ -49,8 +48,9 @@ def serve(descriptor: int, secure: int) -> None:
 class Session:
     """One host."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, loading: threading.Thread | None = None) -> None:
         self._connection = connection
+        self._loading = loading
         self._begin = self._size = 0
         self._engine: Engine = NoEngine("nobody has said hello")
         self._served: Served | None = None
@@ -88,6 +88,8 @@ class Session:
     def _open_compiler(self, ask: m.OpenCompiler) -> m.CompilerReady:
         from fpgart.boardprocess.compiling import Compiling  # it needs no modules that serve boards
 
+        if self._loading is not None:
+            self._loading.join()
         self._compiling = Compiling(ask)
         return self._compiling.ready()
 

@@ -114,12 +114,12 @@ def let_linker_be_found() -> None:
     say("PATH", os.pathsep.join(filter(None, (own, *STANDARD_PATH))))
 
 
-def let_kernels_run_beside_each_other(path: Path) -> None:
+def let_kernels_run_beside_each_other(path: Path, *, has_host: bool) -> None:
     """Have PoCL offer a device that runs kernels on our threads, which channels need.
 
     Not where the host itself uses this PoCL, too: it would see one device more.
     """
-    if path.name.startswith("libpocl") and not lib.driver_is_open(str(path).encode()):
+    if path.name.startswith("libpocl") and not (has_host and lib.driver_is_open(str(path).encode())):
         say("POCL_DEVICES", "pthread basic", unless_set=True)
 
 
@@ -207,8 +207,11 @@ def known_steps(engine: OpenCLEngine) -> KnownSteps:
     return KnownSteps(cache, (*file, engine.version, *device))
 
 
-def prepare(path: Path) -> None:
-    """Have the driver at `path` find what it needs when it is opened. Raises DriverError."""
+def prepare(path: Path, *, has_host: bool = True) -> None:
+    """Have the driver at `path` find what it needs when it is opened. Raises DriverError.
+
+    `has_host`: whether a host, which may use the same driver, is in this process.
+    """
     if config.Option.distrusted:
         lib.environment_seal()
     if path.name.startswith("libpocl"):
@@ -216,7 +219,7 @@ def prepare(path: Path) -> None:
 
         check_room(path)
     let_linker_be_found()
-    let_kernels_run_beside_each_other(path)
+    let_kernels_run_beside_each_other(path, has_host=has_host)
     let_kernels_be_kept(path)
 
 

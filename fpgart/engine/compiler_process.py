@@ -169,7 +169,7 @@ class Running:
 
         variables = {name: value for name, value in environment().items() if name not in NOT_FOR_COMPILERS}
         self._rights = Rights.now()
-        self._spawned = spawn(variables)
+        self._spawned = spawn(variables, path)
         self._identities = [_identity(each) for each in self._descriptors()]
         self.output = bytearray()
         """What it has printed since the last step began."""

@@ -39,16 +39,16 @@ int fpgart_shut_down(void)
     return 1;
 }
 
-int fpgart_serve_session(int descriptor)
+int fpgart_serve_session(int descriptor, const char *engine)
 {
     struct fpgart_visit visit;
     if (!fpgart_enter(&visit))
         return 1;
     PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *module = PyImport_ImportModule("fpgart.boardprocess.session");
-    PyObject *done =
-        module != NULL ? PyObject_CallMethod(module, "serve", "ii", descriptor, fpgart_is_secure())
-                       : NULL;
+    PyObject *module = PyImport_ImportModule("fpgart.boardprocess.loading");
+    PyObject *done = module != NULL ? PyObject_CallMethod(module, "serve", "iis", descriptor,
+                                                          fpgart_is_secure(), engine)
+                                    : NULL;
     if (done == NULL)
         PyErr_Print();
     int failed = done == NULL;

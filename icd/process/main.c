@@ -107,18 +107,18 @@ static void prefer_as_victim(void)
     close(file);
 }
 
-static int serve(void)
+static int serve(const char *engine)
 {
-    int (*serve_session)(int);
+    int (*serve_session)(int, const char *);
     give_stack();
     void *const *doors = fpgart_doors();
     if (doors == NULL)
         return 1;
     memcpy(&serve_session, &doors[0], sizeof serve_session);
-    return serve_session(SESSION);
+    return serve_session(SESSION, engine);
 }
 
-static void be_board(pid_t keeper)
+static void be_board(pid_t keeper, const char *engine)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != keeper)
@@ -126,7 +126,7 @@ static void be_board(pid_t keeper)
     prctl(PR_SET_NAME, "fpgart-board");
     prefer_as_victim();
     close(KEEPER);
-    int failed = serve();
+    int failed = serve(engine);
     fflush(NULL);
     _exit(failed);
 }
@@ -179,7 +179,7 @@ static void close_from(int first)
 
 int main(int count, char **arguments)
 {
-    if (count != 2) {
+    if (count != 3) {
         fprintf(stderr, "fpgart-board is started by the driver; see `fpgart run --isolate`\n");
         return 2;
     }
@@ -194,7 +194,7 @@ int main(int count, char **arguments)
         return 1;
     if (board == 0) {
         sigprocmask(SIG_UNBLOCK, &child, NULL);
-        be_board(keeper);
+        be_board(keeper, arguments[2]);
     }
     prctl(PR_SET_NAME, "fpgart-keeper");
     for (int i = 0; i < KEEPER; i++)

@@ -93,20 +93,23 @@ def end_by_keeper(life: socket.socket) -> None:
         life.send(b"k", socket.MSG_NOSIGNAL)
 
 
-def spawn(variables: Mapping[str, str] | None = None) -> Spawned:
-    """Start a board process with these environment variables, the host's by default; raises ProcessError."""
+def spawn(variables: Mapping[str, str] | None = None, engine: str = "") -> Spawned:
+    """Start a board process with these environment variables, the host's by default; raises ProcessError.
+
+    `engine`: the file of the driver that it will be told to open, if it is known.
+    """
     try:
-        return _spawn(environment() if variables is None else variables)
+        return _spawn(environment() if variables is None else variables, engine)
     except OSError as error:
         raise ProcessError(f"the system does not let a board process start: {words_for(error.errno or 0)}") from None
 
 
-def _spawn(variables: Mapping[str, str]) -> Spawned:
+def _spawn(variables: Mapping[str, str], engine: str) -> Spawned:
     session, theirs = socket.socketpair()
     life, keepers = socket.socketpair()
     output, error = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     try:
-        _start(theirs.fileno(), keepers.fileno(), output[1], error[1], variables)
+        _start([output[1], error[1], theirs.fileno(), keepers.fileno()], variables, engine)
     finally:
         theirs.close()
         keepers.close()
@@ -115,21 +118,21 @@ def _spawn(variables: Mapping[str, str]) -> Spawned:
     return Spawned(session, life, output[0], error[0])
 
 
-def _start(session: int, keeper: int, output: int, error: int, environment: Mapping[str, str]) -> None:
-    """Start fpgart-board with its descriptors; raises ProcessError."""
+def _start(descriptors: list[int], environment: Mapping[str, str], engine: str) -> None:
+    """Start fpgart-board with the descriptors of its output, its errors, its session and its keeper; raises ProcessError."""
     if not os.path.exists(PROGRAM):
         raise ProcessError(f"{PROGRAM} is missing: it is built with the driver")
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        arguments = [ffi.new("char[]", os.fsencode(text)) for text in (PROGRAM, str(os.getpid()))]
+        arguments = [ffi.new("char[]", os.fsencode(text)) for text in (PROGRAM, str(os.getpid()), engine)]
         variables = [ffi.new("char[]", os.fsencode(f"{name}={value}")) for name, value in environment.items()]
-        descriptors = ffi.new("int[]", [nothing, output, error, session, keeper])
+        passed = ffi.new("int[]", [nothing, *descriptors])
         failed = lib.spawn_apart(
             os.fsencode(PROGRAM),
             ffi.new("char *[]", [*arguments, ffi.NULL]),
             ffi.new("char *[]", [*variables, ffi.NULL]),
-            descriptors,
-            len(descriptors),
+            passed,
+            len(passed),
         )
     finally:
         os.close(nothing)
