@@ -83,6 +83,8 @@ static int carry_directly(struct command *command)
     struct core_queue *queue = command->queue->core;
     command->held.buffers = command->buffers;
     carried->data = (void *)((const char *)&command->held - (const char *)carried);
+    if (!core_finishes_alone(queue))
+        return 0;
     if (command->queue->in_order)
         core_finish(queue);
     if (!core_begin_directly(queue, command->epoch, carried))

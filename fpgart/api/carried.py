@@ -20,15 +20,6 @@ def board_idle(handle: int) -> None:
     device.scheduler.board_idle(BOARDS[device])
 
 
-def queue_idle(handle: int) -> None:
-    """Nothing is carried of a queue that is held."""
-    from fpgart.runtime.objects.queue import CommandQueue
-
-    queue = known(handle)
-    if isinstance(queue, CommandQueue):
-        queue.context.scheduler.queue_idle(queue)
-
-
 def run_turned(
     command: int, queue: int, kernel: int, kind: int, address: int, counter: int, count: int, uses: Any
 ) -> None:

@@ -86,11 +86,21 @@ def _publish_program(program: Program, handle: int) -> None:
     program.end_kernels = partial(_end_kernels, handle)
 
 
+def _publish_event(event: Event, handle: int) -> None:
+    if event.command is not None:
+        command = int(ffi.cast("uintptr_t", event.command.pointer))
+        lib.fpgart_event_is(handle, command, event.context.handle, event.command_type)
+
+
 def _end_kernels(program: int) -> bool:
     return bool(lib.fpgart_kernels_end(program))
 
 
-PUBLISHED: dict[str, Callable[[Any, int], None]] = {"Buffer": _publish_buffer, "Program": _publish_program}
+PUBLISHED: dict[str, Callable[[Any, int], None]] = {
+    "Buffer": _publish_buffer,
+    "Event": _publish_event,
+    "Program": _publish_program,
+}
 """What C, or the object, has to know besides the handle."""
 
 
@@ -120,8 +130,8 @@ def view(handle: int) -> Any:
     """The view of an object that C has made; None if there is no such object."""
     with _VIEWING:
         item = _view(handle)
-    if item.__class__ is Event and item.carried is not None:
-        status = item.carried.watch()
+    if item.__class__ is Event and (item.carried or item.queue is None):
+        status = int(lib.fpgart_event_watch(handle))
         if status <= COMPLETE:
             item.context.scheduler.end_view(item, status)
     if item is not None and not lib.fpgart_handle_is_held(handle):  # the host has just released it
