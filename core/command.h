@@ -92,11 +92,9 @@ struct core_queue {
     struct core_caller *caller;
     struct core_board *board;
     struct core_queue *next; /* of its board */
-    const struct core_engine *engine;
-    void *lane;
+    const struct core_engine *engine; /* lane.engine */
+    struct core_lane lane;
     bool in_order;
-    void (*turned)(struct core_command *command);
-    void (*freed)(void *lane);
     struct core_command *oldest, *newest; /* those that have not ended */
     uint32_t open;
     uint32_t admitted;

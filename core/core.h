@@ -95,13 +95,21 @@ uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *k
 /* A queue of decided commands. */
 struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
 /* Has an engine carry commands of a queue from now on; returns false if one does. A queue without a
- * board admits every command. `lane`: the engine's queue, in order if this one is.
- * `turned(command)`: the board does not admit a carried command when it is its turn; the caller
- * runs it. Called on the observing thread, where core_in_ended() is true. `freed(lane)` is called
- * once no command needs the queue. */
+ * board admits every command. `lane`: the engine's queue, in order if this one is. */
+struct core_lane {
+    const struct core_engine *engine;
+    void *lane;
+    /* It is a carried command's turn in a later epoch: has its operation be as that wants it, on
+     * any thread, without a lock. Returns false if that is not known. NULL: it never is. */
+    bool (*renews)(struct core_command *command, uint64_t epoch);
+    /* The board does not admit a carried command when it is its turn: the caller runs it, or has it
+     * tried once more. Called on the observing thread, where core_in_ended() is true. */
+    void (*turned)(struct core_command *command);
+    /* No command needs the queue any more. */
+    void (*freed)(void *lane);
+};
 bool core_queue_carry(struct core_queue *queue, struct core_board *board,
-                      const struct core_engine *engine, void *lane,
-                      void (*turned)(struct core_command *command), void (*freed)(void *lane));
+                      const struct core_lane *lane);
 void core_queue_retain(struct core_queue *queue);
 void core_queue_release(struct core_queue *queue);
 
@@ -147,7 +155,9 @@ void core_release(struct core_command *command);
 
 /* Of a command that the caller runs: it runs from now on. */
 void core_begin(struct core_command *command);
-/* Of a carried one that the caller has run: it has ended. Returns false if it had before. */
+/* Of a carried one that was handed over: the caller has found out what renews() needs. */
+void core_retry(struct core_command *command);
+/* Of one that the caller has run: it has ended. Returns false if it had before. */
 bool core_end(struct core_command *command, int32_t status);
 
 /* The execution status (5.15). */

@@ -120,7 +120,7 @@ static void call(struct core_command *command, struct core_caller *caller)
 {
     core_is_ending = true;
     if (command != NULL) {
-        command->queue->turned(command);
+        command->queue->lane.turned(command);
     } else {
         caller->call(caller->data);
         core_caller_release(caller);

@@ -28,16 +28,13 @@ struct core_queue *core_queue_new(struct core_caller *caller, bool in_order)
 }
 
 bool core_queue_carry(struct core_queue *queue, struct core_board *board,
-                      const struct core_engine *engine, void *lane,
-                      void (*turned)(struct core_command *command), void (*freed)(void *lane))
+                      const struct core_lane *lane)
 {
     core_lock();
     bool is_first = queue->engine == NULL;
     if (is_first) {
-        queue->engine = engine;
-        queue->lane = lane;
-        queue->turned = turned;
-        queue->freed = freed;
+        queue->engine = lane->engine;
+        queue->lane = *lane;
         if (board != NULL)
             core_board_add(board, queue);
     }
@@ -56,15 +53,15 @@ void core_queue_release(struct core_queue *queue)
         return;
     if (queue->board != NULL)
         core_board_remove(queue->board, queue);
-    if (queue->freed != NULL)
-        queue->freed(queue->lane);
+    if (queue->lane.freed != NULL)
+        queue->lane.freed(queue->lane.lane);
     core_caller_release(queue->caller);
     free(queue);
 }
 
 void *core_lane(const struct core_queue *queue)
 {
-    return queue->lane;
+    return queue->lane.lane;
 }
 
 static struct core_command *new_command(struct core_queue *queue, uint32_t references,

@@ -84,7 +84,7 @@ static int32_t give_to_engine(struct core_command *command, void **event)
         if (!link->until_ended && !is_in_lane)
             after[count++] = link->before->event;
     }
-    int32_t status = queue->engine->submit(queue->lane, command->operation, count,
+    int32_t status = queue->engine->submit(queue->lane.lane, command->operation, count,
                                            count != 0 ? after : NULL, event);
     if (after != few)
         free(after);
@@ -127,7 +127,7 @@ static void submit(struct core_command *command, struct core_work *work)
         return;
     }
     if (command->deferred && queue->engine->flush != NULL)
-        queue->engine->flush(queue->lane);
+        queue->engine->flush(queue->lane.lane);
     core_lock();
     atomic_store(&command->event, event);
     core_satisfy(command, false, work);
@@ -135,6 +135,26 @@ static void submit(struct core_command *command, struct core_work *work)
         core_watch(command, work);
     core_step(command);
     core_unlock();
+}
+
+/* Whether the board admits a carried command, which is renewed for that if need be. With the lock,
+ * which is released meanwhile. */
+static bool is_admitted(struct core_command *command)
+{
+    const struct core_queue *queue = command->queue;
+    while (!core_admits(queue, command->epoch, command->alone)) {
+        uint64_t epoch = queue->board != NULL ? atomic_load(&queue->board->epoch) : command->epoch;
+        if (epoch == command->epoch || queue->lane.renews == NULL ||
+            !core_admits(queue, epoch, command->alone))
+            return false;
+        core_unlock();
+        bool is_renewed = queue->lane.renews(command, epoch);
+        core_lock();
+        if (!is_renewed)
+            return false;
+        command->epoch = epoch;
+    }
+    return true;
 }
 
 /* Whether a carried command may go on. Facts that it was enqueued with may not hold any more, or
@@ -145,7 +165,7 @@ static bool take_turn(struct core_command *command, struct core_work *work)
     if (command->admitted || command->turned)
         return true;
     core_lock();
-    if (core_admits(command->queue, command->epoch, command->alone)) {
+    if (is_admitted(command)) {
         command->admitted = true;
         core_admit(command->queue);
     } else {
@@ -262,6 +282,17 @@ void core_do(struct core_work *work)
 void core_begin(struct core_command *command)
 {
     reach(command, CL_RUNNING);
+}
+
+void core_retry(struct core_command *command)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    command->turned = false;
+    core_make_ready(command, &work);
+    core_unlock();
+    core_do(&work);
 }
 
 bool core_claim(struct core_command *event)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum { FILL_CALL = 1 << 20 };
-enum { WRITTEN, READ, COPIED }; /* rows of a board's traffic */
 /* What the flags of a buffer keep the host from. */
 enum {
     NOT_READ = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,

@@ -119,7 +119,13 @@ int fpgart_in_callback(void);
 /* The same for the arguments and the ND-range of a launch (arguments.c): 0 where that is for
  * Python. `uses`: room for the buffers that it uses, which are held from then on. */
 struct carried;
+bool fpgart_renews(struct core_command *command, uint64_t epoch);
 void fpgart_command_is_turned(struct core_command *command); /* it is Python's now */
+/* The kernel of a command is known in an epoch, and its buffers are where the arguments want them;
+ * for Python: the kernel is. */
+bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
+                         struct carried *carried, uint32_t count, const struct fpgart_use *uses);
+void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
 int fpgart_others_run(const struct fpgart_carried_queue *queue);
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
                     uint32_t location, struct fpgart_place *found);
@@ -171,11 +177,13 @@ int fpgart_sets_user_event(const void *event, cl_int status);
 int32_t fpgart_event_watch(uintptr_t event);
 
 /* Calls into Python: a board that is held has no carried command any more; commands that Python
- * decides are ready; one of which there is a view has ended; one has failed; one is Python's. */
+ * decides are ready; one of which there is a view has ended; one has failed; what one needs is to
+ * be found out in the present epoch (0: it cannot be carried); one is Python's. */
 void fpgart_board_idle(uintptr_t device);
 void fpgart_commands_ready(void);
 void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);
 void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);
+int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);
 void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,
                        uintptr_t carried, cl_uint traffic, cl_uint count,
                        const struct fpgart_use *uses);

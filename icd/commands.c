@@ -113,12 +113,49 @@ static void command_told(struct carried *carried, int32_t status)
     }
 }
 
-/* The board has changed, or somebody holds it, since the command was enqueued. */
+/* The board has changed since the command was enqueued. */
+bool fpgart_renews(struct core_command *command, uint64_t epoch)
+{
+    struct carried *carried = core_operation(command);
+    const struct held *held = held_by(carried);
+    const struct fpgart_carried_queue *queue = fpgart_carried_queue(held->queue);
+    struct fpgart_place place;
+    if (!fpgart_may_carry())
+        return false;
+    if (carried->kind == CARRIED_LAUNCH)
+        return fpgart_renew_launch(held->kernel, queue, epoch, carried, (uint32_t)held->buffers,
+                                   held->uses);
+    for (uint64_t i = 0; i < held->buffers; i++) {
+        bool is_source = held->traffic == READ || (held->traffic == COPIED && i == 0);
+        if (!fpgart_place_in(held->uses[i].buffer, queue, epoch, FPGART_ANYWHERE, &place))
+            return false;
+        *(is_source ? &carried->from : &carried->to) = place.address + held->uses[i].at;
+    }
+    return true;
+}
+
+/* Python finds out what the command needs, if that is not known in the present epoch. */
+static bool is_renewed(struct held *held)
+{
+    struct fpgart_visit visit;
+    if (held->is_renewed || !fpgart_enter(&visit))
+        return false;
+    held->is_renewed = 1;
+    int renewed = fpgart_renew(held->queue, held->kernel, (cl_uint)held->buffers, held->uses);
+    fpgart_leave(&visit);
+    return renewed;
+}
+
+/* Its board does not admit the command. */
 void fpgart_command_is_turned(struct core_command *command)
 {
     struct carried *carried = core_operation(command);
     struct held *held = (struct held *)held_by(carried);
     struct fpgart_visit visit;
+    if (is_renewed(held)) {
+        core_retry(command);
+        return;
+    }
     if (carried->kind == CARRIED_MARKER) {
         core_end(command, CL_COMPLETE);
         return;

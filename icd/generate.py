@@ -200,6 +200,7 @@ uintptr_t core_needed(struct core_command *command, struct core_command **carrie
 uintptr_t core_next_in_line(struct core_command *command);
 uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
 uint32_t core_followers(struct core_command *command);
+void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
 int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
 int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
 void fpgart_unview(uintptr_t handle);
@@ -282,6 +283,7 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_commands_ready(void);")
     lines.append("    void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);")
     lines.append("    void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);")
+    lines.append("    int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);")
     lines.append("    void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,")
     lines.append("        uintptr_t carried, cl_uint traffic, cl_uint count, const struct fpgart_use *uses);")
     lines.append("    int fpgart_busy(void);")

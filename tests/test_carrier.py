@@ -76,7 +76,8 @@ class Carrier:
         lane = lib.carrier_lane_new(self.driver.context, self.driver.device, in_order, profiling)
         freed = ffi.addressof(lib, "carrier_lane_free")
         made = lib.core_queue_new(self._caller, in_order)
-        assert lib.core_queue_carry(made, self.board, lib.carrier_engine(), lane, ffi.NULL, freed)
+        carries = ffi.new("struct core_lane *", {"engine": lib.carrier_engine(), "lane": lane, "freed": freed})
+        assert lib.core_queue_carry(made, self.board, carries)
         self._to_free.callback(lib.core_queue_release, made)
         return made
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from _fpgart_icd import ffi
 
-from fpgart.api.handles import HELD, known
+from fpgart.api.handles import HELD, known, seen
 from fpgart.errors import error_of
 from fpgart.log import error as log_error
 
@@ -18,6 +18,14 @@ def board_idle(handle: int) -> None:
 
     device = HELD[handle]
     device.scheduler.board_idle(BOARDS[device])
+
+
+def renew(queue: int, kernel: int, count: int, uses: Any) -> int:
+    """The board of a command has changed: whether C knows what it needs now, so that it can be carried."""
+    from fpgart.api.carrying import renew
+
+    buffers = [seen(int(uses[i].buffer)) for i in range(count)]
+    return renew(known(queue), known(kernel) if kernel else None, [buffer for buffer in buffers if buffer is not None])
 
 
 def run_turned(

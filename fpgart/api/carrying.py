@@ -267,6 +267,24 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     return True
 
 
+def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[Buffer]) -> bool:
+    """Have C know, in the present epoch, what a command needs that was to be carried in an earlier one.
+
+    False where something else is needed now. Nothing is placed or moved for it.
+    """
+    device, board = queue.device, board_of(queue)
+    if board is None or lib.fpgart_watched():
+        return False
+    epoch = int(lib.fpgart_board_epoch(board.address))
+    if kernel is not None and not _may_be_loaded(kernel.program.on(device), device):
+        return False
+    if not all(_learn_buffer(buffer, device, board, epoch) for buffer in buffers):
+        return False
+    if kernel is not None:
+        lib.fpgart_kernel_holds(kernel.handle, board.address, epoch)
+    return True
+
+
 def _may_be_loaded(program: Program, device: Device) -> bool:
     """Whether the board has the program, or can be programmed for a launch without anything else being changed."""
     return program.identity in device.loaded or (

@@ -142,9 +142,9 @@ def view(handle: int) -> Any:
 def _view(handle: int) -> Any:
     found = ffi.new("struct fpgart_unseen *")
     if not lib.fpgart_view(handle, found):
-        return _known(handle)  # another thread was first
+        return seen(handle)  # another thread was first
     try:
-        parent = _known(found.parent) or _view(found.parent)
+        parent = seen(found.parent) or _view(found.parent)
         item = makers()[found.kind](parent, found, handle)
     except BaseException:
         lib.fpgart_unview(handle)
@@ -153,7 +153,7 @@ def _view(handle: int) -> Any:
     return item
 
 
-def _known(handle: int) -> Any:
+def seen(handle: int) -> Any:
     """The object of a handle that Python knows; None for others."""
     item = HELD.get(handle)
     if item is None and (kept := KEPT.get(handle)) is not None:
@@ -163,7 +163,7 @@ def _known(handle: int) -> Any:
 
 def known(handle: int) -> Any:
     """The object behind a handle of whatever kind; None for anything else."""
-    item = _known(handle)
+    item = seen(handle)
     return item if item is not None else view(handle)
 
 
@@ -171,7 +171,7 @@ def view_ended(handle: int, serial: int, status: int) -> None:
     """The command of an event has ended, of which there was a view. Calls nobody back."""
     if lib.fpgart_handle_serial(handle) != serial:
         return
-    item = _known(handle)
+    item = seen(handle)
     if item.__class__ is Event:
         item.context.scheduler.end_view(item, status)
         reap_soon(item.context.reaper)

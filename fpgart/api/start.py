@@ -217,6 +217,7 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
     ffi.def_extern(name="fpgart_commands_ready")(platform.scheduler.commands_ready)
     ffi.def_extern(name="fpgart_view_ended")(handles.view_ended)
     ffi.def_extern(name="fpgart_carried_failed")(carried.failed)
+    ffi.def_extern(name="fpgart_renew", error=0)(carried.renew)
     ffi.def_extern(name="fpgart_run_turned")(carried.run_turned)
     adopt(platform, lib.fpgart_platform())
     start_profile()

@@ -507,6 +507,7 @@ struct host {
     enum { WAITS, OBSERVES, NOTES } looks; /* how the host has the last ends noted */
     bool shares; /* its threads use one queue, so that nobody knows the order */
     bool helps;  /* threads that wait run decided commands */
+    bool renews; /* it may be known what commands need when the board has changed */
 };
 
 static const struct host *host;
@@ -667,13 +668,35 @@ static void call_caller(void *data)
     take();
 }
 
-/* A command that waits for its turn is handed over behind its enqueueing. */
+static bool may_renew[COMMANDS]; /* the caller has found out what a command needs */
+
+/* It may be known what a command needs on a board that has changed; else the caller says so when it
+ * is asked, or runs the command. */
+static bool renews(struct core_command *command, uint64_t epoch)
+{
+    int number = *(const int *)core_operation(command);
+    CHECK(!holds_lock(), "a command is renewed with the lock");
+    CHECK(epoch <= core_board_epoch(board), "a command is renewed for an epoch to come");
+    core_pause();
+    if (!host->renews || (!may_renew[number] && choose(2, false) == 0))
+        return false;
+    known_state[number] = board_state;
+    core_pause();
+    return true;
+}
+
 static void turned(struct core_command *command)
 {
+    int number = *(const int *)core_operation(command);
     CHECK(!holds_lock(), "a command is handed over with the lock");
     CHECK(core_in_ended(), "a command is handed over on another thread");
     CHECK(!core_is_decided(command), "a decided command is handed over");
-    is_ready(*(const int *)core_operation(command), CL_SUCCESS);
+    if (host->renews && !may_renew[number] && choose(2, false) == 0) {
+        may_renew[number] = true;
+        core_retry(command);
+    } else {
+        is_ready(number, CL_SUCCESS);
+    }
 }
 
 static int next_ready(void)
@@ -917,8 +940,9 @@ static bool has_held_ones;
 static struct core_queue *queue_with_lane(int queue)
 {
     if (!has_lane[queue])
-        has_lane[queue] |= core_queue_carry(queues[queue], board, &engine, &lanes[queue], turned,
-                                            lane_freed);
+        has_lane[queue] |= core_queue_carry(
+            queues[queue], board,
+            &(struct core_lane){&engine, &lanes[queue], renews, turned, lane_freed});
     return queues[queue];
 }
 
@@ -1152,6 +1176,7 @@ static void run(const struct host *given)
     for (int i = 0; i < COMMANDS; i++)
         has_held_ones |= given->plans[i].kind == HELD;
     memset(claimed, 0, sizeof claimed);
+    memset(may_renew, 0, sizeof may_renew);
     memset(has_lane, 0, sizeof has_lane);
     memset(released, 0, sizeof released);
     memset(threads, 0, sizeof threads);
@@ -1420,6 +1445,16 @@ static const struct host hosts[] = {
      0,
      true,
      .helps = true},
+    {"commands that are carried on a board that has changed",
+     {true, true},
+     {{USER},
+      {CARRIED, 0, {1}},
+      {CARRIED},
+      {HELD, .comes_first = true},
+      {CARRIED, 1, {2}, .alone = true}},
+     0,
+     true,
+     .renews = true},
     {"two threads with decided commands",
      {true, true},
      {{DECIDED}, {DECIDED, .waited = true}, {DECIDED, 1, {1}}, {CARRIED, 1, {2}, .waited = true}},
@@ -1455,6 +1490,7 @@ static void make_random(struct host *made)
     made->finishes = random_below(2) == 0;
     made->looks = random_below(3);
     made->helps = random_below(2) == 0;
+    made->renews = random_below(2) == 0;
     bool holds = random_below(2) == 0, gates = false;
     for (int i = 0; i < count; i++) {
         static const enum kind kinds[] = {CARRIED, CARRIED, CARRIED, DECIDED,
