@@ -43,12 +43,12 @@ void core_board_remove(struct core_board *board, struct core_queue *queue)
 }
 
 /* Of all boards: their engines may run commands on the same threads. */
-static uint32_t admitted;
+static uint32_t admitted, running;
 
 bool core_admits(const struct core_queue *queue, uint64_t epoch, bool alone)
 {
     const struct core_board *board = queue->board;
-    if (alone && admitted != queue->admitted)
+    if (alone && (admitted != queue->admitted || running != queue->running))
         return false;
     return board == NULL ||
            (board->holders == 0 && !board->awaited && atomic_load(&board->epoch) == epoch);
@@ -71,6 +71,20 @@ void core_leave(struct core_queue *queue, struct core_work *work)
         return;
     board->next_idle = work->idle;
     work->idle = board;
+}
+
+void core_runs(struct core_queue *queue, bool begins)
+{
+    running += begins ? 1 : UINT32_MAX;
+    queue->running += begins ? 1 : UINT32_MAX;
+}
+
+bool core_others_run(const struct core_queue *queue)
+{
+    core_lock();
+    bool do_run = running != queue->running;
+    core_unlock();
+    return do_run;
 }
 
 bool core_board_hold(struct core_board *board)

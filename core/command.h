@@ -51,6 +51,7 @@ struct core_command {
     bool admitted; /* the board counts it as open; of a carried command */
     bool deferred; /* it was not, when it was enqueued */
     bool turned;   /* it was not admitted when it was its turn: the caller runs it */
+    bool is_begun; /* the caller runs it */
     _Atomic bool claimed; /* of a user event */
     bool observed;        /* the thread that observes is to note its end */
     bool watched;         /* the engine notifies the core of its end */
@@ -98,6 +99,7 @@ struct core_queue {
     struct core_command *oldest, *newest; /* those that have not ended */
     uint32_t open;
     uint32_t admitted;
+    uint32_t running;  /* by the caller */
     uint64_t enqueued; /* commands so far */
     struct core_command *barrier;
     const void *direct; /* the operation of a command that a thread runs at once */
@@ -123,6 +125,8 @@ void core_wake_observer(void);
 bool core_admits(const struct core_queue *queue, uint64_t epoch, bool alone);
 void core_admit(struct core_queue *queue);
 void core_leave(struct core_queue *queue, struct core_work *work);
+/* With the lock: the caller runs a command of the queue from now on, or no more. */
+void core_runs(struct core_queue *queue, bool begins);
 void core_board_add(struct core_board *board, struct core_queue *queue);
 /* Without the lock. */
 void core_board_remove(struct core_board *board, struct core_queue *queue);

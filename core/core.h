@@ -65,6 +65,8 @@ bool core_board_is_open(struct core_board *board);
 void core_board_note(struct core_board *board);
 /* Returns whether carried commands of other queues of the board than that one are open. */
 bool core_board_has_others(struct core_board *board, const struct core_queue *queue);
+/* Returns whether callers run commands of other queues. */
+bool core_others_run(const struct core_queue *queue);
 /* Returns when ended() has returned for all commands whose ends were noted before, on whichever
  * thread; at once within ended(). */
 void core_settle(void);
@@ -117,7 +119,7 @@ void *core_lane(const struct core_queue *queue);
 
 enum core_kind {
     CORE_CARRIED,
-    CORE_ALONE /* carried; it is not admitted later while commands of other queues are open */
+    CORE_ALONE /* it is not admitted later while commands of other queues are open, or running */
 };
 /* Puts a carried command at the end of a queue; the caller gets a reference. `operation`: the
  * command keeps a copy for the engine. `epoch`: in which it may be admitted. NULL if the board does

@@ -257,6 +257,8 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
     if (queue->barrier == command)
         queue->barrier = NULL;
     queue->open--;
+    if (command->is_begun)
+        core_runs(queue, false);
     if (command->decided)
         atomic_fetch_sub(&core_decided, 1);
     else if (command->admitted)

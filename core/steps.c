@@ -281,6 +281,12 @@ void core_do(struct core_work *work)
 
 void core_begin(struct core_command *command)
 {
+    core_lock();
+    if (atomic_load(&command->status) > CL_RUNNING) {
+        command->is_begun = true;
+        core_runs(command->queue, true);
+    }
+    core_unlock();
     reach(command, CL_RUNNING);
 }
 

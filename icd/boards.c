@@ -80,7 +80,7 @@ int fpgart_others_run(const struct fpgart_carried_queue *queue)
     for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
         if (core_board_has_others(each->core, queue->core))
             return 1;
-    return 0;
+    return core_others_run(queue->core);
 }
 
 void fpgart_observe_commands(void)

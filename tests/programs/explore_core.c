@@ -525,6 +525,7 @@ static unsigned called_back[COMMANDS];
 static int order[COMMANDS], ordered; /* in which commands entered their queues */
 static bool is_decided[COMMANDS];    /* the caller runs it, whatever was planned */
 static unsigned set_at[COMMANDS];    /* operations of the engine when a user event was set */
+static unsigned ran_at[COMMANDS];    /* commands that the caller ran then, a bit for each */
 
 static void describe_host(void)
 {
@@ -562,6 +563,10 @@ static void check_that_it_is_alone(int number)
         for (unsigned j = 0; j < set_at[waited]; j++)
             CHECK(operations[j].lane == &lanes[plan->queue] || operations[j].status <= CL_COMPLETE,
                   "the engine runs commands of other queues");
+        for (int j = 0; j < COMMANDS; j++)
+            CHECK(!(ran_at[waited] >> j & 1) || host->plans[j].queue == plan->queue ||
+                      atomic_load(&commands[j]->status) <= CL_COMPLETE,
+                  "the caller runs commands of other queues");
     }
 }
 
@@ -783,6 +788,10 @@ static void set_user_event(int number)
     CHECK(core_claim(commands[number]), "a user event had been set before");
     CHECK(!core_claim(commands[number]), "a user event is set twice");
     set_at[number] = operation_count;
+    for (int i = 0; i < COMMANDS; i++)
+        if (commands[i] != NULL && commands[i]->is_begun &&
+            atomic_load(&commands[i]->status) == CL_RUNNING)
+            ran_at[number] |= 1u << i;
     core_set(commands[number], outcome_of(number));
     core_pause();
     core_let_follow(commands[number], false);
@@ -1175,6 +1184,7 @@ static void run(const struct host *given)
     ordered = 0;
     for (int i = 0; i < COMMANDS; i++)
         has_held_ones |= given->plans[i].kind == HELD;
+    memset(ran_at, 0, sizeof ran_at);
     memset(claimed, 0, sizeof claimed);
     memset(may_renew, 0, sizeof may_renew);
     memset(has_lane, 0, sizeof has_lane);
@@ -1415,6 +1425,14 @@ static const struct host hosts[] = {
      0,
      false,
      NOTES},
+    {"what is not for an engine while the caller runs other queues",
+     {true, true},
+     {{USER},
+      {DECIDED, 1},
+      {CARRIED, 0, {1}, .alone = true},
+      {DECIDED, 1, .waited = true}},
+     0,
+     true},
     {"threads that wait and run what their commands need",
      {true, true},
      {{CARRIED},
