@@ -47,11 +47,11 @@ struct core_command {
     uint32_t link_count;
     uint32_t unmet; /* links that keep it from being submitted */
     bool decided;
-    bool alone;    /* CORE_ALONE */
-    bool admitted; /* the board counts it as open; of a carried command */
-    bool deferred; /* it was not, when it was enqueued */
-    bool turned;   /* it was not admitted when it was its turn: the caller runs it */
-    bool is_begun; /* the caller runs it */
+    bool alone;           /* CORE_ALONE */
+    bool admitted;        /* the board counts it as open; of a carried command */
+    bool deferred;        /* it was not, when it was enqueued */
+    bool turned;          /* it was not admitted when it was its turn: the caller runs it */
+    bool is_begun;        /* the caller runs it */
     _Atomic bool claimed; /* of a user event */
     bool observed;        /* the thread that observes is to note its end */
     bool watched;         /* the engine notifies the core of its end */
@@ -92,7 +92,7 @@ struct core_queue {
     _Atomic uint32_t references;
     struct core_caller *caller;
     struct core_board *board;
-    struct core_queue *next; /* of its board */
+    struct core_queue *next;          /* of its board */
     const struct core_engine *engine; /* lane.engine */
     struct core_lane lane;
     bool in_order;
@@ -102,7 +102,7 @@ struct core_queue {
     uint32_t running;  /* by the caller */
     uint64_t enqueued; /* commands so far */
     struct core_command *barrier;
-    const void *direct; /* the operation of a command that a thread runs at once */
+    const void *direct;          /* the operation of a command that a thread runs at once */
     struct core_command at_once; /* stands for it; each one of the queue has it in turn */
 };
 

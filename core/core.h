@@ -148,8 +148,8 @@ bool core_is_user_event(const struct core_command *command);
 bool core_claim(struct core_command *event);
 /* A user event, or a decided command, has ended, in two steps. First the status: threads that wait
  * for it go on, and callbacks are due; returns false if it was set before. Then what follows it may
- * begin. `takes`: this is a call of the caller's, who takes what is ready behind it; returns whether
- * there is something. */
+ * begin. `takes`: this is a call of the caller's, who takes what is ready behind it; returns
+ * whether there is something. */
 bool core_set(struct core_command *event, int32_t status);
 bool core_let_follow(struct core_command *event, bool takes);
 void core_retain(struct core_command *command);

@@ -311,8 +311,7 @@ static bool put(struct core_queue *queue, struct core_command *command, enum cor
     if (!make_room(command, followed(queue, role, count) + count + 1)) /* one for end_in_turn() */
         return false;
     for (uint32_t i = 0; i < count; i++)
-        core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command, true),
-                    work);
+        core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command, true), work);
     follow_queue(queue, command, role, count, work);
     enter(queue, command);
     if (role == CORE_BARRIER)
@@ -361,8 +360,7 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     core_begin_work(&work);
     core_lock();
     command->epoch = epoch;
-    if (!core_admits(queue, epoch, false) ||
-        !put(queue, command, role, count, wait_list, &work)) {
+    if (!core_admits(queue, epoch, false) || !put(queue, command, role, count, wait_list, &work)) {
         core_unlock();
         discard(command);
         return NULL;

@@ -48,8 +48,7 @@ static int find_event(const void *event, struct fpgart_event *found)
     if (!fpgart_may_carry() ||
         !fpgart_hold((uintptr_t)event, FPGART_EVENT, fpgart_handle_serial((uintptr_t)event)))
         return 0;
-    int is_found =
-        fpgart_event_of((uintptr_t)event, found) && !core_is_decided(found->command);
+    int is_found = fpgart_event_of((uintptr_t)event, found) && !core_is_decided(found->command);
     if (!is_found)
         fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return is_found;

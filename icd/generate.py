@@ -283,7 +283,9 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_commands_ready(void);")
     lines.append("    void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);")
     lines.append("    void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);")
-    lines.append("    int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);")
+    lines.append(
+        "    int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);"
+    )
     lines.append("    void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,")
     lines.append("        uintptr_t carried, cl_uint traffic, cl_uint count, const struct fpgart_use *uses);")
     lines.append("    int fpgart_busy(void);")

@@ -91,10 +91,10 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
 void fpgart_unview(uintptr_t handle);
 uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
 
-/* Events. fpgart_event_carry() makes a new handle one of C's (a carried command's, or a user event),
- * which takes over a reference of the command, and what it holds: its queue; a user event (no queue)
- * its context. fpgart_event_is() says what command one of Python's stands for. The command is there
- * as long as the event is held. */
+/* Events. fpgart_event_carry() makes a new handle one of C's (a carried command's, or a user
+ * event), which takes over a reference of the command, and what it holds: its queue; a user event
+ * (no queue) its context. fpgart_event_is() says what command one of Python's stands for. The
+ * command is there as long as the event is held. */
 struct fpgart_event {
     struct core_command *command;
     uintptr_t queue, context;

@@ -960,9 +960,9 @@ static void carry(int number, enum core_role role, uint32_t count, struct core_c
 {
     const struct plan *plan = &host->plans[number];
     struct core_queue *queue = queue_with_lane(plan->queue);
-    while ((commands[number] =
-                core_enqueue(queue, role, plan->alone ? CORE_ALONE : CORE_CARRIED, learn(number),
-                             &number, sizeof number, count, list)) == NULL) {
+    while ((commands[number] = core_enqueue(queue, role, plan->alone ? CORE_ALONE : CORE_CARRIED,
+                                            learn(number), &number, sizeof number, count, list)) ==
+           NULL) {
         CHECK(has_held_ones, "a command is refused that nothing keeps out");
         yield(admits, NULL);
     }
@@ -1284,11 +1284,7 @@ static const struct host hosts[] = {
      true},
     {"a decided command out of order beside commands that wait for the host",
      {true, false},
-     {{USER},
-      {CARRIED, 0, {1}},
-      {CARRIED, 1, {2}},
-      {DECIDED, 1},
-      {CARRIED, 1}},
+     {{USER}, {CARRIED, 0, {1}}, {CARRIED, 1, {2}}, {DECIDED, 1}, {CARRIED, 1}},
      0,
      true},
     {"callbacks that wait for what the host sets",
@@ -1427,10 +1423,7 @@ static const struct host hosts[] = {
      NOTES},
     {"what is not for an engine while the caller runs other queues",
      {true, true},
-     {{USER},
-      {DECIDED, 1},
-      {CARRIED, 0, {1}, .alone = true},
-      {DECIDED, 1, .waited = true}},
+     {{USER}, {DECIDED, 1}, {CARRIED, 0, {1}, .alone = true}, {DECIDED, 1, .waited = true}},
      0,
      true},
     {"threads that wait and run what their commands need",
@@ -1487,7 +1480,8 @@ static void share(struct host *made, int count)
     made->in_order[0] = true;
     made->split = 1 + (int)random_below((unsigned)count - 1);
     for (int i = 0; i < count; i++)
-        made->plans[i] = (struct plan){.kind = (enum kind[]){CARRIED, DECIDED, DIRECT}[random_below(3)]};
+        made->plans[i] =
+            (struct plan){.kind = (enum kind[]){CARRIED, DECIDED, DIRECT}[random_below(3)]};
 }
 
 /* Whether it is no command of the core's, so that none can wait for it. */

@@ -144,9 +144,7 @@ class Core(Generic[Decided]):
 
     def _role(self, role: Role) -> int:
         lib = self._lib
-        return int(
-            lib.CORE_WORK if role is Role.WORK else lib.CORE_MARKER if role is Role.MARKER else lib.CORE_BARRIER
-        )
+        return int(lib.CORE_WORK if role is Role.WORK else lib.CORE_MARKER if role is Role.MARKER else lib.CORE_BARRIER)
 
     def take(self) -> list[tuple[Decided, int]]:
         """The commands that are ready, each with the error that it has to end with, or 0."""
@@ -174,7 +172,6 @@ class Core(Generic[Decided]):
         """Those that a command waits for; some of them, if they are many."""
         known = self._ffi.new("uintptr_t[]", MOST)
         found = (
-            self.commands.get(known[index])
-            for index in range(self._lib.core_awaited(command.pointer, MOST, known))
+            self.commands.get(known[index]) for index in range(self._lib.core_awaited(command.pointer, MOST, known))
         )
         return [decided for decided in found if decided is not None]

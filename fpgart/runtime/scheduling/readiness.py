@@ -18,7 +18,16 @@ from fpgart import log
 from fpgart import opencl as cl
 from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
 from fpgart.runtime.scheduling.core import Command, Core
-from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event, EventQueue, Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.event import (
+    COMPLETE,
+    RUNNING,
+    SUBMITTED,
+    Event,
+    EventQueue,
+    Launch,
+    Operation,
+    ReadyList,
+)
 from fpgart.runtime.scheduling.occupancy import BOTH, TAKEN, Claim
 from fpgart.runtime.scheduling.order import Role
 from fpgart.runtime.scheduling.unclaimable import Unclaimable

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which command runs when, and on whose thread.
 
-C keeps the order of commands (core.py); what may begin is decided in readiness.py. A thread that waits for an event runs what that event needs by
-itself: handing work to another thread costs more than everything else in a small call. Workers (workers.py)
-take what nobody waits for, at once after a flush and otherwise after a short delay.
+C keeps the order of commands (core.py); what may begin is decided in readiness.py. A thread that waits for an event
+runs what that event needs by itself: handing work to another thread costs more than everything else in a small call.
+Workers (workers.py) take what nobody waits for, at once after a flush and otherwise after a short delay.
 
 One lock guards the state of all events. It is never held while a command runs, while bytes move, while the
 host is called back, or while objects of the host are destroyed.
@@ -192,7 +192,7 @@ class Scheduler:
         return waiter.acquire
 
     def _take(self, event: Event) -> None:
-        """The calling thread has waited in C: take note of what has ended, and of what is ready now. Without the lock."""
+        """Take note of what has ended while the calling thread waited in C, and of what is ready. Without the lock."""
         if event.carried and event.status > COMPLETE:
             self.look_at_view(event)
         after = Aftermath()
