@@ -131,6 +131,7 @@ class Scheduler:
         if ended or after:
             self._let_follow(ended, after)
             after.settle()
+            self._stop_looking()
             reap(event)
         return is_mine
 
