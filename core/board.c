@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether boards and queues admit carried commands. */
+ * Whether boards admit carried commands. */
 #include "command.h"
 
 #include <stdlib.h>
@@ -10,7 +10,8 @@ struct core_board *core_board_new(void (*idle)(void *data), void *data)
     struct core_board *board = calloc(1, sizeof *board);
     if (board == NULL)
         return NULL;
-    board->held = (struct core_held){.idle = idle, .data = data, .board = board};
+    board->idle = idle;
+    board->data = data;
     atomic_store(&board->references, 1);
     atomic_store(&board->epoch, 1);
     return board;
@@ -25,11 +26,9 @@ void core_board_release(struct core_board *board)
 void core_board_add(struct core_board *board, struct core_queue *queue)
 {
     atomic_fetch_add(&board->references, 1);
-    core_lock();
     queue->board = board;
     queue->next = board->queues;
     board->queues = queue;
-    core_unlock();
 }
 
 void core_board_remove(struct core_board *board, struct core_queue *queue)
@@ -43,26 +42,16 @@ void core_board_remove(struct core_board *board, struct core_queue *queue)
     core_board_release(board);
 }
 
-static bool is_free(const struct core_held *held)
-{
-    return held->holders == 0 && !held->awaited;
-}
-
 /* Of all boards: their engines may run commands on the same threads. */
-static uint32_t admitted;
+static uint32_t admitted, running;
 
 bool core_admits(const struct core_queue *queue, uint64_t epoch, bool alone)
 {
     const struct core_board *board = queue->board;
-    if (alone && admitted != queue->admitted)
+    if (alone && (admitted != queue->admitted || running != queue->running))
         return false;
-    return board == NULL || (is_free(&board->held) && atomic_load(&board->epoch) == epoch);
-}
-
-bool core_may_enter(const struct core_queue *queue, uint64_t epoch)
-{
-    return is_free(&queue->held) && !(queue->direct != NULL && queue->in_order) &&
-           core_admits(queue, epoch, false);
+    return board == NULL ||
+           (board->holders == 0 && !board->awaited && atomic_load(&board->epoch) == epoch);
 }
 
 void core_admit(struct core_queue *queue)
@@ -70,40 +59,32 @@ void core_admit(struct core_queue *queue)
     admitted++;
     queue->admitted++;
     if (queue->board != NULL)
-        queue->board->held.open++;
+        queue->board->open++;
 }
 
-static void leave(struct core_held *held, struct core_work *work)
+void core_leave(struct core_queue *queue, struct core_work *work)
 {
-    if (--held->open != 0 || !held->awaited)
-        return;
-    held->next_idle = work->idle;
-    work->idle = held;
-}
-
-void core_leave(struct core_queue *queue, bool was_admitted, struct core_work *work)
-{
-    leave(&queue->held, work);
-    if (!was_admitted)
-        return;
+    struct core_board *board = queue->board;
     admitted--;
     queue->admitted--;
-    if (queue->board != NULL)
-        leave(&queue->board->held, work);
+    if (board == NULL || --board->open != 0 || !board->awaited)
+        return;
+    board->next_idle = work->idle;
+    work->idle = board;
 }
 
-/* With the lock; returns whether idle() follows. */
-static bool hold(struct core_held *held, struct core_queue *first, bool only,
-                 struct core_work *work)
+void core_runs(struct core_queue *queue, bool begins)
 {
-    held->holders++;
-    if (held->open == 0 || held->awaited)
-        return held->open != 0;
-    held->awaited = true;
-    atomic_fetch_add(held->board != NULL ? &held->board->references : &held->queue->references, 1);
-    for (struct core_queue *each = first; each != NULL; each = only ? NULL : each->next)
-        core_observe_open(each, work);
-    return true;
+    running += begins ? 1 : UINT32_MAX;
+    queue->running += begins ? 1 : UINT32_MAX;
+}
+
+bool core_others_run(const struct core_queue *queue)
+{
+    core_lock();
+    bool do_run = running != queue->running;
+    core_unlock();
+    return do_run;
 }
 
 bool core_board_hold(struct core_board *board)
@@ -111,7 +92,14 @@ bool core_board_hold(struct core_board *board)
     struct core_work work;
     core_begin_work(&work);
     core_lock();
-    bool is_open = hold(&board->held, board->queues, false, &work);
+    board->holders++;
+    bool is_open = board->open != 0;
+    if (is_open && !board->awaited) {
+        board->awaited = true;
+        atomic_fetch_add(&board->references, 1);
+        for (struct core_queue *each = board->queues; each != NULL; each = each->next)
+            core_observe_open(each, &work);
+    }
     core_unlock();
     core_do(&work);
     return is_open;
@@ -128,45 +116,21 @@ void core_board_observe(struct core_board *board)
     core_do(&work);
 }
 
-bool core_queue_hold(struct core_queue *queue)
-{
-    struct core_work work;
-    core_begin_work(&work);
-    core_lock();
-    bool is_open = hold(&queue->held, queue, true, &work);
-    core_unlock();
-    core_do(&work);
-    return is_open;
-}
-
 /* Nothing is admitted meanwhile: else a second hold might take this call for its own. */
-void core_call_idle(struct core_held *held)
+void core_call_idle(struct core_board *board)
 {
-    held->idle(held->data);
+    board->idle(board->data);
     core_lock();
-    held->awaited = false;
+    board->awaited = false;
     core_unlock();
-    if (held->board != NULL)
-        core_board_release(held->board);
-    else
-        core_queue_release(held->queue);
-}
-
-static void resume(struct core_held *held)
-{
-    core_lock();
-    held->holders--;
-    core_unlock();
+    core_board_release(board);
 }
 
 void core_board_resume(struct core_board *board)
 {
-    resume(&board->held);
-}
-
-void core_queue_resume(struct core_queue *queue)
-{
-    resume(&queue->held);
+    core_lock();
+    board->holders--;
+    core_unlock();
 }
 
 void core_board_note(struct core_board *board)
@@ -174,7 +138,7 @@ void core_board_note(struct core_board *board)
     struct core_queue *last = NULL;
     core_lock();
     for (struct core_queue *each = board->queues; each != NULL; each = each->next) {
-        if (each->held.open == 0) /* others have a reference, of the command */
+        if (each->admitted == 0) /* others have a reference, of the command */
             continue;
         atomic_fetch_add(&each->references, 1);
         core_unlock();
@@ -190,7 +154,7 @@ void core_board_note(struct core_board *board)
 bool core_board_is_open(struct core_board *board)
 {
     core_lock();
-    bool is_open = board->held.open != 0;
+    bool is_open = board->open != 0;
     core_unlock();
     return is_open;
 }
@@ -230,20 +194,6 @@ bool core_board_uses(struct core_board *board, bool (*uses)(const void *operatio
     }
     core_unlock();
     return found;
-}
-
-bool core_queue_is_held(struct core_queue *queue)
-{
-    core_lock();
-    bool is_held = queue->held.holders != 0;
-    core_unlock();
-    return is_held;
-}
-
-void core_queue_call(struct core_queue *queue, void (*idle)(void *data), void *data)
-{
-    queue->held.idle = idle;
-    queue->held.data = data;
 }
 
 uint64_t core_board_epoch(struct core_board *board)

@@ -2,9 +2,9 @@
  *
  * The command processor: command queues, commands and events (OpenCL 3.0, 5.11 to 5.15).
  *
- * A command is *carried* by an engine, which runs it in a queue of its own, or *decided* by the
- * caller, who runs it when the core says that it is ready and reports its end. The core orders
- * both, keeps the status and the times of each, and calls back. An event is its command. */
+ * A command is *carried* by an engine, which runs it in a queue of its own, or *decided* by a
+ * caller, who takes it when it is ready, runs it and reports its end. The core orders both, keeps
+ * the status and the times of each, and calls back. An event is its command. */
 #ifndef CORE_H
 #define CORE_H
 
@@ -14,6 +14,7 @@
 
 /* cffi */
 struct core_board;
+struct core_caller;
 struct core_queue;
 struct core_command;
 
@@ -64,6 +65,8 @@ bool core_board_is_open(struct core_board *board);
 void core_board_note(struct core_board *board);
 /* Returns whether carried commands of other queues of the board than that one are open. */
 bool core_board_has_others(struct core_board *board, const struct core_queue *queue);
+/* Returns whether callers run commands of other queues. */
+bool core_others_run(const struct core_queue *queue);
 /* Returns when ended() has returned for all commands whose ends were noted before, on whichever
  * thread; at once within ended(). */
 void core_settle(void);
@@ -80,45 +83,62 @@ bool core_board_uses(struct core_board *board, bool (*uses)(const void *operatio
 uint64_t core_board_epoch(struct core_board *board);
 void core_board_end_epoch(struct core_board *board);
 
-/* A queue without an engine has decided commands only; one without a board admits every command.
- * `lane`: the engine's queue, in order if this one is. `ready(command)`: a decided command may
- * begin; called without a lock, once for each. A carried command that the board does not admit when
- * it is its turn is handed over: ready() is called for it, too, on the observing thread, where
- * core_in_ended() is true. The caller runs it as a decided one. */
-struct core_queue *core_queue_new(struct core_board *board, const struct core_engine *engine,
-                                  void *lane, bool in_order,
-                                  void (*ready)(struct core_command *command),
-                                  void (*freed)(void *lane));
-/* Gives the caller's reference back. `freed(lane)` is called once no command needs the queue. */
+/* Who decides commands. Those that are ready stand in a list until they are taken. `call(data)`:
+ * some are there that became ready beside the caller's own calls (core_decide(), core_let_follow(),
+ * core_wait_for_caller()), behind each of which the caller takes what is ready. It is called on the
+ * observing thread, where core_in_ended() is true. NULL: nothing. */
+struct core_caller *core_caller_new(void (*call)(void *data), void *data);
+void core_caller_release(struct core_caller *caller);
+/* Takes up to `most` commands that are ready, the first one first: what the caller knows each by,
+ * and CL_SUCCESS, or the error with which it has to end without being run. Returns how many. */
+uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known,
+                         int32_t *errors);
+
+/* A queue of decided commands. */
+struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
+/* Has an engine carry commands of a queue from now on; returns false if one does. A queue without a
+ * board admits every command. `lane`: the engine's queue, in order if this one is. */
+struct core_lane {
+    const struct core_engine *engine;
+    void *lane;
+    /* It is a carried command's turn in a later epoch: has its operation be as that wants it, on
+     * any thread, without a lock. Returns false if that is not known. NULL: it never is. */
+    bool (*renews)(struct core_command *command, uint64_t epoch);
+    /* The board does not admit a carried command when it is its turn: the caller runs it, or has it
+     * tried once more. Called on the observing thread, where core_in_ended() is true. */
+    void (*turned)(struct core_command *command);
+    /* No command needs the queue any more. */
+    void (*freed)(void *lane);
+};
+bool core_queue_carry(struct core_queue *queue, struct core_board *board,
+                      const struct core_lane *lane);
+void core_queue_retain(struct core_queue *queue);
 void core_queue_release(struct core_queue *queue);
-/* The same as core_board_hold() for one queue: the caller has commands in it that are none of the
- * core's, and follow those that are open. `idle(data)` is the function of core_queue_call(). */
-void core_queue_call(struct core_queue *queue, void (*idle)(void *data), void *data);
-bool core_queue_hold(struct core_queue *queue);
-void core_queue_resume(struct core_queue *queue);
-bool core_queue_is_held(struct core_queue *queue);
 
 void *core_lane(const struct core_queue *queue);
 
 enum core_kind {
     CORE_CARRIED,
-    CORE_ALONE, /* carried; it is not admitted later while commands of other queues are open */
-    CORE_DECIDED
+    CORE_ALONE /* it is not admitted later while commands of other queues are open, or running */
 };
-/* Puts a command at the end of a queue; the caller gets a reference. `operation`: the command keeps
- * a copy for the engine; NULL for a decided command. `epoch`: that of a carried command. NULL if
- * the board does not admit the command, if a carried one would wait for a user event in a queue
- * that is out of order, or without memory. */
+/* Puts a carried command at the end of a queue; the caller gets a reference. `operation`: the
+ * command keeps a copy for the engine. `epoch`: in which it may be admitted. NULL if the board does
+ * not admit the command, or without memory. */
 struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
                                   enum core_kind kind, uint64_t epoch, const void *operation,
                                   size_t size, uint32_t count,
                                   struct core_command *const *wait_list);
-/* The copy; of a carried command that has ended, what the engine left of it. */
+/* The copy; of a command that has ended, what the engine left of it. */
 void *core_operation(struct core_command *command);
+/* Puts a decided command at the end of a queue, which the caller knows by `known`, not 0; the
+ * caller gets a reference. NULL without memory. */
+struct core_command *core_decide(struct core_queue *queue, enum core_role role, uintptr_t known,
+                                 uint32_t count, struct core_command *const *wait_list);
+bool core_is_decided(const struct core_command *command);
 
 /* A carried command that the caller runs at once, on the thread that calls, which keeps `operation`
  * until the end. Returns false if the board does not admit it, or if a command of the queue has not
- * ended. A queue that is in order admits no other meanwhile. */
+ * ended. Later commands of a queue that is in order follow it. */
 bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *operation);
 void core_end_directly(struct core_queue *queue);
 /* A user event; the caller gets a reference. */
@@ -126,16 +146,20 @@ struct core_command *core_user_event(void);
 bool core_is_user_event(const struct core_command *command);
 /* Whether the caller is the first to set its status, and has to end it. */
 bool core_claim(struct core_command *event);
-/* Sets the status: threads that wait for the event go on, and callbacks are due. What follows the
- * event may begin after core_let_follow(). */
-void core_set(struct core_command *event, int32_t status);
-void core_let_follow(struct core_command *event);
+/* A user event, or a decided command, has ended, in two steps. First the status: threads that wait
+ * for it go on, and callbacks are due; returns false if it was set before. Then what follows it may
+ * begin. `takes`: this is a call of the caller's, who takes what is ready behind it; returns
+ * whether there is something. */
+bool core_set(struct core_command *event, int32_t status);
+bool core_let_follow(struct core_command *event, bool takes);
 void core_retain(struct core_command *command);
 void core_release(struct core_command *command);
 
-/* Of a command, after ready(): it runs from now on; it has ended. */
+/* Of a command that the caller runs: it runs from now on. */
 void core_begin(struct core_command *command);
-/* Returns false if it had ended before. */
+/* Of a carried one that was handed over: the caller has found out what renews() needs. */
+void core_retry(struct core_command *command);
+/* Of one that the caller has run: it has ended. Returns false if it had before. */
 bool core_end(struct core_command *command, int32_t status);
 
 /* The execution status (5.15). */
@@ -144,6 +168,22 @@ int32_t core_status(struct core_command *command);
 int32_t core_wait(struct core_command *command);
 /* Returns when every command that is in the queue now has ended, and as core_settle() does. */
 void core_finish(struct core_queue *queue);
+/* Whether a wait for a command, or for all of a queue, needs nothing of a caller: the engine has
+ * all that has not ended, or there are no decided commands. */
+bool core_waits_alone(struct core_command *command);
+bool core_finishes_alone(struct core_queue *queue);
+/* What a thread that waits for a command can do, so that it ends. Returns what the caller knows a
+ * decided command by that is ready and has to end before, or 0; `carried`: one that the engine has
+ * and that has to end before, with a reference, or NULL. With neither it can sleep only. */
+uintptr_t core_needed(struct core_command *command, struct core_command **carried);
+/* As core_wait(), for a caller that takes afterwards what became ready. */
+void core_wait_for_caller(struct core_command *command);
+/* The decided command that is the next one in its queue and waits for that one alone; 0: none. */
+uintptr_t core_next_in_line(struct core_command *command);
+/* For those who describe commands: the decided ones that a command waits for, at most so many, and
+ * how many wait for it. */
+uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
+uint32_t core_followers(struct core_command *command);
 /* The oldest carried command that has not ended, of those behind `behind` if that is not NULL; the
  * caller gets a reference. NULL: none. */
 struct core_command *core_next(struct core_queue *queue, const struct core_command *behind);

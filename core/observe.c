@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread that notes the ends of carried commands which others wait for. */
+ * The thread that notes the ends of carried commands which others wait for, and calls those who
+ * decide commands. */
 #include "command.h"
 
 void core_tell(struct core_command *command)
@@ -13,6 +14,7 @@ void core_tell(struct core_command *command)
 /* Commands whose end the engine has notified the core of, and those to be handed over. */
 static struct core_command *noted, **last_noted = &noted;
 static struct core_command *turned, **last_turned = &turned;
+static struct core_caller *called;
 static _Atomic uint32_t notes;
 
 void core_watch(struct core_command *command, struct core_work *work)
@@ -90,11 +92,39 @@ static void note(struct core_command *command)
     core_release(command);
 }
 
-/* Whatever the caller does there may take locks under which others wait for this thread. */
-static void call_ready(struct core_command *command)
+void core_call_soon(struct core_caller *caller)
+{
+    if (caller->is_called || caller->call == NULL)
+        return;
+    atomic_fetch_add(&caller->references, 1);
+    caller->is_called = true;
+    caller->next_called = called;
+    called = caller;
+    atomic_fetch_add(&notes, 1);
+    core_wake(&notes);
+}
+
+/* The first that has to be called; with the lock. */
+static struct core_caller *next_called(void)
+{
+    struct core_caller *caller = called;
+    if (caller != NULL) {
+        called = caller->next_called;
+        caller->is_called = false;
+    }
+    return caller;
+}
+
+/* Whatever the callers do there may take locks under which others wait for this thread. */
+static void call(struct core_command *command, struct core_caller *caller)
 {
     core_is_ending = true;
-    command->queue->ready(command);
+    if (command != NULL) {
+        command->queue->lane.turned(command);
+    } else {
+        caller->call(caller->data);
+        core_caller_release(caller);
+    }
     core_is_ending = false;
 }
 
@@ -108,14 +138,15 @@ void core_observe(void)
             last_noted = &noted;
         if (ready != NULL && (turned = ready->next_ready) == NULL)
             last_turned = &turned;
-        bool over = ended == NULL && ready == NULL && core_is_closed;
+        struct core_caller *caller = ended == NULL && ready == NULL ? next_called() : NULL;
+        bool over = ended == NULL && ready == NULL && caller == NULL && core_is_closed;
         core_unlock();
         if (over)
             return;
         if (ended != NULL)
             note(ended);
-        else if (ready != NULL)
-            call_ready(ready);
+        else if (ready != NULL || caller != NULL)
+            call(ready, caller);
         else
             core_sleep(&notes, seen);
     }

@@ -12,24 +12,39 @@ pthread_mutex_t core_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 enum { MANY_OPEN = 1024 };
 
-struct core_queue *core_queue_new(struct core_board *board, const struct core_engine *engine,
-                                  void *lane, bool in_order,
-                                  void (*ready)(struct core_command *command),
-                                  void (*freed)(void *lane))
+struct core_queue *core_queue_new(struct core_caller *caller, bool in_order)
 {
     struct core_queue *queue = calloc(1, sizeof *queue);
     if (queue == NULL)
         return NULL;
-    queue->engine = engine;
-    queue->lane = lane;
+    atomic_fetch_add(&caller->references, 1);
+    queue->caller = caller;
     queue->in_order = in_order;
-    queue->ready = ready;
-    queue->freed = freed;
-    queue->held.queue = queue;
+    queue->at_once.queue = queue;
+    queue->at_once.decided = true;
+    atomic_store(&queue->at_once.references, 1);
     atomic_store(&queue->references, 1);
-    if (board != NULL)
-        core_board_add(board, queue);
     return queue;
+}
+
+bool core_queue_carry(struct core_queue *queue, struct core_board *board,
+                      const struct core_lane *lane)
+{
+    core_lock();
+    bool is_first = queue->engine == NULL;
+    if (is_first) {
+        queue->engine = lane->engine;
+        queue->lane = *lane;
+        if (board != NULL)
+            core_board_add(board, queue);
+    }
+    core_unlock();
+    return is_first;
+}
+
+void core_queue_retain(struct core_queue *queue)
+{
+    atomic_fetch_add(&queue->references, 1);
 }
 
 void core_queue_release(struct core_queue *queue)
@@ -38,14 +53,15 @@ void core_queue_release(struct core_queue *queue)
         return;
     if (queue->board != NULL)
         core_board_remove(queue->board, queue);
-    if (queue->freed != NULL)
-        queue->freed(queue->lane);
+    if (queue->lane.freed != NULL)
+        queue->lane.freed(queue->lane.lane);
+    core_caller_release(queue->caller);
     free(queue);
 }
 
 void *core_lane(const struct core_queue *queue)
 {
-    return queue->lane;
+    return queue->lane.lane;
 }
 
 static struct core_command *new_command(struct core_queue *queue, uint32_t references,
@@ -102,11 +118,15 @@ void *core_operation(struct core_command *command)
 
 void core_begin_work(struct core_work *work)
 {
-    *work = (struct core_work){.last_ready = &work->ready};
+    *work = (struct core_work){.last_ready = &work->ready, .takes = core_is_taking};
 }
 
 void core_make_ready(struct core_command *command, struct core_work *work)
 {
+    if (command->decided) {
+        core_announce(command, work);
+        return;
+    }
     command->next_ready = NULL;
     *work->last_ready = command;
     work->last_ready = &command->next_ready;
@@ -114,14 +134,12 @@ void core_make_ready(struct core_command *command, struct core_work *work)
 
 bool core_is_carried(const struct core_command *command)
 {
-    return command->queue != NULL && command->queue->engine != NULL && !command->decided;
+    return command->queue != NULL && !command->decided;
 }
 
-/* Whether it waits for a user event, or for a command that does. */
-bool core_is_gated(const struct core_command *command)
+bool core_is_decided(const struct core_command *command)
 {
-    return atomic_load(&command->status) > CL_COMPLETE &&
-           (command->queue == NULL || (command->gated && !command->admitted));
+    return command->decided;
 }
 
 /* The engine itself keeps the order of the two once it has been given the first: in a lane that is
@@ -156,7 +174,6 @@ void core_follow(struct core_command *command, struct core_command *before, bool
     struct core_link *link = &command->links[command->link_count++];
     *link = (struct core_link){before, command, NULL, until_ended, listed};
     core_retain(before);
-    command->gated |= core_is_gated(before);
     if (link->until_ended || before->event == NULL)
         await(link, work);
 }
@@ -189,8 +206,21 @@ void core_satisfy(struct core_command *before, bool ended, struct core_work *wor
         first = link;
     }
     for (; first != NULL; first = first->next)
-        if (--first->follower->unmet == 0)
+        if (--first->follower->unmet == 0 && atomic_load(&first->follower->status) > CL_COMPLETE)
             core_make_ready(first->follower, work);
+}
+
+void core_unlink(struct core_command *command)
+{
+    for (uint32_t i = 0; i < command->link_count && command->unmet != 0; i++) {
+        struct core_link *link = &command->links[i], **place = &link->before->followers;
+        while (*place != NULL && *place != link)
+            place = &(*place)->next;
+        if (*place == link) {
+            *place = link->next;
+            command->unmet--;
+        }
+    }
 }
 
 static void enter(struct core_queue *queue, struct core_command *command)
@@ -203,9 +233,10 @@ static void enter(struct core_queue *queue, struct core_command *command)
     queue->newest = command;
     command->number = ++queue->enqueued;
     queue->open++;
-    if (!core_is_carried(command))
+    if (command->decided) {
+        atomic_fetch_add(&core_decided, 1);
         return;
-    queue->held.open++;
+    }
     command->deferred = command->unmet != 0;
     command->admitted = !command->deferred;
     if (command->admitted)
@@ -226,8 +257,12 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
     if (queue->barrier == command)
         queue->barrier = NULL;
     queue->open--;
-    if (core_is_carried(command))
-        core_leave(queue, command->admitted, work);
+    if (command->is_begun)
+        core_runs(queue, false);
+    if (command->decided)
+        atomic_fetch_sub(&core_decided, 1);
+    else if (command->admitted)
+        core_leave(queue, work);
 }
 
 /* How many commands of its own queue a new one follows at most. */
@@ -240,9 +275,11 @@ static void follow_queue(struct core_queue *queue, struct core_command *command,
                          enum core_role role, uint32_t count, struct core_work *work)
 {
     if (queue->in_order) {
-        if (queue->newest != NULL)
-            core_follow(command, queue->newest, false,
-                        !engine_orders(queue->newest, command, false), work);
+        struct core_command *newest = queue->newest;
+        if (newest == NULL && queue->direct != NULL)
+            newest = &queue->at_once;
+        if (newest != NULL)
+            core_follow(command, newest, false, !engine_orders(newest, command, false), work);
     } else if (role != CORE_WORK && count == 0) {
         for (struct core_command *each = queue->oldest; each != NULL; each = each->newer)
             core_follow(command, each, false, true, work);
@@ -267,15 +304,45 @@ static void discard(struct core_command *command)
     core_release(command);
 }
 
-/* What the caller puts behind carried commands of a queue that is out of order follows them all, so
- * none of those may have to wait for what the host does later. */
-static bool may_wait(const struct core_queue *queue, uint32_t count,
-                     struct core_command *const *wait_list)
+/* With the lock. Returns false without memory. */
+static bool put(struct core_queue *queue, struct core_command *command, enum core_role role,
+                uint32_t count, struct core_command *const *wait_list, struct core_work *work)
 {
-    for (uint32_t i = 0; i < count && !queue->in_order; i++)
-        if (core_is_gated(wait_list[i]))
-            return false;
+    if (!make_room(command, followed(queue, role, count) + count + 1)) /* one for end_in_turn() */
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command, true), work);
+    follow_queue(queue, command, role, count, work);
+    enter(queue, command);
+    if (role == CORE_BARRIER)
+        queue->barrier = command;
+    if (command->unmet == 0)
+        core_make_ready(command, work);
     return true;
+}
+
+struct core_command *core_decide(struct core_queue *queue, enum core_role role, uintptr_t known,
+                                 uint32_t count, struct core_command *const *wait_list)
+{
+    struct core_command *command = new_command(queue, 2, NULL, 0);
+    struct core_work work;
+    if (command == NULL)
+        return NULL;
+    command->decided = true;
+    command->known = known;
+    core_begin_work(&work);
+    work.takes = true;
+    core_lock();
+    if (queue->engine != NULL)
+        command->times[CL_QUEUED] = queue->engine->now();
+    bool is_put = put(queue, command, role, count, wait_list, &work);
+    core_unlock();
+    if (!is_put) {
+        discard(command);
+        return NULL;
+    }
+    core_do(&work);
+    return command;
 }
 
 struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
@@ -286,30 +353,18 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     struct core_command *command = new_command(queue, 2, operation, size);
     if (command == NULL)
         return NULL;
-    command->decided = kind == CORE_DECIDED;
     command->alone = kind == CORE_ALONE;
-    command->times[CL_QUEUED] = queue->engine != NULL ? queue->engine->now() : 0;
+    command->times[CL_QUEUED] = queue->engine->now();
 
     struct core_work work;
     core_begin_work(&work);
     core_lock();
     command->epoch = epoch;
-    if ((core_is_carried(command) &&
-         !(core_may_enter(queue, epoch) && may_wait(queue, count, wait_list))) ||
-        !make_room(command, followed(queue, role, count) + count + 1)) { /* one for end_in_turn() */
+    if (!core_admits(queue, epoch, false) || !put(queue, command, role, count, wait_list, &work)) {
         core_unlock();
         discard(command);
         return NULL;
     }
-    for (uint32_t i = 0; i < count; i++)
-        core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command, true),
-                    &work);
-    follow_queue(queue, command, role, count, &work);
-    enter(queue, command);
-    if (role == CORE_BARRIER)
-        queue->barrier = command;
-    if (command->unmet == 0)
-        core_make_ready(command, &work);
     struct core_command *old =
         queue->open > MANY_OPEN && core_is_carried(queue->oldest) ? queue->oldest : NULL;
     if (old != NULL)

@@ -7,7 +7,7 @@
 
 enum { FEW_EVENTS = 16 };
 
-static int32_t error_of(const struct core_command *command)
+int32_t core_error(const struct core_command *command)
 {
     for (uint32_t i = 0; command->error == 0 && i < command->link_count; i++)
         if (command->links[i].listed && atomic_load(&command->links[i].before->status) < 0)
@@ -21,7 +21,7 @@ static _Atomic uint32_t endings[2];
 static bool generation, is_settling;
 static _Atomic uint32_t settled; /* counts */
 #ifndef CORE_EXPLORED
-_Thread_local bool core_is_ending, core_is_serving;
+_Thread_local bool core_is_ending, core_is_serving, core_is_taking;
 #endif
 
 bool core_note_end(struct core_command *command, int32_t status, struct core_work *work)
@@ -30,7 +30,7 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
     if (atomic_load(&command->status) <= CL_COMPLETE)
         return false;
     if (status == CL_COMPLETE)
-        status = error_of(command);
+        status = core_error(command);
     command->generation = generation;
     atomic_fetch_add(&endings[generation], 1); /* before others can see the end */
     atomic_store(&command->status, status);
@@ -84,7 +84,7 @@ static int32_t give_to_engine(struct core_command *command, void **event)
         if (!link->until_ended && !is_in_lane)
             after[count++] = link->before->event;
     }
-    int32_t status = queue->engine->submit(queue->lane, command->operation, count,
+    int32_t status = queue->engine->submit(queue->lane.lane, command->operation, count,
                                            count != 0 ? after : NULL, event);
     if (after != few)
         free(after);
@@ -94,10 +94,10 @@ static int32_t give_to_engine(struct core_command *command, void **event)
 bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *operation)
 {
     core_lock();
-    bool may = queue->open == 0 && queue->direct == NULL && core_may_enter(queue, epoch);
+    bool may = queue->open == 0 && queue->direct == NULL && core_admits(queue, epoch, false);
     if (may) {
         queue->direct = operation;
-        queue->held.open++;
+        atomic_store(&queue->at_once.status, CL_RUNNING);
         core_admit(queue);
     }
     core_unlock();
@@ -110,7 +110,9 @@ void core_end_directly(struct core_queue *queue)
     core_begin_work(&work);
     core_lock();
     queue->direct = NULL;
-    core_leave(queue, true, &work);
+    atomic_store(&queue->at_once.status, CL_COMPLETE);
+    core_satisfy(&queue->at_once, true, &work);
+    core_leave(queue, &work);
     core_unlock();
     core_do(&work);
 }
@@ -125,7 +127,7 @@ static void submit(struct core_command *command, struct core_work *work)
         return;
     }
     if (command->deferred && queue->engine->flush != NULL)
-        queue->engine->flush(queue->lane);
+        queue->engine->flush(queue->lane.lane);
     core_lock();
     atomic_store(&command->event, event);
     core_satisfy(command, false, work);
@@ -133,6 +135,26 @@ static void submit(struct core_command *command, struct core_work *work)
         core_watch(command, work);
     core_step(command);
     core_unlock();
+}
+
+/* Whether the board admits a carried command, which is renewed for that if need be. With the lock,
+ * which is released meanwhile. */
+static bool is_admitted(struct core_command *command)
+{
+    const struct core_queue *queue = command->queue;
+    while (!core_admits(queue, command->epoch, command->alone)) {
+        uint64_t epoch = queue->board != NULL ? atomic_load(&queue->board->epoch) : command->epoch;
+        if (epoch == command->epoch || queue->lane.renews == NULL ||
+            !core_admits(queue, epoch, command->alone))
+            return false;
+        core_unlock();
+        bool is_renewed = queue->lane.renews(command, epoch);
+        core_lock();
+        if (!is_renewed)
+            return false;
+        command->epoch = epoch;
+    }
+    return true;
 }
 
 /* Whether a carried command may go on. Facts that it was enqueued with may not hold any more, or
@@ -143,7 +165,7 @@ static bool take_turn(struct core_command *command, struct core_work *work)
     if (command->admitted || command->turned)
         return true;
     core_lock();
-    if (core_admits(command->queue, command->epoch, command->alone)) {
+    if (is_admitted(command)) {
         command->admitted = true;
         core_admit(command->queue);
     } else {
@@ -157,39 +179,38 @@ static bool take_turn(struct core_command *command, struct core_work *work)
 
 static void dispatch(struct core_command *command, struct core_work *work)
 {
-    int32_t error = error_of(command);
+    int32_t error = core_error(command);
     if (error != CL_SUCCESS) {
         end_in_turn(command, error, work);
         return;
     }
-    if (core_is_carried(command) && !take_turn(command, work))
+    if (!take_turn(command, work))
         return;
     reach(command, CL_SUBMITTED);
     if (command->turned)
         core_hand_over(command);
-    else if (core_is_carried(command))
-        submit(command, work);
-    else if (command->decided)
-        command->queue->ready(command);
     else
-        end_in_turn(command, CL_COMPLETE, work);
+        submit(command, work);
 }
 
 /* Nobody follows it any more, and it follows nobody. */
 static void drop(struct core_command *command)
 {
-    bool of = command->generation, was_ending = core_is_ending;
-    core_is_ending = true;
-    if (core_is_carried(command))
-        command->queue->engine->ended(command->operation, atomic_load(&command->status));
-    core_is_ending = was_ending;
-    if (atomic_fetch_sub(&endings[of], 1) == 1)
-        core_wake(&endings[of]);
-    if (core_is_carried(command) && !command->watched) /* else the observing thread does */
-        core_tell(command);
     for (uint32_t i = 0; i < command->link_count; i++)
         core_release(command->links[i].before);
     core_release(command);
+}
+
+static void tell_engine(struct core_command *command)
+{
+    bool of = command->generation, was_ending = core_is_ending;
+    core_is_ending = true;
+    command->queue->engine->ended(command->operation, atomic_load(&command->status));
+    core_is_ending = was_ending;
+    if (atomic_fetch_sub(&endings[of], 1) == 1)
+        core_wake(&endings[of]);
+    if (!command->watched) /* else the observing thread does */
+        core_tell(command);
 }
 
 bool core_in_ended(void)
@@ -236,7 +257,7 @@ void core_do(struct core_work *work)
 {
     for (;;) {
         struct core_command *command;
-        struct core_held *held;
+        struct core_board *board;
         if ((command = work->ready) != NULL) {
             work->ready = command->next_ready;
             if (work->ready == NULL)
@@ -247,10 +268,11 @@ void core_do(struct core_work *work)
             notify(command);
         } else if ((command = work->ended) != NULL) {
             work->ended = command->next_ended;
+            tell_engine(command);
             drop(command);
-        } else if ((held = work->idle) != NULL) {
-            work->idle = held->next_idle;
-            core_call_idle(held);
+        } else if ((board = work->idle) != NULL) {
+            work->idle = board->next_idle;
+            core_call_idle(board);
         } else {
             return;
         }
@@ -259,7 +281,24 @@ void core_do(struct core_work *work)
 
 void core_begin(struct core_command *command)
 {
+    core_lock();
+    if (atomic_load(&command->status) > CL_RUNNING) {
+        command->is_begun = true;
+        core_runs(command->queue, true);
+    }
+    core_unlock();
     reach(command, CL_RUNNING);
+}
+
+void core_retry(struct core_command *command)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    command->turned = false;
+    core_make_ready(command, &work);
+    core_unlock();
+    core_do(&work);
 }
 
 bool core_claim(struct core_command *event)
@@ -267,31 +306,44 @@ bool core_claim(struct core_command *event)
     return !atomic_exchange(&event->claimed, true);
 }
 
-void core_set(struct core_command *event, int32_t status)
+bool core_set(struct core_command *event, int32_t status)
 {
+    struct core_queue *queue = event->queue;
     core_lock();
-    atomic_store(&event->status, status);
-    core_queue_callbacks(event, status);
-    core_step(event);
+    bool is_first = atomic_load(&event->status) > CL_COMPLETE;
+    if (is_first) {
+        if (queue != NULL && queue->engine != NULL)
+            event->times[CL_COMPLETE] = queue->engine->now();
+        atomic_store(&event->status, status);
+        if (queue != NULL)
+            core_leave_queue(queue, event, NULL);
+        core_queue_callbacks(event, status);
+        core_step(event);
+    }
     core_unlock();
+    return is_first;
 }
 
-void core_let_follow(struct core_command *event)
+bool core_let_follow(struct core_command *event, bool takes)
 {
     struct core_work work;
     core_begin_work(&work);
+    work.takes |= takes;
     core_lock();
+    core_unlink(event);
     core_satisfy(event, true, &work);
     core_unlock();
     core_do(&work);
+    if (event->queue != NULL)
+        drop(event);
+    return work.has_ready;
 }
 
 bool core_end(struct core_command *command, int32_t status)
 {
     struct core_work work;
     core_begin_work(&work);
-    if (command->queue->engine != NULL)
-        command->times[CL_COMPLETE] = command->queue->engine->now();
+    command->times[CL_COMPLETE] = command->queue->engine->now();
     core_lock();
     bool first = core_note_end(command, status, &work);
     core_unlock();

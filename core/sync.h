@@ -20,6 +20,8 @@ bool *core_explored_ending(void);
 #define core_is_ending (*core_explored_ending())
 bool *core_explored_serving(void);
 #define core_is_serving (*core_explored_serving())
+bool *core_explored_taking(void);
+#define core_is_taking (*core_explored_taking())
 
 #else
 
@@ -30,8 +32,9 @@ bool *core_explored_serving(void);
 #include <unistd.h>
 
 extern pthread_mutex_t core_mutex;
-/* This thread is in the engine's ended(), or in a ready() like that; is in core_serve(). */
-extern _Thread_local bool core_is_ending, core_is_serving;
+/* This thread is in the engine's ended(), or in what is called on the observing thread; is in
+ * core_serve(); is a caller's, who takes afterwards what is ready. */
+extern _Thread_local bool core_is_ending, core_is_serving, core_is_taking;
 
 static inline void core_lock(void)
 {

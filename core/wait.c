@@ -183,8 +183,8 @@ void core_note_queue(struct core_queue *queue)
     do {
         core_lock();
         struct core_command *next = queue->in_order ? queue->newest : queue->oldest;
-        while (next != NULL && (next->number <= number || !core_is_carried(next)))
-            next = queue->in_order ? NULL : next->newer;
+        while (next != NULL && (next->number <= number || next->event == NULL))
+            next = queue->in_order ? next->older : next->newer;
         if (next != NULL)
             core_retain(next);
         core_unlock();

@@ -584,3 +584,43 @@ int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *q
     pthread_mutex_unlock(&arguments->lock);
     return size;
 }
+
+bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
+                         struct carried *carried, uint32_t count, const struct fpgart_use *uses)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    struct argument *laid_out = (struct argument *)carried->more;
+    if (arguments == NULL)
+        return false;
+    pthread_mutex_lock(&arguments->lock);
+    const struct known *known = known_on(arguments, queue->board, epoch);
+    bool is_known = known != NULL && known->engine_kernel == carried->kernel;
+    for (uint32_t i = 0; i < count && is_known; i++) {
+        struct fpgart_place place;
+        uint32_t location = arguments->places[uses[i].at].facts.location;
+        is_known = fpgart_place_in(uses[i].buffer, queue, epoch, location, &place);
+        if (is_known)
+            laid_out[uses[i].at].value = place.address;
+    }
+    pthread_mutex_unlock(&arguments->lock);
+    return is_known;
+}
+
+static void holds(struct fpgart_arguments *arguments, const struct fpgart_board *board,
+                  uint64_t epoch)
+{
+    pthread_mutex_lock(&arguments->lock);
+    for (uint32_t i = 0; i < KNOWN; i++)
+        if (arguments->known[i].board == board)
+            arguments->known[i].epoch = epoch;
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return;
+    holds(arguments, (const struct fpgart_board *)board, epoch);
+    holds(arguments->pattern, (const struct fpgart_board *)board, epoch);
+}

@@ -21,12 +21,21 @@ static void board_idle(void *device)
     fpgart_leave(&visit);
 }
 
-static void queue_idle(void *queue)
+/* Who decides what C does not carry. */
+static struct core_caller *scheduler;
+
+void fpgart_decides(struct core_caller *caller)
+{
+    scheduler = caller;
+}
+
+void fpgart_call_scheduler(void *nothing)
 {
     struct fpgart_visit visit;
+    (void)nothing;
     if (!fpgart_enter(&visit))
-        return;
-    fpgart_queue_idle((uintptr_t)queue);
+        return; /* the process ends */
+    fpgart_commands_ready();
     fpgart_leave(&visit);
 }
 
@@ -71,7 +80,7 @@ int fpgart_others_run(const struct fpgart_carried_queue *queue)
     for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
         if (core_board_has_others(each->core, queue->core))
             return 1;
-    return 0;
+    return core_others_run(queue->core);
 }
 
 void fpgart_observe_commands(void)
@@ -172,8 +181,24 @@ struct fpgart_board *fpgart_only_board(uintptr_t context)
     return slots != NULL ? atomic_load(&slots[FPGART_MOST_BOARDS]) : NULL;
 }
 
-int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order,
-                         int has_profiling)
+/* Another thread may have given the queue a lane. */
+static int has_lane(struct core_queue *core, const struct fpgart_board *board, int in_order,
+                    int has_profiling)
+{
+    const struct carrier *carrier = board->carrier;
+    void *lane = carrier->lane_new(board->context, board->device, in_order, has_profiling);
+    if (lane == NULL)
+        return 0;
+    const struct core_lane carries = {carrier->engine, lane, fpgart_renews,
+                                      fpgart_command_is_turned, carrier->lane_free};
+    if (!core_queue_carry(core, board->core, &carries))
+        carrier->lane_free(lane);
+    return 1;
+}
+
+/* `core`: Python's queue; NULL for one of C's. */
+int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
+                         uintptr_t context, int in_order, int has_profiling)
 {
     fpgart_queue_slot *slot = fpgart_queue_of(queue);
     struct fpgart_carried_queue *made = NULL, *none = NULL;
@@ -182,17 +207,13 @@ int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, in
         return 1;
     if (slot == NULL || (made = calloc(1, sizeof *made)) == NULL)
         return 0;
-    void *lane = of->carrier->lane_new(of->context, of->device, in_order, has_profiling);
-    if (lane != NULL)
-        made->core = core_queue_new(of->core, of->carrier->engine, lane, in_order,
-                                    fpgart_command_is_turned, of->carrier->lane_free);
-    if (made->core == NULL) {
-        if (lane != NULL)
-            of->carrier->lane_free(lane);
-        free(made);
+    if (core != NULL)
+        core_queue_retain(core);
+    made->core = core != NULL ? core : core_queue_new(scheduler, in_order);
+    if (made->core == NULL || !has_lane(made->core, of, in_order, has_profiling)) {
+        fpgart_queue_free(made);
         return 0;
     }
-    core_queue_call(made->core, queue_idle, (void *)queue);
     made->board = of;
     made->context = context;
     made->in_order = in_order;
@@ -232,7 +253,7 @@ static uintptr_t make_queue(uintptr_t context, struct fpgart_board *board,
     uintptr_t made = fpgart_handle_new(FPGART_QUEUE, 1);
     if (made == 0)
         return 0;
-    if (!fpgart_queue_carries(made, (uintptr_t)board, context,
+    if (!fpgart_queue_carries(made, NULL, (uintptr_t)board, context,
                               !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
                               (properties & CL_QUEUE_PROFILING_ENABLE) != 0)) {
         fpgart_handle_free(made);
@@ -283,19 +304,9 @@ void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties,
     *has_list = of->has_list;
 }
 
-int fpgart_queue_hold(uintptr_t queue)
+struct core_queue *fpgart_core_queue(uintptr_t queue)
 {
-    return core_queue_hold(fpgart_carried_queue(queue)->core);
-}
-
-void fpgart_queue_resume(uintptr_t queue)
-{
-    core_queue_resume(fpgart_carried_queue(queue)->core);
-}
-
-void fpgart_queue_finish(uintptr_t queue)
-{
-    core_finish(fpgart_carried_queue(queue)->core);
+    return fpgart_carried_queue(queue)->core;
 }
 
 void fpgart_settle_ends(void)

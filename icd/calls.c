@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum { FILL_CALL = 1 << 20 };
-enum { WRITTEN, READ, COPIED }; /* rows of a board's traffic */
 /* What the flags of a buffer keep the host from. */
 enum {
     NOT_READ = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
@@ -83,6 +82,8 @@ static int carry_directly(struct command *command)
     struct core_queue *queue = command->queue->core;
     command->held.buffers = command->buffers;
     carried->data = (void *)((const char *)&command->held - (const char *)carried);
+    if (!core_finishes_alone(queue))
+        return 0;
     if (command->queue->in_order)
         core_finish(queue);
     if (!core_begin_directly(queue, command->epoch, carried))

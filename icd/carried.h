@@ -6,6 +6,7 @@
 #ifndef FPGART_CARRIED_H
 #define FPGART_CARRIED_H
 
+#include "../core/core.h"
 #include "icd.h"
 
 #include <stdatomic.h>
@@ -93,12 +94,12 @@ int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers)
 uint64_t fpgart_board_take_launches(uintptr_t board);
 void fpgart_board_loaded(uintptr_t board, uint64_t program);
 uint64_t fpgart_board_program(uintptr_t board);
-int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order,
-                         int has_profiling);
+int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
+                         uintptr_t context, int in_order, int has_profiling);
+struct core_queue *fpgart_core_queue(uintptr_t queue);
+void fpgart_decides(struct core_caller *caller);
+void fpgart_call_scheduler(void *nothing);
 void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
-int fpgart_queue_hold(uintptr_t queue);
-void fpgart_queue_resume(uintptr_t queue);
-void fpgart_queue_finish(uintptr_t queue);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_settle_ends(void);
 /* Returns when the commands have ended that are in the queue now and are given addresses there. */
@@ -118,7 +119,13 @@ int fpgart_in_callback(void);
 /* The same for the arguments and the ND-range of a launch (arguments.c): 0 where that is for
  * Python. `uses`: room for the buffers that it uses, which are held from then on. */
 struct carried;
+bool fpgart_renews(struct core_command *command, uint64_t epoch);
 void fpgart_command_is_turned(struct core_command *command); /* it is Python's now */
+/* The kernel of a command is known in an epoch, and its buffers are where the arguments want them;
+ * for Python: the kernel is. */
+bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
+                         struct carried *carried, uint32_t count, const struct fpgart_use *uses);
+void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
 int fpgart_others_run(const struct fpgart_carried_queue *queue);
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
                     uint32_t location, struct fpgart_place *found);
@@ -167,22 +174,16 @@ int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data);
 void *fpgart_new_user_event(const void *context); /* NULL: for Python */
 int fpgart_sets_user_event(const void *event, cl_int status);
-int fpgart_user_event_claim(uintptr_t event); /* these of its command */
-void fpgart_user_event_set(uintptr_t event, cl_int status);
-void fpgart_user_event_let_follow(uintptr_t event);
-void fpgart_command_begin(uintptr_t command); /* of one that is Python's now */
-void fpgart_command_end(uintptr_t command, cl_int status);
-int32_t fpgart_command_watch(uintptr_t command);
-int32_t fpgart_command_status(uintptr_t command);
-int32_t fpgart_command_wait(uintptr_t command);
-void fpgart_command_times(uintptr_t command, uint64_t *times);
+int32_t fpgart_event_watch(uintptr_t event);
 
-/* Calls into Python: a board, or a queue, that is held has no carried command any more; one of
- * which there is a view has ended; one has failed; one is Python's. */
+/* Calls into Python: a board that is held has no carried command any more; commands that Python
+ * decides are ready; one of which there is a view has ended; one has failed; what one needs is to
+ * be found out in the present epoch (0: it cannot be carried); one is Python's. */
 void fpgart_board_idle(uintptr_t device);
-void fpgart_queue_idle(uintptr_t queue);
+void fpgart_commands_ready(void);
 void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);
 void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);
+int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);
 void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,
                        uintptr_t carried, cl_uint traffic, cl_uint count,
                        const struct fpgart_use *uses);

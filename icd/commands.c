@@ -113,12 +113,49 @@ static void command_told(struct carried *carried, int32_t status)
     }
 }
 
-/* The board has changed, or somebody holds it, since the command was enqueued. */
+/* The board has changed since the command was enqueued. */
+bool fpgart_renews(struct core_command *command, uint64_t epoch)
+{
+    struct carried *carried = core_operation(command);
+    const struct held *held = held_by(carried);
+    const struct fpgart_carried_queue *queue = fpgart_carried_queue(held->queue);
+    struct fpgart_place place;
+    if (!fpgart_may_carry())
+        return false;
+    if (carried->kind == CARRIED_LAUNCH)
+        return fpgart_renew_launch(held->kernel, queue, epoch, carried, (uint32_t)held->buffers,
+                                   held->uses);
+    for (uint64_t i = 0; i < held->buffers; i++) {
+        bool is_source = held->traffic == READ || (held->traffic == COPIED && i == 0);
+        if (!fpgart_place_in(held->uses[i].buffer, queue, epoch, FPGART_ANYWHERE, &place))
+            return false;
+        *(is_source ? &carried->from : &carried->to) = place.address + held->uses[i].at;
+    }
+    return true;
+}
+
+/* Python finds out what the command needs, if that is not known in the present epoch. */
+static bool is_renewed(struct held *held)
+{
+    struct fpgart_visit visit;
+    if (held->is_renewed || !fpgart_enter(&visit))
+        return false;
+    held->is_renewed = 1;
+    int renewed = fpgart_renew(held->queue, held->kernel, (cl_uint)held->buffers, held->uses);
+    fpgart_leave(&visit);
+    return renewed;
+}
+
+/* Its board does not admit the command. */
 void fpgart_command_is_turned(struct core_command *command)
 {
     struct carried *carried = core_operation(command);
     struct held *held = (struct held *)held_by(carried);
     struct fpgart_visit visit;
+    if (is_renewed(held)) {
+        core_retry(command);
+        return;
+    }
     if (carried->kind == CARRIED_MARKER) {
         core_end(command, CL_COMPLETE);
         return;
@@ -129,16 +166,6 @@ void fpgart_command_is_turned(struct core_command *command)
     fpgart_run_turned((uintptr_t)command, held->queue, held->kernel, held->type, (uintptr_t)carried,
                       held->traffic, (cl_uint)held->buffers, held->uses);
     fpgart_leave(&visit);
-}
-
-void fpgart_command_begin(uintptr_t command)
-{
-    core_begin((struct core_command *)command);
-}
-
-void fpgart_command_end(uintptr_t command, cl_int status)
-{
-    core_end((struct core_command *)command, status);
 }
 
 struct buffers {
@@ -251,8 +278,7 @@ int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refuse
     return 1;
 }
 
-/* Events that C has made, or of commands that have ended well, of the queue's context. Gives how
- * many of the former there are, which are held; -1: for Python. */
+/* Events of the queue's context, which are held. Gives how many there are; -1: for Python. */
 static int find_waits(const struct command *command, struct core_command **found, uintptr_t *held)
 {
     const struct call *call = command->call;
@@ -260,10 +286,8 @@ static int find_waits(const struct command *command, struct core_command **found
     for (cl_uint i = 0; i < call->waits; i++) {
         uintptr_t event = (uintptr_t)call->wait_list[i];
         struct fpgart_event waited;
-        cl_context own;
-        uint64_t serial = fpgart_handle_serial(event);
-        if (fpgart_hold(event, FPGART_EVENT, serial)) {
-            if (fpgart_event_of(event, &waited) && count < MOST_WAITS &&
+        if (fpgart_hold(event, FPGART_EVENT, fpgart_handle_serial(event))) {
+            if (count < MOST_WAITS && fpgart_event_of(event, &waited) &&
                 waited.context == command->queue->context) {
                 found[count] = waited.command;
                 held[count++] = event;
@@ -271,16 +295,22 @@ static int find_waits(const struct command *command, struct core_command **found
             }
             fpgart_unhold(event, FPGART_EVENT);
         }
-        if (!fpgart_knows_ends(1, &call->wait_list[i]) ||
-            !fpgart_knows(call->wait_list[i], FPGART_EVENT, CL_EVENT_CONTEXT, sizeof own, &own,
-                          NULL) ||
-            (uintptr_t)own != command->queue->context) {
-            while (count > 0)
-                fpgart_unhold(held[--count], FPGART_EVENT);
-            return -1;
-        }
+        while (count > 0)
+            fpgart_unhold(held[--count], FPGART_EVENT);
+        return -1;
     }
     return count;
+}
+
+/* Python does what a thread that waits in C would have to leave to others. */
+static bool may_wait(const struct command *command, int count, struct core_command *const *waits)
+{
+    if (!command->call->is_blocking)
+        return true;
+    for (int i = 0; i < count; i++)
+        if (!core_waits_alone(waits[i]))
+            return false;
+    return core_finishes_alone(command->queue->core);
 }
 
 /* An event for the host, before the command is known. It holds the queue, too. */
@@ -325,11 +355,7 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     uintptr_t held[MOST_WAITS];
     size_t place = (sizeof(struct carried) + size + 15) / 16 * 16;
     int count = find_waits(command, waits, held);
-    /* The core would take an empty list for none. */
-    int is_satisfied = call->waits != 0 && count == 0;
-    if (is_satisfied && role == CORE_MARKER)
-        role = CORE_WORK;
-    if (count < 0 || (is_satisfied && role == CORE_BARRIER) ||
+    if (count < 0 || !may_wait(command, count, waits) ||
         (command->carried->kind != CARRIED_LAUNCH && fpgart_others_run(command->queue)) ||
         !prepare_event(command)) {
         while (count > 0)
@@ -364,9 +390,12 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
 
 /* Of an event of which there is a view: that hears of the end in command_told(), unless it has come
  * already. */
-int32_t fpgart_command_watch(uintptr_t command)
+int32_t fpgart_event_watch(uintptr_t event)
 {
-    struct core_command *of = (struct core_command *)command;
+    struct fpgart_event found;
+    if (!fpgart_event_of(event, &found))
+        return CL_QUEUED;
+    struct core_command *of = found.command;
     if (core_is_user_event(of))
         return core_status(of);
     struct held *held = (struct held *)held_by(core_operation(of));

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 enum { ROOM = 6144 };
+enum { WRITTEN, READ, COPIED }; /* rows of a board's traffic */
 
 /* What stands behind an operation; `data` says where. */
 struct held {
@@ -18,6 +19,7 @@ struct held {
     uintptr_t queue, kernel;
     cl_command_type type;
     uint32_t is_pythons; /* it has run it, and counted and told what there was */
+    uint32_t is_renewed; /* Python was asked whether it can be carried in another epoch */
     uintptr_t event;
     uint64_t serial; /* of the event */
     atomic_int is_viewed;

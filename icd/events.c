@@ -19,9 +19,9 @@ int fpgart_finishes(const void *queue)
     int cancel_state, done = 0;
     fpgart_disable_cancel(&cancel_state);
     const struct fpgart_carried_queue *of = fpgart_carried_queue((uintptr_t)queue);
-    if (of != NULL && !core_queue_is_held(of->core)) {
+    if (of != NULL && core_finishes_alone(of->core)) {
         core_finish(of->core);
-        done = !core_queue_is_held(of->core);
+        done = 1;
     }
     fpgart_unhold((uintptr_t)queue, FPGART_QUEUE);
     fpgart_restore_cancel(cancel_state);
@@ -34,20 +34,21 @@ int fpgart_flushes(const void *queue)
     if (!fpgart_may_carry() || !fpgart_hold((uintptr_t)queue, FPGART_QUEUE, serial))
         return 0;
     const struct fpgart_carried_queue *of = fpgart_carried_queue((uintptr_t)queue);
-    int done = of != NULL && !core_queue_is_held(of->core);
+    int done = of != NULL && core_finishes_alone(of->core);
     if (done)
         of->board->carrier->flush(core_lane(of->core));
     fpgart_unhold((uintptr_t)queue, FPGART_QUEUE);
     return done;
 }
 
-/* What C knows of an event that it has made, which the caller then holds. */
+/* What C knows of a user event, or of the event of a carried command, which the caller then holds.
+ */
 static int find_event(const void *event, struct fpgart_event *found)
 {
     if (!fpgart_may_carry() ||
         !fpgart_hold((uintptr_t)event, FPGART_EVENT, fpgart_handle_serial((uintptr_t)event)))
         return 0;
-    int is_found = fpgart_event_of((uintptr_t)event, found);
+    int is_found = fpgart_event_of((uintptr_t)event, found) && !core_is_decided(found->command);
     if (!is_found)
         fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return is_found;
@@ -67,7 +68,7 @@ static int waits_for_one(cl_event event, uintptr_t *context)
     }
     int done = *context == 0 || *context == found.context;
     *context = found.context;
-    done = done && core_wait(found.command) == CL_COMPLETE;
+    done = done && core_waits_alone(found.command) && core_wait(found.command) == CL_COMPLETE;
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return done;
 }
@@ -164,7 +165,8 @@ int fpgart_calls_back(const void *event, cl_int status,
     if (call == NULL || status < CL_COMPLETE || status > CL_SUBMITTED || !find_event(event, &found))
         return 0;
     /* Those of a user event are Python's: what waits for it begins when they have returned. */
-    struct callback *callback = found.queue != 0 ? malloc(sizeof *callback) : NULL;
+    struct callback *callback =
+        !core_is_user_event(found.command) ? malloc(sizeof *callback) : NULL;
     if (callback != NULL) {
         *callback = (struct callback){call, data, (uintptr_t)event};
         if (core_callback(found.command, status, call_back, callback))
@@ -199,11 +201,11 @@ static void set_user_event(uintptr_t event, struct core_command *command, cl_int
 {
     struct fpgart_visit visit;
     core_set(command, status);
-    if (fpgart_event_is_viewed(event) && fpgart_enter(&visit)) {
+    if (fpgart_event_is_pythons(event) && fpgart_enter(&visit)) {
         fpgart_view_ended(event, fpgart_handle_serial(event), status);
         fpgart_leave(&visit);
     }
-    core_let_follow(command);
+    core_let_follow(command, false);
 }
 
 int fpgart_sets_user_event(const void *event, cl_int status)
@@ -213,41 +215,11 @@ int fpgart_sets_user_event(const void *event, cl_int status)
     if (status > CL_COMPLETE || !find_event(event, &found))
         return 0;
     fpgart_disable_cancel(&cancel_state);
-    int done =
-        found.queue == 0 && !fpgart_event_is_viewed((uintptr_t)event) && core_claim(found.command);
+    int done = core_is_user_event(found.command) && !fpgart_event_is_pythons((uintptr_t)event) &&
+               core_claim(found.command);
     if (done)
         set_user_event((uintptr_t)event, found.command, status);
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     fpgart_restore_cancel(cancel_state);
     return done;
-}
-
-int fpgart_user_event_claim(uintptr_t event)
-{
-    return core_claim((struct core_command *)event);
-}
-
-void fpgart_user_event_set(uintptr_t event, cl_int status)
-{
-    core_set((struct core_command *)event, status);
-}
-
-void fpgart_user_event_let_follow(uintptr_t event)
-{
-    core_let_follow((struct core_command *)event);
-}
-
-int32_t fpgart_command_wait(uintptr_t command)
-{
-    return core_wait((struct core_command *)command);
-}
-
-int32_t fpgart_command_status(uintptr_t command)
-{
-    return core_status((struct core_command *)command);
-}
-
-void fpgart_command_times(uintptr_t command, uint64_t *times)
-{
-    core_times((struct core_command *)command, times);
 }

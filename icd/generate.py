@@ -134,6 +134,10 @@ struct fpgart_unseen {
     uint64_t block;
 };
 enum { FPGART_IN_ALLOCATION = 16, ... };
+struct core_caller;
+struct core_queue;
+struct core_command;
+enum core_role { CORE_WORK, CORE_MARKER, CORE_BARRIER };
 """
 AT_ONCE = """
 uintptr_t fpgart_handle_new(int kind, uint32_t references);
@@ -168,7 +172,6 @@ void fpgart_board_resume(uintptr_t board);
 uint64_t fpgart_board_take_launches(uintptr_t board);
 void fpgart_board_loaded(uintptr_t board, uint64_t program);
 uint64_t fpgart_board_program(uintptr_t board);
-void fpgart_queue_resume(uintptr_t queue);
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t locations,
                          uintptr_t store);
 int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer, uint64_t locations);
@@ -178,8 +181,26 @@ void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
 int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel, const char *image,
                       uint32_t size, const uint32_t *locations, const uint64_t *limits);
-int fpgart_user_event_claim(uintptr_t event);
-void fpgart_user_event_set(uintptr_t event, cl_int status);
+void fpgart_event_is(uintptr_t event, uintptr_t command, uintptr_t context, cl_command_type type);
+void fpgart_decides(struct core_caller *caller);
+struct core_queue *fpgart_core_queue(uintptr_t queue);
+struct core_caller *core_caller_new(void (*call)(void *data), void *data);
+void core_caller_release(struct core_caller *caller);
+uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known, int32_t *errors);
+struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
+void core_queue_retain(struct core_queue *queue);
+void core_queue_release(struct core_queue *queue);
+struct core_command *core_user_event(void);
+bool core_claim(struct core_command *event);
+bool core_set(struct core_command *event, int32_t status);
+void core_retain(struct core_command *command);
+void core_release(struct core_command *command);
+void core_begin(struct core_command *command);
+uintptr_t core_needed(struct core_command *command, struct core_command **carried);
+uintptr_t core_next_in_line(struct core_command *command);
+uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
+uint32_t core_followers(struct core_command *command);
+void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
 int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
 int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
 void fpgart_unview(uintptr_t handle);
@@ -209,19 +230,21 @@ uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine
                            uintptr_t traffic);
 int fpgart_board_hold(uintptr_t board);
 int fpgart_board_is_open(uintptr_t board);
-int fpgart_queue_carries(uintptr_t queue, uintptr_t board, uintptr_t context, int in_order, int has_profiling);
-int fpgart_queue_hold(uintptr_t queue);
-void fpgart_queue_finish(uintptr_t queue);
+int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board, uintptr_t context, int in_order,
+                         int has_profiling);
+void fpgart_call_scheduler(void *nothing);
+struct core_command *core_decide(struct core_queue *queue, enum core_role role, uintptr_t known, uint32_t count,
+                                 struct core_command *const *wait_list);
+bool core_let_follow(struct core_command *event, bool takes);
+bool core_end(struct core_command *command, int32_t status);
+int32_t core_status(struct core_command *command);
+void core_finish(struct core_queue *queue);
+void core_wait_for_caller(struct core_command *command);
+void core_times(struct core_command *command, uint64_t times[4]);
+int32_t fpgart_event_watch(uintptr_t event);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end);
 void fpgart_settle_ends(void);
-void fpgart_user_event_let_follow(uintptr_t event);
-void fpgart_command_begin(uintptr_t command);
-void fpgart_command_end(uintptr_t command, cl_int status);
-int32_t fpgart_command_watch(uintptr_t command);
-int32_t fpgart_command_wait(uintptr_t command);
-int32_t fpgart_command_status(uintptr_t command);
-void fpgart_command_times(uintptr_t command, uint64_t *times);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
@@ -257,9 +280,12 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_host_released(uintptr_t handle);")
     lines.append("    void fpgart_reap(void);")
     lines.append("    void fpgart_board_idle(uintptr_t device);")
-    lines.append("    void fpgart_queue_idle(uintptr_t queue);")
+    lines.append("    void fpgart_commands_ready(void);")
     lines.append("    void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);")
     lines.append("    void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);")
+    lines.append(
+        "    int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);"
+    )
     lines.append("    void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,")
     lines.append("        uintptr_t carried, cl_uint traffic, cl_uint count, const struct fpgart_use *uses);")
     lines.append("    int fpgart_busy(void);")

@@ -23,7 +23,7 @@ struct handle {
     size_t next_free;
     atomic_int viewed;            /* enum viewed */
     uintptr_t parent;             /* what the object is of, which an object of C's holds; or 0 */
-    struct core_command *command; /* of an event of C's; it has a reference */
+    struct core_command *command; /* of an event; it has a reference */
     cl_command_type type;
     fpgart_answers answers;
     fpgart_kernels_slot kernels;                      /* of a program */
@@ -261,6 +261,15 @@ void fpgart_event_carry(uintptr_t event, const struct fpgart_event *made)
     fpgart_is_unseen(event, made->queue != 0 ? made->queue : made->context);
 }
 
+void fpgart_event_is(uintptr_t event, uintptr_t command, uintptr_t context, cl_command_type type)
+{
+    struct handle *slot = find(event);
+    core_retain((struct core_command *)command);
+    slot->command = (struct core_command *)command;
+    slot->type = type;
+    slot->parent = context;
+}
+
 void fpgart_is_unseen(uintptr_t handle, uintptr_t parent)
 {
     struct handle *slot = find(handle);
@@ -272,8 +281,7 @@ void fpgart_is_unseen(uintptr_t handle, uintptr_t parent)
 int fpgart_event_of(uintptr_t event, struct fpgart_event *found)
 {
     struct handle *slot = find(event);
-    if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT ||
-        atomic_load(&slot->viewed) == MADE)
+    if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT || slot->command == NULL)
         return 0;
     const struct fpgart_carried_queue *of = fpgart_carried_queue(slot->parent);
     *found = (struct fpgart_event){.command = slot->command,
@@ -283,9 +291,9 @@ int fpgart_event_of(uintptr_t event, struct fpgart_event *found)
     return 1;
 }
 
-int fpgart_event_is_viewed(uintptr_t event)
+int fpgart_event_is_pythons(uintptr_t event)
 {
-    return atomic_load(&find(event)->viewed) == VIEWED;
+    return atomic_load(&find(event)->viewed) != UNSEEN;
 }
 
 int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)

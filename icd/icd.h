@@ -91,9 +91,9 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
 void fpgart_unview(uintptr_t handle);
 uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
 
-/* Events that C has made: of carried commands, and user events. fpgart_event_carry() makes a new
- * handle such an event, which takes over a reference of the command, and what it holds: its queue;
- * a user event (no queue) its context. fpgart_event_of() gives 0 for events of Python's; the
+/* Events. fpgart_event_carry() makes a new handle one of C's (a carried command's, or a user
+ * event), which takes over a reference of the command, and what it holds: its queue; a user event
+ * (no queue) its context. fpgart_event_is() says what command one of Python's stands for. The
  * command is there as long as the event is held. */
 struct fpgart_event {
     struct core_command *command;
@@ -101,8 +101,9 @@ struct fpgart_event {
     cl_command_type type;
 };
 void fpgart_event_carry(uintptr_t event, const struct fpgart_event *made);
+void fpgart_event_is(uintptr_t event, uintptr_t command, uintptr_t context, cl_command_type type);
 int fpgart_event_of(uintptr_t event, struct fpgart_event *found);
-int fpgart_event_is_viewed(uintptr_t event);
+int fpgart_event_is_pythons(uintptr_t event); /* Python has made it, or has a view of it */
 
 /* What the host has said of a buffer. A sub-buffer is a region of another one. */
 struct fpgart_region {

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from fpgart import opencl as cl
+from fpgart.runtime.scheduling.core import Core
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
-from fpgart.runtime.scheduling.order import QueueOrder
 from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
 
 
@@ -42,16 +42,17 @@ class Commands:
     """Commands by their names, in a readiness of their own; time goes on by 10 with each call."""
 
     def __init__(self) -> None:
-        self.readiness = Readiness()
+        self.core: Core[Event] = Core()
+        self.readiness = Readiness(self.core)
         self.transfers = self.readiness.new_list(ends_by_itself=True)
         self.kernels = self.readiness.new_list(ends_by_itself=False)
         self.after = Aftermath()
         self.now = 100
-        self.context: Any = SimpleNamespace()
+        self.context: Any = SimpleNamespace(scheduler=self.core)
         self.in_order, self.out_of_order = self.queue(True), self.queue(False)
 
     def queue(self, in_order: bool) -> Any:
-        return SimpleNamespace(order=QueueOrder(in_order), in_order=in_order)
+        return SimpleNamespace(core=self.core.queue(in_order=in_order), open={}, in_order=in_order)
 
     def time(self) -> int:
         self.now += 10
@@ -73,8 +74,16 @@ class Commands:
         event = Event(self.context, queue, kind, operation)
         event.callbacks = list(told) or None
         event.queued_ns = self.time()
-        self.readiness.enter(event, queue, waits, event.queued_ns, self.after)
+        self.let_follow(self.readiness.enter(event, queue, waits, event.queued_ns, self.after))
         return event
+
+    def let_follow(self, ended: Sequence[Event]) -> None:
+        """As the scheduler does, at the time that it is."""
+        while ended:
+            for event in ended:
+                assert event.command is not None
+                event.command.let_follow()
+            ended = self.readiness.take(self.now, self.after)
 
     def transfer(self, *waits: Event, queue: Any = None, **more: Any) -> Event:
         return self.enter(Work(self.transfers, **more), *waits, queue=queue)
@@ -84,10 +93,13 @@ class Commands:
 
     def take(self, event: Event) -> None:
         assert self.readiness.claim(event)
+        assert event.command is not None
         event.status = RUNNING
+        event.command.begin()
 
     def end(self, event: Event, status: int = COMPLETE) -> None:
         self.readiness.end(event, status, self.time(), self.after)
+        self.let_follow([event])
 
     def stage_ends(self, event: Event, following: Work | None, status: int = COMPLETE) -> Any:
         stage: Any = following
@@ -96,6 +108,7 @@ class Commands:
             return self.readiness.go_on(event, stage)
         event.operation = None
         self.readiness.end_claimed(event, status, self.time(), self.after)
+        self.let_follow([event])
         return None
 
     def due(self) -> Event | None:

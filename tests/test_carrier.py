@@ -55,6 +55,7 @@ class Carrier:
         self._call_idle = ffi.callback("void(void *)", lambda _: self.idle.set())
         self._kept: list[object] = []
         self.board = lib.core_board_new(self._call_idle, ffi.NULL)
+        self._caller = lib.core_caller_new(ffi.NULL, ffi.NULL)
         self._threads = [threading.Thread(target=each) for each in (lib.core_observe, lib.core_serve)]
         lib.core_open()
         for thread in self._threads:
@@ -74,7 +75,9 @@ class Carrier:
     def queue(self, *, in_order: bool = True, profiling: bool = False) -> Any:
         lane = lib.carrier_lane_new(self.driver.context, self.driver.device, in_order, profiling)
         freed = ffi.addressof(lib, "carrier_lane_free")
-        made = lib.core_queue_new(self.board, lib.carrier_engine(), lane, in_order, ffi.NULL, freed)
+        made = lib.core_queue_new(self._caller, in_order)
+        carries = ffi.new("struct core_lane *", {"engine": lib.carrier_engine(), "lane": lane, "freed": freed})
+        assert lib.core_queue_carry(made, self.board, carries)
         self._to_free.callback(lib.core_queue_release, made)
         return made
 
@@ -148,6 +151,7 @@ class Carrier:
             thread.join()
         self._to_free.close()
         lib.core_board_release(self.board)
+        lib.core_caller_release(self._caller)
         lib.core_open()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from _fpgart_icd import ffi
 
-from fpgart.api.handles import HELD, known
+from fpgart.api.handles import HELD, known, seen
 from fpgart.errors import error_of
 from fpgart.log import error as log_error
 
@@ -20,13 +20,12 @@ def board_idle(handle: int) -> None:
     device.scheduler.board_idle(BOARDS[device])
 
 
-def queue_idle(handle: int) -> None:
-    """Nothing is carried of a queue that is held."""
-    from fpgart.runtime.objects.queue import CommandQueue
+def renew(queue: int, kernel: int, count: int, uses: Any) -> int:
+    """The board of a command has changed: whether C knows what it needs now, so that it can be carried."""
+    from fpgart.api.carrying import renew
 
-    queue = known(handle)
-    if isinstance(queue, CommandQueue):
-        queue.context.scheduler.queue_idle(queue)
+    buffers = [seen(int(uses[i].buffer)) for i in range(count)]
+    return renew(known(queue), known(kernel) if kernel else None, [buffer for buffer in buffers if buffer is not None])
 
 
 def run_turned(

@@ -32,23 +32,18 @@ from fpgart.runtime.commands.launch import SPLIT_KERNELS
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.local_memory import check_local_memory, local_memory, own_local_memory
 from fpgart.runtime.programs.pipe import Pipe
-from fpgart.runtime.scheduling.event import COMPLETE
 
 if TYPE_CHECKING:
     from fpgart.runtime.memory.buffer import Buffer
     from fpgart.runtime.memory.device import Block, Device
     from fpgart.runtime.objects.queue import CommandQueue
     from fpgart.runtime.programs.program import Program
-    from fpgart.runtime.scheduling.event import Event, Fence
     from fpgart.runtime.scheduling.scheduler import Scheduler
 
 LOCATIONS: defaultdict[str, int] = defaultdict(count().__next__)
 """The numbers that C knows the memories by that arguments have to be in; 0 for those that may be in any."""
 LOCATIONS[""]
 MOST_LOCATIONS = 64
-MANY = 32
-PATIENCE_S, PATIENCE_EACH_S = 0.005, 0.000_02
-"""How long a thread of the host waits for many commands of a queue, so that those behind them are carried."""
 
 
 class Numbers:
@@ -147,22 +142,10 @@ class CarriedBoard:
 class CarriedQueue:
     """The commands of one queue that C carries."""
 
-    __slots__ = ("_handle", "fence", "many")
+    __slots__ = ("_handle",)
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
-        self.fence: Fence | None = None
-        self.many = MANY
-        """So many commands of the scheduler's in the queue are worth a wait."""
-
-    def hold(self) -> bool:
-        return bool(lib.fpgart_queue_hold(self._handle))
-
-    def resume(self) -> None:
-        lib.fpgart_queue_resume(self._handle)
-
-    def finish(self) -> None:
-        lib.fpgart_queue_finish(self._handle)
 
     def wait_for_users(self, begin: int, end: int) -> None:
         lib.fpgart_queue_wait_for_users(self._handle, begin, end)
@@ -208,9 +191,10 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
         in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
         context = queue.context.handle
         lib.fpgart_context_has(context, board.address, len(queue.context.devices) == 1)
-        if not lib.fpgart_queue_carries(queue.handle, board.address, context, in_order, has_profiling):
+        core = queue.core.pointer
+        if not lib.fpgart_queue_carries(queue.handle, core, board.address, context, in_order, has_profiling):
             return None
-        queue.context.scheduler.let_carry(queue, CarriedQueue(queue.handle))
+        queue.carried = CarriedQueue(queue.handle)
     return board
 
 
@@ -236,39 +220,14 @@ def _new_board(device: Device) -> CarriedBoard | None:
     return board
 
 
-def _may_be_carried(queue: CommandQueue, wait_list: tuple[Event, ...]) -> bool:
-    """Whether nothing stands in the way that C need not be told of: other commands of the queue, other events."""
-    return not (
-        lib.fpgart_watched()
-        or any(event.carried is None and event.status != COMPLETE for event in wait_list)
-        or (queue.order.open and not _drained(queue))
-    )
-
-
-def _drained(queue: CommandQueue) -> bool:
-    """Whether no other commands are in the queue, of which there are so many that their ends were waited for, a while.
-
-    Else a host that enqueues thousands at once would never find it empty: each command would make the next one the
-    scheduler's. A kernel may wait for the host's next call, so the more often the wait was of no use, the rarer it is.
-    """
-    carried, open_ = queue.carried, len(queue.order.open)
-    if not isinstance(carried, CarriedQueue) or not queue.in_order or open_ < carried.many:
-        return False
-    if queue.context.scheduler.drain(queue, PATIENCE_S + open_ * PATIENCE_EACH_S):
-        carried.many = MANY
-        return True
-    carried.many = 2 * open_
-    return False
-
-
 def _begin_to_carry(device: Device, board: CarriedBoard) -> None:
     board.has_loaded(next(iter(device.loaded), ""))
     device.occupancy.carried = board
 
 
-def carries_launch(queue: CommandQueue, kernel: Kernel, wait_list: tuple[Event, ...]) -> bool:
-    """Whether C has given the engine the launch that the host's call is about, now that it knows enough."""
-    if not _may_be_carried(queue, wait_list):
+def carries_launch(queue: CommandQueue, kernel: Kernel) -> bool:
+    """Whether C carries the launch that the host's call is about, now that it knows enough."""
+    if lib.fpgart_watched():
         return False
     board = board_of(queue)
     return board is not None and _learn_kernel(queue, kernel, board) and bool(lib.fpgart_carry_again())
@@ -305,6 +264,24 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     lib.fpgart_kernel_is(
         kernel.handle, board.address, epoch, engine_kernel.handle, image, len(image), locations, limits
     )
+    return True
+
+
+def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[Buffer]) -> bool:
+    """Have C know, in the present epoch, what a command needs that was to be carried in an earlier one.
+
+    False where something else is needed now. Nothing is placed or moved for it.
+    """
+    device, board = queue.device, board_of(queue)
+    if board is None or lib.fpgart_watched():
+        return False
+    epoch = int(lib.fpgart_board_epoch(board.address))
+    if kernel is not None and not _may_be_loaded(kernel.program.on(device), device):
+        return False
+    if not all(_learn_buffer(buffer, device, board, epoch) for buffer in buffers):
+        return False
+    if kernel is not None:
+        lib.fpgart_kernel_holds(kernel.handle, board.address, epoch)
     return True
 
 
@@ -398,17 +375,17 @@ def _store_of(buffer: Buffer) -> int:
     return buffer.host_ptr or (buffer.store.address if buffer.store is not None else 0)
 
 
-def carries_map(queue: CommandQueue, wait_list: tuple[Event, ...], buffer: Buffer) -> bool:
+def carries_map(queue: CommandQueue, buffer: Buffer) -> bool:
     """As carries_transfer(), of a command that maps a region."""
     if queue.context.unified_memory:
         return False
     buffer.host_address()  # which is made now, if it is not there
-    return carries_transfer(queue, wait_list, buffer)
+    return carries_transfer(queue, buffer)
 
 
-def carries_transfer(queue: CommandQueue, wait_list: tuple[Event, ...], *buffers: Buffer) -> bool:
+def carries_transfer(queue: CommandQueue, *buffers: Buffer) -> bool:
     """As carries_launch(), of a transfer."""
-    if not _may_be_carried(queue, wait_list):
+    if lib.fpgart_watched():
         return False
     board = board_of(queue)
     if board is None:

@@ -130,7 +130,7 @@ def enqueue_nd_range_kernel(
         )
     if max(sizes) > SIZE_MAX >> 1:
         raise InvalidGlobalWorkSize(f"global size {sizes} is beyond any device")
-    if carries_launch(command_queue, kernel, wait_list):
+    if carries_launch(command_queue, kernel):
         return None
     launch = new_launch(
         kernel,
@@ -146,7 +146,7 @@ def enqueue_nd_range_kernel(
 def enqueue_task(command_queue: CommandQueue, kernel: Kernel, wait_list: WaitList) -> Command:
     check_kernel(command_queue, kernel)
     check_local(command_queue.device, kernel, ONES[:1], ONES[:1])
-    if carries_launch(command_queue, kernel, wait_list):
+    if carries_launch(command_queue, kernel):
         return None
     launch = new_launch(kernel, command_queue.device, 1, (*ZEROS, *ONES, *ONES), True)
     return command_queue.enqueue(cl.CL_COMMAND_TASK, launch, wait_list)

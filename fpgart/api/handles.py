@@ -86,11 +86,21 @@ def _publish_program(program: Program, handle: int) -> None:
     program.end_kernels = partial(_end_kernels, handle)
 
 
+def _publish_event(event: Event, handle: int) -> None:
+    if event.command is not None:
+        command = int(ffi.cast("uintptr_t", event.command.pointer))
+        lib.fpgart_event_is(handle, command, event.context.handle, event.command_type)
+
+
 def _end_kernels(program: int) -> bool:
     return bool(lib.fpgart_kernels_end(program))
 
 
-PUBLISHED: dict[str, Callable[[Any, int], None]] = {"Buffer": _publish_buffer, "Program": _publish_program}
+PUBLISHED: dict[str, Callable[[Any, int], None]] = {
+    "Buffer": _publish_buffer,
+    "Event": _publish_event,
+    "Program": _publish_program,
+}
 """What C, or the object, has to know besides the handle."""
 
 
@@ -120,8 +130,8 @@ def view(handle: int) -> Any:
     """The view of an object that C has made; None if there is no such object."""
     with _VIEWING:
         item = _view(handle)
-    if item.__class__ is Event and item.carried is not None:
-        status = item.carried.watch()
+    if item.__class__ is Event and (item.carried or item.queue is None):
+        status = int(lib.fpgart_event_watch(handle))
         if status <= COMPLETE:
             item.context.scheduler.end_view(item, status)
     if item is not None and not lib.fpgart_handle_is_held(handle):  # the host has just released it
@@ -132,9 +142,9 @@ def view(handle: int) -> Any:
 def _view(handle: int) -> Any:
     found = ffi.new("struct fpgart_unseen *")
     if not lib.fpgart_view(handle, found):
-        return _known(handle)  # another thread was first
+        return seen(handle)  # another thread was first
     try:
-        parent = _known(found.parent) or _view(found.parent)
+        parent = seen(found.parent) or _view(found.parent)
         item = makers()[found.kind](parent, found, handle)
     except BaseException:
         lib.fpgart_unview(handle)
@@ -143,7 +153,7 @@ def _view(handle: int) -> Any:
     return item
 
 
-def _known(handle: int) -> Any:
+def seen(handle: int) -> Any:
     """The object of a handle that Python knows; None for others."""
     item = HELD.get(handle)
     if item is None and (kept := KEPT.get(handle)) is not None:
@@ -153,7 +163,7 @@ def _known(handle: int) -> Any:
 
 def known(handle: int) -> Any:
     """The object behind a handle of whatever kind; None for anything else."""
-    item = _known(handle)
+    item = seen(handle)
     return item if item is not None else view(handle)
 
 
@@ -161,7 +171,7 @@ def view_ended(handle: int, serial: int, status: int) -> None:
     """The command of an event has ended, of which there was a view. Calls nobody back."""
     if lib.fpgart_handle_serial(handle) != serial:
         return
-    item = _known(handle)
+    item = seen(handle)
     if item.__class__ is Event:
         item.context.scheduler.end_view(item, status)
         reap_soon(item.context.reaper)

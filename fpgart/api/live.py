@@ -73,7 +73,7 @@ def _memories(device: Device) -> list[dict[str, Any]]:
 
 
 def _queue(queue: Any) -> dict[str, Any]:
-    commands = list(queue.order.open)
+    commands = list(queue.open)
     running = [event for event in commands if event.status == RUNNING]
     return {
         "queue": queue.number,

@@ -24,6 +24,8 @@ from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.errors import OutOfHostMemory
 from fpgart.notices import NOTICES
 from fpgart.runtime.objects.platform import Board, Platform
+from fpgart.runtime.scheduling.core import Core
+from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -212,9 +214,10 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
     from fpgart.api.platform import adopt
 
     ffi.def_extern(name="fpgart_board_idle")(carried.board_idle)
-    ffi.def_extern(name="fpgart_queue_idle")(carried.queue_idle)
+    ffi.def_extern(name="fpgart_commands_ready")(platform.scheduler.commands_ready)
     ffi.def_extern(name="fpgart_view_ended")(handles.view_ended)
     ffi.def_extern(name="fpgart_carried_failed")(carried.failed)
+    ffi.def_extern(name="fpgart_renew", error=0)(carried.renew)
     ffi.def_extern(name="fpgart_run_turned")(carried.run_turned)
     adopt(platform, lib.fpgart_platform())
     start_profile()
@@ -271,11 +274,13 @@ def ask_models(function: str, request: bytes) -> bytes | None:
 
 def make_scheduler() -> Scheduler:
     """The one that FPGART_TIME asks for."""
+    core: Core[Event] = Core(ffi, lib, ffi.addressof(lib, "fpgart_call_scheduler"))
+    lib.fpgart_decides(core.caller)
     if config.TIME.value == "model":
         from fpgart.runtime.model.simulated_clock import ModelScheduler
 
-        return ModelScheduler()
-    return Scheduler()
+        return ModelScheduler(core=core)
+    return Scheduler(core=core)
 
 
 def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:

@@ -49,7 +49,7 @@ def memory_in_use() -> dict[int, str]:
 
 def unfinished() -> int:
     """How many commands have not ended."""
-    return sum(len(queue.order.open) for context in alive(Context) for queue in context.all_queues())
+    return sum(len(queue.open) for context in alive(Context) for queue in context.all_queues())
 
 
 def settle(patience_s: float) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from _fpgart_icd import lib
+from _fpgart_icd import ffi, lib
 
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
@@ -55,15 +55,19 @@ def _run(scheduler: Scheduler, command: int, event: Event, make: partial[Operati
         if status == 0:
             return
         operation.abandon()
-    lib.fpgart_command_end(command, status)
+    _end(command, status)
+
+
+def _end(command: int, status: int) -> None:
+    lib.core_end(ffi.cast("struct core_command *", command), status)
 
 
 def _began(command: int) -> Callback:
-    return lambda event, status: lib.fpgart_command_begin(command)
+    return lambda event, status: lib.core_begin(ffi.cast("struct core_command *", command))
 
 
 def _ended(command: int) -> Callback:
-    return lambda event, status: lib.fpgart_command_end(command, status)
+    return lambda event, status: _end(command, status)
 
 
 def _operation_of(

@@ -23,47 +23,12 @@ from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import RUNNING, SUBMITTED, Event
 
 
-class CommandInC:
-    """The command of an event that C has made, or a user event, by its address; the event's handle keeps it."""
-
-    __slots__ = ("_address",)
-
-    def __init__(self, address: int) -> None:
-        self._address = address
-
-    def status(self) -> int:
-        return int(lib.fpgart_command_status(self._address))
-
-    def wait(self) -> int:
-        return int(lib.fpgart_command_wait(self._address))
-
-    def claim(self) -> bool:
-        return bool(lib.fpgart_user_event_claim(self._address))
-
-    def set(self, status: int) -> None:
-        lib.fpgart_user_event_set(self._address, status)
-
-    def let_follow(self) -> None:
-        lib.fpgart_user_event_let_follow(self._address)
-
-    def watch(self) -> int:
-        """Have Python hear of the end (view_ended); the status."""
-        return int(lib.fpgart_command_watch(self._address))
-
-    def times(self) -> tuple[int, int, int, int]:
-        found = ffi.new("uint64_t[4]")
-        lib.fpgart_command_times(self._address, found)
-        return found[cl.CL_QUEUED], found[cl.CL_SUBMITTED], found[cl.CL_RUNNING], found[cl.CL_COMPLETE]
-
-
 def view_event(parent: CommandQueue | Context, found: Any, handle: int) -> Event:
+    scheduler = (parent if isinstance(parent, Context) else parent.context).scheduler
+    command = scheduler.core.command_at(int(found.command))
     if isinstance(parent, Context):
-        event = Event(parent, None, int(found.type), None, SUBMITTED)
-    else:
-        event = Event(parent.context, parent, int(found.type), None, RUNNING)
-    event.unmet = 1
-    event.carried = CommandInC(int(found.command))
-    return event
+        return Event(parent, None, int(found.type), None, SUBMITTED, command)
+    return Event(parent.context, parent, int(found.type), None, RUNNING, command)
 
 
 def view_kernel(program: Program, found: Any, handle: int) -> Kernel:
@@ -91,8 +56,9 @@ def view_queue(context: Context, found: Any, handle: int) -> CommandQueue:
     lib.fpgart_queue_says(handle, device, properties, has_list)
     wanted = int(properties[0])
     given = (cl.CL_QUEUE_PROPERTIES, wanted, 0) if has_list[0] else None
-    queue = CommandQueue(context, find(int(device[0]), Device), wanted, given)
-    context.scheduler.let_carry(queue, CarriedQueue(handle))
+    core = context.scheduler.core.queue_at(lib.fpgart_core_queue(handle))
+    queue = CommandQueue(context, find(int(device[0]), Device), wanted, given, core)
+    queue.carried = CarriedQueue(handle)
     return queue
 
 

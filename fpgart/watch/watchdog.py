@@ -105,7 +105,8 @@ class Watchdog:
         queues = {event.queue: None for event in alive if isinstance(event.queue, CommandQueue)}
         lines = [line for queue in queues for line in self._queue_lines(queue, alive)]
         for event in alive:
-            waiters, dependants = len(event.waiters or ()), len(event.dependants or ())
+            waiters = len(event.waiters or ())
+            dependants = event.command.followers() if event.command is not None else 0
             if event.queue is None and (waiters or dependants):
                 waiting = [times(dependants, "command")] if dependants else []
                 waiting += [times(waiters, "thread")] if waiters else []
@@ -123,10 +124,9 @@ class Watchdog:
         shown = commands[: 1 if queue.in_order else MOST_COMMANDS]
         for event in shown:
             yield f"  {self._event_words(event)} {self._why(event, alive)}"
-            for other in event.predecessors:
-                if isinstance(other, Event) and other.status > COMPLETE:
-                    of = f" of {self._queue_words(other.queue)}" if other.queue not in (None, queue) else ""
-                    yield f"    {self._event_words(other)}{of}"
+            for other in queue.context.scheduler.awaited(event):
+                of = f" of {self._queue_words(other.queue)}" if other.queue not in (None, queue) else ""
+                yield f"    {self._event_words(other)}{of}"
         if len(commands) > len(shown):
             yield (
                 f"  and {len(commands) - len(shown)} behind"

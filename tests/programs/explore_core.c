@@ -23,7 +23,7 @@ struct thread {
     ucontext_t context;
     void (*work)(void *);
     void *data;
-    bool used, is_host, is_ending, is_serving;
+    bool used, is_host, is_ending, is_serving, is_taking;
     bool (*may_go_on)(void *);
     void *waits_for;
     char stack[STACK];
@@ -129,7 +129,7 @@ static void start(void (*work)(void *), void *data, bool is_host)
     thread->used = true;
     thread->is_host = is_host;
     thread->may_go_on = NULL;
-    thread->is_ending = thread->is_serving = false;
+    thread->is_ending = thread->is_serving = thread->is_taking = false;
     getcontext(&thread->context);
     thread->context.uc_stack.ss_sp = thread->stack;
     thread->context.uc_stack.ss_size = STACK;
@@ -180,6 +180,12 @@ bool *core_explored_serving(void)
 {
     static bool without_thread;
     return current != NULL ? &current->is_serving : &without_thread;
+}
+
+bool *core_explored_taking(void)
+{
+    static bool without_thread;
+    return current != NULL ? &current->is_taking : &without_thread;
 }
 
 static bool is_free(void *nothing)
@@ -479,13 +485,13 @@ enum { COMMANDS = 8, QUEUES = 3, LISTED = 3 };
 
 struct plan {
     /* HELD: the caller runs it beside the core, on a board that it holds, and changes the board.
-     * BETWEEN: the same in a queue that it holds, and changes nothing. DIRECT: the thread of the
-     * host runs it at once. */
-    enum kind { NOTHING, CARRIED, DECIDED, BARRIER, MARKER, USER, HELD, BETWEEN, DIRECT } kind;
+     * DIRECT: the thread of the host runs it at once. */
+    enum kind { NOTHING, CARRIED, DECIDED, BARRIER, MARKER, USER, HELD, DIRECT } kind;
     int queue;
     int waits[LISTED]; /* numbers from 1 of earlier commands; 0: none */
     int32_t outcome;
     bool has_callback, waited, polled;
+    bool decides;       /* the caller ends a marker or a barrier */
     bool alone;         /* the engine may have it later only beside no other queue's */
     bool comes_first;   /* the host sets no user event before it has ended, or has called back */
     int callback_waits; /* the callback waits for this one, numbered from 1 */
@@ -500,6 +506,8 @@ struct host {
     bool finishes;
     enum { WAITS, OBSERVES, NOTES } looks; /* how the host has the last ends noted */
     bool shares; /* its threads use one queue, so that nobody knows the order */
+    bool helps;  /* threads that wait run decided commands */
+    bool renews; /* it may be known what commands need when the board has changed */
 };
 
 static const struct host *host;
@@ -507,7 +515,9 @@ static struct core_board *board;
 static unsigned board_state, known_state[COMMANDS]; /* what a command was told of the board */
 static unsigned released[COMMANDS];
 static struct core_queue *queues[QUEUES];
+static struct core_caller *caller;
 static struct lane lanes[QUEUES];
+static bool has_lane[QUEUES];
 static struct core_command *commands[COMMANDS];
 static bool enqueued[COMMANDS], began[COMMANDS], ended[COMMANDS];
 static int32_t ended_as[COMMANDS];
@@ -515,11 +525,12 @@ static unsigned called_back[COMMANDS];
 static int order[COMMANDS], ordered; /* in which commands entered their queues */
 static bool is_decided[COMMANDS];    /* the caller runs it, whatever was planned */
 static unsigned set_at[COMMANDS];    /* operations of the engine when a user event was set */
+static unsigned ran_at[COMMANDS];    /* commands that the caller ran then, a bit for each */
 
 static void describe_host(void)
 {
-    static const char *const kinds[] = {"",           "carried", "decided", "barrier", "marker",
-                                        "user event", "held",    "between", "direct"};
+    static const char *const kinds[] = {"",       "carried",    "decided", "barrier",
+                                        "marker", "user event", "held",    "direct"};
     for (int i = 0; i < COMMANDS && host->plans[i].kind != NOTHING; i++) {
         const struct plan *plan = &host->plans[i];
         printf("%d: %s in queue %d (%s), thread %d, waits for %d %d %d, ends with %d%s%s%s; ",
@@ -552,6 +563,10 @@ static void check_that_it_is_alone(int number)
         for (unsigned j = 0; j < set_at[waited]; j++)
             CHECK(operations[j].lane == &lanes[plan->queue] || operations[j].status <= CL_COMPLETE,
                   "the engine runs commands of other queues");
+        for (int j = 0; j < COMMANDS; j++)
+            CHECK(!(ran_at[waited] >> j & 1) || host->plans[j].queue == plan->queue ||
+                      atomic_load(&commands[j]->status) <= CL_COMPLETE,
+                  "the caller runs commands of other queues");
     }
 }
 
@@ -582,8 +597,8 @@ static void command_begins(int number, bool in_engine)
             CHECK(!began[i] || ended[i], "a command begins beside one that a thread runs");
     for (int i = 0; i < ordered && order[i] != number && !host->shares; i++) {
         const struct plan *other = &host->plans[order[i]];
-        if (other->kind != USER && other->kind != HELD && other->kind != BETWEEN &&
-            other->queue == plan->queue && (host->in_order[plan->queue] || other->kind == BARRIER))
+        if (other->kind != USER && other->kind != HELD && other->queue == plan->queue &&
+            (host->in_order[plan->queue] || other->kind == BARRIER))
             must_have_ended(order[i]);
     }
 }
@@ -602,49 +617,169 @@ static void operation_ended(int number, int32_t status)
           "the engine is told of another end");
 }
 
-static struct core_command *ready_commands[COMMANDS];
-static unsigned ready_count, ready_taken;
+/* The caller: under a lock of its own it takes what is ready, which one of its threads runs. */
 
-static void ready(struct core_command *command)
+static bool scheduler_locked;
+static int ready_numbers[COMMANDS];
+static int32_t ready_errors[COMMANDS];
+static unsigned ready_count;
+static bool claimed[COMMANDS];
+
+static bool scheduler_is_free(void *nothing)
 {
-    CHECK(!holds_lock(), "a command is announced with the lock");
-    ready_commands[ready_count++] = command;
+    (void)nothing;
+    return !scheduler_locked;
+}
+
+static void lock_scheduler(void)
+{
+    yield(scheduler_is_free, NULL);
+    scheduler_locked = true;
+}
+
+static bool is_taken(int number)
+{
+    for (unsigned i = 0; i < ready_count; i++)
+        if (ready_numbers[i] == number)
+            return true;
+    return false;
+}
+
+static void is_ready(int number, int32_t error)
+{
+    CHECK(!is_taken(number), "a command is ready twice");
+    ready_errors[number] = error;
+    ready_numbers[ready_count++] = number;
+}
+
+static void take(void)
+{
+    enum { SOME = 2 };
+    uintptr_t known[SOME];
+    int32_t errors[SOME];
+    lock_scheduler();
+    for (uint32_t count = SOME; count == SOME;) {
+        count = core_take_ready(caller, SOME, known, errors);
+        for (uint32_t i = 0; i < count; i++)
+            is_ready((int)known[i] - 1, errors[i]);
+    }
+    scheduler_locked = false;
+}
+
+static void call_caller(void *data)
+{
+    CHECK(data == &caller && core_in_ended(), "the caller is called in another way");
+    CHECK(!holds_lock(), "the caller is called with the lock");
+    take();
+}
+
+static bool may_renew[COMMANDS]; /* the caller has found out what a command needs */
+
+/* It may be known what a command needs on a board that has changed; else the caller says so when it
+ * is asked, or runs the command. */
+static bool renews(struct core_command *command, uint64_t epoch)
+{
+    int number = *(const int *)core_operation(command);
+    CHECK(!holds_lock(), "a command is renewed with the lock");
+    CHECK(epoch <= core_board_epoch(board), "a command is renewed for an epoch to come");
+    core_pause();
+    if (!host->renews || (!may_renew[number] && choose(2, false) == 0))
+        return false;
+    known_state[number] = board_state;
+    core_pause();
+    return true;
+}
+
+static void turned(struct core_command *command)
+{
+    int number = *(const int *)core_operation(command);
+    CHECK(!holds_lock(), "a command is handed over with the lock");
+    CHECK(core_in_ended(), "a command is handed over on another thread");
+    CHECK(!core_is_decided(command), "a decided command is handed over");
+    if (host->renews && !may_renew[number] && choose(2, false) == 0) {
+        may_renew[number] = true;
+        core_retry(command);
+    } else {
+        is_ready(number, CL_SUCCESS);
+    }
+}
+
+static int next_ready(void)
+{
+    for (unsigned i = 0; i < ready_count; i++)
+        if (!claimed[ready_numbers[i]])
+            return ready_numbers[i];
+    return -1;
 }
 
 static bool any_ready(void *nothing)
 {
     (void)nothing;
-    return ready_taken < ready_count;
+    return next_ready() >= 0;
 }
 
-static int number_of(const struct core_command *command)
+/* A command that is ready before core_decide() has returned has no address yet. */
+static bool has_address(void *number)
 {
-    for (int i = 0; i < COMMANDS; i++)
-        if (commands[i] == command)
-            return i;
-    return -1;
+    return commands[(intptr_t)number] != NULL;
 }
 
-/* A command that is ready before core_enqueue() has returned has no number yet. */
-static bool has_number(void *command)
+static void run_decided(int number)
 {
-    return number_of(command) >= 0;
+    yield(has_address, (void *)(intptr_t)number);
+    struct core_command *command = commands[number];
+    enum kind kind = host->plans[number].kind;
+    int32_t error = ready_errors[number], status = error != 0 ? error : outcome_of(number);
+    is_decided[number] = true;
+    if ((kind == CARRIED || kind == DECIDED) && error == 0)
+        command_begins(number, false);
+    if (error == 0)
+        core_begin(command);
+    core_pause();
+    command_ends(number, status);
+    if (!core_is_decided(command)) {
+        CHECK(core_end(command, status), "a command had ended before");
+        return;
+    }
+    CHECK(core_set(command, status), "a command had ended before");
+    CHECK(!core_set(command, status), "a command ends twice");
+    core_pause();
+    if (core_let_follow(command, true))
+        take();
 }
 
 static void decided_thread(void *nothing)
 {
     for (;;) {
         yield(any_ready, nothing);
-        struct core_command *command = ready_commands[ready_taken++];
-        yield(has_number, command);
-        int number = number_of(command);
-        is_decided[number] = true;
-        if (host->plans[number].kind == CARRIED || host->plans[number].kind == DECIDED)
-            command_begins(number, false);
-        core_begin(command);
-        core_pause();
-        command_ends(number, outcome_of(number));
-        CHECK(core_end(command, outcome_of(number)), "a command had ended before");
+        int number = next_ready();
+        claimed[number] = true;
+        run_decided(number);
+    }
+}
+
+/* A thread of the host that waits runs itself what the command needs, or waits in the engine. */
+static void help(int number)
+{
+    while (atomic_load(&commands[number]->status) > CL_COMPLETE) {
+        struct core_command *carried;
+        take();
+        lock_scheduler();
+        int needed = (int)core_needed(commands[number], &carried) - 1;
+        bool is_mine = needed >= 0 && is_taken(needed) && !claimed[needed];
+        if (is_mine)
+            claimed[needed] = true;
+        scheduler_locked = false;
+        CHECK(needed < 0 || carried == NULL, "two commands are needed");
+        if (is_mine) {
+            run_decided(needed);
+        } else if (carried != NULL) {
+            core_wait_for_caller(carried);
+            take();
+            core_release(carried);
+        } else {
+            return;
+        }
     }
 }
 
@@ -653,9 +788,13 @@ static void set_user_event(int number)
     CHECK(core_claim(commands[number]), "a user event had been set before");
     CHECK(!core_claim(commands[number]), "a user event is set twice");
     set_at[number] = operation_count;
+    for (int i = 0; i < COMMANDS; i++)
+        if (commands[i] != NULL && commands[i]->is_begun &&
+            atomic_load(&commands[i]->status) == CL_RUNNING)
+            ran_at[number] |= 1u << i;
     core_set(commands[number], outcome_of(number));
     core_pause();
-    core_let_follow(commands[number]);
+    core_let_follow(commands[number], false);
 }
 
 static bool is_enqueued(void *number)
@@ -697,55 +836,32 @@ static void closing_thread(void *nothing)
     core_close();
 }
 
-/* A caller that holds the board, as a scheduler does: under a lock of its own it notes that
- * commands wait for idle(), which takes that lock, too. One thread runs them. */
+/* A caller that holds the board: under its lock it notes that commands wait for idle(), which takes
+ * that lock, too. One thread runs them. */
 
-static bool scheduler_locked;
 static int held[COMMANDS];
 static unsigned held_count, fence_of[COMMANDS];
-/* Of the board, and of the queues behind it. */
-static unsigned fences[1 + QUEUES], fences_ended[1 + QUEUES];
-
-static bool scheduler_is_free(void *nothing)
-{
-    (void)nothing;
-    return !scheduler_locked;
-}
-
-static void lock_scheduler(void)
-{
-    yield(scheduler_is_free, NULL);
-    scheduler_locked = true;
-}
+static unsigned fences, fences_ended;
 
 static void idle(void *data)
 {
-    unsigned which = (unsigned)((unsigned *)data - fences);
     CHECK(!holds_lock(), "idle() is called with the lock");
-    CHECK(which <= QUEUES, "idle() is called with other data");
+    CHECK(data == &fences, "idle() is called with other data");
     lock_scheduler();
-    CHECK(fences[which] == fences_ended[which] + 1, "idle() is called for nobody");
-    fences_ended[which]++;
+    CHECK(fences == fences_ended + 1, "idle() is called for nobody");
+    fences_ended++;
     scheduler_locked = false;
-}
-
-static unsigned held_by(int number)
-{
-    return host->plans[number].kind == HELD ? 0 : 1 + (unsigned)host->plans[number].queue;
 }
 
 static void hold(int number)
 {
-    unsigned which = held_by(number);
     lock_scheduler();
     fence_of[number] = 0;
-    if (which == 0 ? core_board_hold(board) : core_queue_hold(queues[which - 1])) {
-        if (fences[which] == fences_ended[which])
-            fences[which]++;
-        fence_of[number] = fences[which];
+    if (core_board_hold(board)) {
+        if (fences == fences_ended)
+            fences++;
+        fence_of[number] = fences;
     }
-    if (which != 0)
-        CHECK(core_queue_is_held(queues[which - 1]), "a queue is not held");
     held[held_count++] = number;
     scheduler_locked = false;
 }
@@ -754,7 +870,7 @@ static void hold(int number)
 static int next_held(void)
 {
     for (unsigned i = 0; i < held_count; i++)
-        if (!began[held[i]] && fence_of[held[i]] <= fences_ended[held_by(held[i])])
+        if (!began[held[i]] && fence_of[held[i]] <= fences_ended)
             return held[i];
     return -1;
 }
@@ -773,14 +889,11 @@ static bool is_in_engine(int number)
     return false;
 }
 
-static void check_that_nothing_is_carried(int number)
+static void check_that_nothing_is_carried(void)
 {
     for (int i = 0; i < COMMANDS; i++) {
         const struct plan *plan = &host->plans[i];
-        if (host->plans[number].kind == BETWEEN && plan->queue != host->plans[number].queue)
-            continue;
-        if (plan->kind == CARRIED && commands[i] != NULL && !commands[i]->decided &&
-            (host->plans[number].kind == BETWEEN || is_in_engine(i)))
+        if (plan->kind == CARRIED && commands[i] != NULL && is_in_engine(i))
             CHECK(atomic_load(&commands[i]->status) <= CL_COMPLETE,
                   "a carried command is open where the caller holds it up");
         if (plan->kind == DIRECT)
@@ -799,28 +912,22 @@ static void holding_thread(void *nothing)
     for (;;) {
         yield(may_run_held, nothing);
         int number = next_held();
-        bool is_held = host->plans[number].kind == HELD;
         began[number] = true;
-        check_that_nothing_is_carried(number);
+        check_that_nothing_is_carried();
         core_pause();
-        CHECK(!is_held || !core_board_uses(board, is_any, NULL), "a board that is held is used");
-        board_state += is_held;
-        check_that_nothing_is_carried(number);
-        if (is_held)
-            core_board_end_epoch(board);
+        CHECK(!core_board_uses(board, is_any, NULL), "a board that is held is used");
+        board_state++;
+        check_that_nothing_is_carried();
+        core_board_end_epoch(board);
         ended[number] = true;
-        if (is_held)
-            core_board_resume(board);
-        else
-            core_queue_resume(queues[host->plans[number].queue]);
+        core_board_resume(board);
     }
 }
 
-static bool admits(void *of_queue)
+static bool admits(void *nothing)
 {
-    const struct core_queue *queue = of_queue;
-    return board->held.holders == 0 && !board->held.awaited && queue->held.holders == 0 &&
-           !queue->held.awaited && !(queue->direct != NULL && queue->in_order);
+    (void)nothing;
+    return board->holders == 0 && !board->awaited;
 }
 
 static bool admits_directly(void *queue)
@@ -838,39 +945,41 @@ static uint64_t learn(int number)
 
 static bool has_held_ones;
 
-/* Whether the core may refuse to carry a command: out of order, it may wait for the host. */
-static bool may_wait_for_host(int queue, uint32_t count, struct core_command *const *list)
+/* A queue has decided commands only until the first that is to be carried. */
+static struct core_queue *queue_with_lane(int queue)
 {
-    for (uint32_t i = 0; i < count && !host->in_order[queue]; i++)
-        if (!list[i]->admitted && atomic_load(&list[i]->status) > CL_COMPLETE)
-            return true;
-    return false;
+    if (!has_lane[queue])
+        has_lane[queue] |= core_queue_carry(
+            queues[queue], board,
+            &(struct core_lane){&engine, &lanes[queue], renews, turned, lane_freed});
+    return queues[queue];
 }
 
 /* A command that the board does not admit is tried again. */
-static void carry(int number, enum core_role role, enum core_kind kind, uint32_t count,
-                  struct core_command *const *list)
+static void carry(int number, enum core_role role, uint32_t count, struct core_command *const *list)
 {
-    int queue = host->plans[number].queue;
-    for (;;) {
-        bool may_wait = may_wait_for_host(queue, count, list);
-        commands[number] = core_enqueue(queues[queue], role, kind, learn(number), &number,
-                                        sizeof number, count, list);
-        if (commands[number] != NULL)
-            return;
-        if (may_wait) {
-            kind = CORE_DECIDED;
-            is_decided[number] = true;
-            continue;
-        }
-        CHECK(has_held_ones || host->shares, "a command is refused that nothing keeps out");
-        yield(admits, queues[queue]);
+    const struct plan *plan = &host->plans[number];
+    struct core_queue *queue = queue_with_lane(plan->queue);
+    while ((commands[number] = core_enqueue(queue, role, plan->alone ? CORE_ALONE : CORE_CARRIED,
+                                            learn(number), &number, sizeof number, count, list)) ==
+           NULL) {
+        CHECK(has_held_ones, "a command is refused that nothing keeps out");
+        yield(admits, NULL);
     }
+}
+
+static void decide(int number, enum core_role role, uint32_t count,
+                   struct core_command *const *list)
+{
+    commands[number] =
+        core_decide(queues[host->plans[number].queue], role, (uintptr_t)number + 1, count, list);
+    CHECK(commands[number] != NULL, "no memory");
+    take();
 }
 
 static void do_directly(int number)
 {
-    struct core_queue *queue = queues[host->plans[number].queue];
+    struct core_queue *queue = queue_with_lane(host->plans[number].queue);
     core_finish(queue);
     while (!core_begin_directly(queue, learn(number), &number)) {
         CHECK(has_held_ones || host->shares, "a command is refused that nothing keeps out");
@@ -894,7 +1003,7 @@ static void enqueue(int number)
             yield(is_enqueued, (void *)(intptr_t)(plan->waits[i] - 1));
             list[count++] = commands[plan->waits[i] - 1];
         }
-    if (plan->kind == HELD || plan->kind == BETWEEN) {
+    if (plan->kind == HELD) {
         hold(number);
         return;
     }
@@ -911,10 +1020,10 @@ static void enqueue(int number)
                               : plan->kind == MARKER ? CORE_MARKER
                                                      : CORE_WORK;
         order[ordered++] = number; /* hosts with a split use queues that the threads do not share */
-        enum core_kind kind = plan->kind == DECIDED ? CORE_DECIDED
-                              : plan->alone         ? CORE_ALONE
-                                                    : CORE_CARRIED;
-        carry(number, role, kind, count, list);
+        if (plan->kind == DECIDED || plan->decides)
+            decide(number, role, count, list);
+        else
+            carry(number, role, count, list);
     }
     enqueued[number] = true;
     if (plan->has_callback)
@@ -942,11 +1051,13 @@ static bool is_told(int number)
 {
     enum kind kind = host->plans[number].kind;
     return (kind == CARRIED || kind == MARKER || kind == BARRIER) && commands[number] != NULL &&
-           !commands[number]->decided;
+           !core_is_decided(commands[number]);
 }
 
 static void wait_for(int number)
 {
+    if (host->helps && !core_waits_alone(commands[number]))
+        help(number);
     CHECK(core_wait(commands[number]) <= CL_COMPLETE, "a wait returns too early");
     CHECK(released[number] == is_told(number), "a wait returns before the engine was told");
 }
@@ -1044,19 +1155,19 @@ static void check_ends(void)
               "a queue is not empty");
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
         CHECK(core_admits(queues[i], core_board_epoch(board), true), "commands seem to be open");
-        CHECK(queues[i]->held.open == 0 && queues[i]->held.holders == 0 && !queues[i]->held.awaited,
-              "a queue is still held");
         CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
         core_queue_release(queues[i]);
-        CHECK(lanes[i].given_back == 1, "a lane is not given back once");
-        CHECK(fences[1 + i] == fences_ended[1 + i], "idle() is not called");
+        CHECK(lanes[i].given_back == has_lane[i], "a lane is not given back once");
     }
-    CHECK(board->held.open == 0 && board->held.holders == 0 && !board->held.awaited &&
-              board->queues == NULL,
+    CHECK(board->open == 0 && board->holders == 0 && !board->awaited && board->queues == NULL,
           "a board is still used");
     CHECK(atomic_load(&board->references) == 1, "a board is still needed");
     core_board_release(board);
-    CHECK(fences[0] == fences_ended[0], "idle() is not called");
+    CHECK(fences == fences_ended, "idle() is not called");
+    CHECK(core_decided == 0, "decided commands seem to be open");
+    CHECK(atomic_load(&caller->references) == 1 && caller->ready == NULL,
+          "the caller is still needed");
+    core_caller_release(caller);
     CHECK(live_events == 0, "events of the engine are left");
 }
 
@@ -1068,13 +1179,15 @@ static void run(const struct host *given)
     current = NULL;
     locked = scheduler_locked = has_held_ones = false;
     sleepers = NULL;
-    operation_count = ready_count = ready_taken = live_events = 0;
-    held_count = board_state = 0;
-    memset(fences, 0, sizeof fences);
-    memset(fences_ended, 0, sizeof fences_ended);
+    operation_count = ready_count = live_events = 0;
+    held_count = board_state = fences = fences_ended = 0;
     ordered = 0;
     for (int i = 0; i < COMMANDS; i++)
-        has_held_ones |= given->plans[i].kind == HELD || given->plans[i].kind == BETWEEN;
+        has_held_ones |= given->plans[i].kind == HELD;
+    memset(ran_at, 0, sizeof ran_at);
+    memset(claimed, 0, sizeof claimed);
+    memset(may_renew, 0, sizeof may_renew);
+    memset(has_lane, 0, sizeof has_lane);
     memset(released, 0, sizeof released);
     memset(threads, 0, sizeof threads);
     memset(commands, 0, sizeof commands);
@@ -1085,12 +1198,11 @@ static void run(const struct host *given)
     memset(is_decided, 0, sizeof is_decided);
     memset(set_at, 0, sizeof set_at);
     core_open();
-    board = core_board_new(idle, &fences[0]);
+    board = core_board_new(idle, &fences);
+    caller = core_caller_new(call_caller, &caller);
     for (int i = 0; i < QUEUES; i++) {
         lanes[i] = (struct lane){given->in_order[i], 0};
-        queues[i] =
-            core_queue_new(board, &engine, &lanes[i], given->in_order[i], ready, lane_freed);
-        core_queue_call(queues[i], idle, &fences[1 + i]);
+        queues[i] = core_queue_new(caller, given->in_order[i]);
     }
     start(host_thread, NULL, true);
     if (given->split != 0)
@@ -1129,9 +1241,9 @@ static const struct host hosts[] = {
      0,
      false,
      OBSERVES},
-    {"a queue that is held behind a command that waits for the host",
+    {"a decided command behind one that waits for the host",
      {true, true},
-     {{USER}, {CARRIED, 0, {1}}, {BETWEEN}, {CARRIED, 1, {2}}, {HELD, .comes_first = true}},
+     {{USER}, {CARRIED, 0, {1}}, {DECIDED}, {CARRIED, 1, {2}}, {HELD, .comes_first = true}},
      0,
      false},
     {"a user event for two queues, one of them out of order",
@@ -1170,13 +1282,9 @@ static const struct host hosts[] = {
       {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
      0,
      true},
-    {"a queue out of order that is held beside commands that wait for the host",
+    {"a decided command out of order beside commands that wait for the host",
      {true, false},
-     {{USER},
-      {CARRIED, 0, {1}},
-      {CARRIED, 1, {2}},
-      {BETWEEN, 1, .comes_first = true},
-      {CARRIED, 1}},
+     {{USER}, {CARRIED, 0, {1}}, {CARRIED, 1, {2}}, {DECIDED, 1}, {CARRIED, 1}},
      0,
      true},
     {"callbacks that wait for what the host sets",
@@ -1285,14 +1393,14 @@ static const struct host hosts[] = {
      {{DIRECT}, {HELD}, {DIRECT}, {CARRIED, 1}, {HELD}},
      3,
      false},
-    {"a queue that is held between carried commands",
+    {"decided commands between carried ones on a board that is held",
      {true, true},
-     {{CARRIED}, {BETWEEN}, {CARRIED}, {CARRIED, 1}, {HELD}, {BETWEEN}, {CARRIED}},
+     {{CARRIED}, {DECIDED}, {CARRIED}, {CARRIED, 1}, {HELD}, {DECIDED}, {CARRIED}},
      0,
      true},
-    {"two threads that hold a queue each",
+    {"two threads with decided commands behind those that they run at once",
      {true, true},
-     {{CARRIED}, {BETWEEN}, {DIRECT}, {CARRIED, 1}, {BETWEEN, 1}, {CARRIED, 1}},
+     {{CARRIED}, {DECIDED}, {DIRECT}, {CARRIED, 1}, {DECIDED, 1}, {CARRIED, 1}},
      3,
      false},
     {"a board that is held beside commands out of order",
@@ -1313,6 +1421,51 @@ static const struct host hosts[] = {
      0,
      false,
      NOTES},
+    {"what is not for an engine while the caller runs other queues",
+     {true, true},
+     {{USER}, {DECIDED, 1}, {CARRIED, 0, {1}, .alone = true}, {DECIDED, 1, .waited = true}},
+     0,
+     true},
+    {"threads that wait and run what their commands need",
+     {true, true},
+     {{CARRIED},
+      {DECIDED, 0, {0}},
+      {CARRIED, 1, {2}},
+      {DECIDED, 1, .waited = true},
+      {DECIDED, 0, {3}, .waited = true}},
+     4,
+     false,
+     .helps = true},
+    {"decided commands that fail",
+     {true, false},
+     {{DECIDED, .outcome = -5},
+      {DECIDED, 0, {1}},
+      {CARRIED, 1, {2}},
+      {MARKER, 1, {0}, .decides = true},
+      {DECIDED, 1, {4}, .has_callback = true}},
+     0,
+     true,
+     .helps = true},
+    {"a decided barrier behind a user event",
+     {false},
+     {{USER},
+      {CARRIED, 0, {1}},
+      {BARRIER, .decides = true, .has_callback = true},
+      {CARRIED},
+      {DECIDED, 0, .waited = true}},
+     0,
+     true,
+     .helps = true},
+    {"commands that are carried on a board that has changed",
+     {true, true},
+     {{USER},
+      {CARRIED, 0, {1}},
+      {CARRIED},
+      {HELD, .comes_first = true},
+      {CARRIED, 1, {2}, .alone = true}},
+     0,
+     true,
+     .renews = true},
     {"two threads with decided commands",
      {true, true},
      {{DECIDED}, {DECIDED, .waited = true}, {DECIDED, 1, {1}}, {CARRIED, 1, {2}, .waited = true}},
@@ -1327,13 +1480,14 @@ static void share(struct host *made, int count)
     made->in_order[0] = true;
     made->split = 1 + (int)random_below((unsigned)count - 1);
     for (int i = 0; i < count; i++)
-        made->plans[i] = (struct plan){.kind = random_below(2) == 0 ? CARRIED : DIRECT};
+        made->plans[i] =
+            (struct plan){.kind = (enum kind[]){CARRIED, DECIDED, DIRECT}[random_below(3)]};
 }
 
 /* Whether it is no command of the core's, so that none can wait for it. */
 static bool is_beside(enum kind kind)
 {
-    return kind == HELD || kind == BETWEEN || kind == DIRECT;
+    return kind == HELD || kind == DIRECT;
 }
 
 static void make_random(struct host *made)
@@ -1347,11 +1501,13 @@ static void make_random(struct host *made)
     made->split = random_below(2) == 0 ? 1 + (int)random_below((unsigned)count - 1) : 0;
     made->finishes = random_below(2) == 0;
     made->looks = random_below(3);
+    made->helps = random_below(2) == 0;
+    made->renews = random_below(2) == 0;
     bool holds = random_below(2) == 0, gates = false;
     for (int i = 0; i < count; i++) {
         static const enum kind kinds[] = {CARRIED, CARRIED, CARRIED, DECIDED,
                                           DECIDED, BARRIER, MARKER,  USER};
-        static const enum kind kinds_if_held[] = {CARRIED, CARRIED, BETWEEN, HELD, DECIDED,
+        static const enum kind kinds_if_held[] = {CARRIED, CARRIED, DECIDED, HELD, DECIDED,
                                                   BARRIER, MARKER,  DIRECT,  USER};
         static const int32_t outcomes[] = {0, 0, 0, 0, 0, -5, CL_INVALID_KERNEL};
         struct plan *plan = &made->plans[i];
@@ -1366,9 +1522,10 @@ static void make_random(struct host *made)
             plan->kind = CARRIED;
         /* What its thread waits for before it sets a user event may not wait for that. */
         gates |= plan->kind == USER;
-        if (gates && (plan->kind == BETWEEN || plan->kind == DIRECT))
+        if (gates && plan->kind == DIRECT)
             plan->kind = HELD;
         plan->alone = random_below(4) == 0;
+        plan->decides = random_below(2) == 0 && (plan->kind == MARKER || plan->kind == BARRIER);
         if (is_beside(plan->kind)) {
             plan->has_callback = false;
             continue;

@@ -51,7 +51,7 @@ def enqueue_map_buffer(
         check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
-    if carries_map(command_queue, wait_list, buffer):
+    if carries_map(command_queue, buffer):
         return buffer.host_address() + offset, None
     hear_of_mappings(buffer)
     block = buffer.reserve_for_mapping(device)
@@ -76,7 +76,7 @@ def enqueue_unmap_mem_object(
     command_queue: CommandQueue, memobj: Buffer, mapped_ptr: int, wait_list: WaitList
 ) -> Command:
     check_context(command_queue, memobj)
-    if carries_transfer(command_queue, wait_list, memobj):
+    if carries_transfer(command_queue, memobj):
         return None
     hear_of_mappings(memobj)
     region = memobj.unmap(mapped_ptr)

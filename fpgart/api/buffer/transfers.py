@@ -39,7 +39,7 @@ def enqueue_read_buffer(
     check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
     device = command_queue.device
     buffer.bind(device)
-    if carries_transfer(command_queue, wait_list, buffer):
+    if carries_transfer(command_queue, buffer):
         return None
     operation = ReadBuffer(device, buffer, offset, size, ptr)
     return command_queue.run(cl.CL_COMMAND_READ_BUFFER, operation, bool(blocking_read), wait_list)
@@ -59,7 +59,7 @@ def enqueue_write_buffer(
     check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
-    if carries_transfer(command_queue, wait_list, buffer):
+    if carries_transfer(command_queue, buffer):
         return None
     operation = WriteBuffer(device, buffer, offset, size, ptr)
     return command_queue.run(cl.CL_COMMAND_WRITE_BUFFER, operation, bool(blocking_write), wait_list)
@@ -88,7 +88,7 @@ def enqueue_copy_buffer(
     device = command_queue.device
     src_buffer.bind(device)
     dst_buffer.bind(device)
-    if carries_transfer(command_queue, wait_list, src_buffer, dst_buffer):
+    if carries_transfer(command_queue, src_buffer, dst_buffer):
         return None
     operation = CopyBuffer(device, src_buffer, dst_buffer, [(src_offset, dst_offset, size)])
     return command_queue.enqueue(cl.CL_COMMAND_COPY_BUFFER, operation, wait_list)
@@ -114,7 +114,7 @@ def enqueue_fill_buffer(
         raise InvalidValue("the size of the fill is 0 bytes")
     device = command_queue.device
     buffer.bind(device)
-    if carries_transfer(command_queue, wait_list, buffer):
+    if carries_transfer(command_queue, buffer):
         return None
     operation = FillBuffer(device, buffer, offset, size, bytes_at(driver_address(pattern), pattern_size))
     return command_queue.enqueue(cl.CL_COMMAND_FILL_BUFFER, operation, wait_list)

@@ -21,6 +21,7 @@ from fpgart.runtime.model.board_clock import BoardClocks, StepTime
 from fpgart.runtime.model.kernel_planning import cabled_launch
 from fpgart.runtime.model.planning import Planner
 from fpgart.runtime.model.steps import Programming, Run
+from fpgart.runtime.scheduling.core import Core
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Callback, Event, EventQueue, Operation
 from fpgart.runtime.scheduling.order import QueueOrder, Role
 from fpgart.runtime.scheduling.readiness import role_of
@@ -267,8 +268,8 @@ class ModelScheduler(Scheduler):
     ends_are_news = True
     carries = False
 
-    def __init__(self, threads: Threads | None = None) -> None:
-        super().__init__(threads)
+    def __init__(self, threads: Threads | None = None, core: Core[Event] | None = None) -> None:
+        super().__init__(threads, core)
         self.clock = SimulatedClock()
 
     # Commands

@@ -23,6 +23,7 @@ def blocking_free(context: Context, pointer: int) -> None:
     allocation = context.usm.at(pointer)
     if allocation is not None:
         context.scheduler.call_due()
+        context.scheduler.flush()  # what C carries may stand behind others
         for queue in context.all_queues():
             if queue.carried is not None:
                 queue.carried.wait_for_users(allocation.pointer, allocation.end)

@@ -9,8 +9,8 @@ from fpgart import opencl as cl
 from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.scheduling.event import QUEUED, CarriedCommands, Event, Operation
-from fpgart.runtime.scheduling.order import QueueOrder
+from fpgart.runtime.scheduling.core import CoreQueue
+from fpgart.runtime.scheduling.event import CarriedCommands, Event, Operation
 
 NUMBERS = count(1)
 
@@ -18,12 +18,19 @@ NUMBERS = count(1)
 class CommandQueue:
     """Commands for one device, in order or out of order.
 
-    `number` is its name in traces. `order` knows the commands that have not ended; the scheduler guards it.
+    `number` is its name in traces. `open` are the commands that have not ended, but for those that C carries; the
+    scheduler guards it.
     """
 
     def __init__(
-        self, context: Context, device: Device, properties: int = 0, property_list: tuple[int, ...] | None = None
+        self,
+        context: Context,
+        device: Device,
+        properties: int = 0,
+        property_list: tuple[int, ...] | None = None,
+        core: CoreQueue | None = None,
     ) -> None:
+        """`core`: the queue in C, if C has made it."""
         self.handle = 0
         self.number = next(NUMBERS)
         self.context = context
@@ -31,10 +38,11 @@ class CommandQueue:
         self.properties = properties
         self.property_list = property_list
         self.in_order = not properties & cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
-        self.order: QueueOrder[Event] = QueueOrder(self.in_order)
+        self._scheduler = context.scheduler
+        self.core = core or self._scheduler.core_queue(in_order=self.in_order)
+        self.open: dict[Event, None] = {}
         self.carried: CarriedCommands | None = None
         """Those of its commands that C carries, once it may."""
-        self._scheduler = context.scheduler
         context.queues.add(self)
         self._scheduler.queue_made(self)
 
@@ -83,14 +91,14 @@ class CommandQueue:
 
     def _give_back_if_refused(self, event: Event) -> None:
         """A command that the scheduler did not take never ends: its operation is abandoned here."""
-        if event.status == QUEUED and event.operation is not None and event not in self.order.open:
+        if event.command is None and event.operation is not None:
             event.operation.abandon()
 
     def flush(self) -> None:
         """Hand all that is in the queue to the device (OpenCL 3.0, 5.15)."""
         if self.carried is not None:
             self.carried.flush()
-        if self.order.open:
+        if self.open or self.carried is not None:
             self._scheduler.flush()
 
     def finish(self) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from fpgart import opencl as cl
 from fpgart.errors import CLError, InvalidOperation, InvalidValue, ProfilingInfoNotAvailable
 from fpgart.notices import NOTICES
+from fpgart.runtime.scheduling.core import Command, CoreQueue
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
-from fpgart.runtime.scheduling.order import QueueOrder
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.threads import Lock
 
@@ -42,6 +42,8 @@ class EventScheduler(Protocol):
     def stage_time(self, event: Event, stage: str) -> int: ...
 
     def wait(self, event: Event) -> None: ...
+
+    def user_event(self) -> Command: ...
 
     def look_at_view(self, event: Event) -> None: ...
 
@@ -74,53 +76,8 @@ class EventDevice(Protocol):
     def id(self) -> int: ...
 
 
-class CarriedCommand(Protocol):
-    """A command that C gives to the engine by itself, or a user event of C's, as views of the event see it."""
-
-    def status(self) -> int: ...
-
-    def wait(self) -> int:
-        """Return when it has ended; with its status. No lock held."""
-
-    def watch(self) -> int:
-        """Have the scheduler hear of the end (end_view); the status."""
-
-    def times(self) -> tuple[int, int, int, int]:
-        """When it was enqueued, submitted, begun and ended; asked once it has ended."""
-
-    def claim(self) -> bool:
-        """Of a user event: whether the caller is the first to set the status, and has to."""
-
-    def set(self, status: int) -> None:
-        """Have threads go on that wait for a user event in C. No lock held, as for let_follow()."""
-
-    def let_follow(self) -> None:
-        """Have what follows a user event in C go on."""
-
-
-class Fence:
-    """What commands of a queue follow until those that C carries in it have ended."""
-
-    __slots__ = ("dependants", "status")
-
-    def __init__(self) -> None:
-        self.status = RUNNING
-        self.dependants: list[Event] | None = None
-
-
 class CarriedCommands(Protocol):
-    """The commands of one queue that C carries: none while others are in the queue, which follow those."""
-
-    fence: Fence | None
-    """Whoever waits until none is under way. The scheduler guards it."""
-
-    def hold(self) -> bool:
-        """Have none begin until resume() has been called as often; whether some are under way."""
-
-    def resume(self) -> None: ...
-
-    def finish(self) -> None:
-        """Return when all have ended. No lock held."""
+    """The commands of one queue that C carries."""
 
     def wait_for_users(self, begin: int, end: int) -> None:
         """Return when those have ended that are given addresses there. No lock held."""
@@ -149,7 +106,11 @@ class EventQueue(Protocol):
     def in_order(self) -> bool: ...
 
     @property
-    def order(self) -> QueueOrder[Event]: ...
+    def core(self) -> CoreQueue: ...
+
+    @property
+    def open(self) -> dict[Event, None]:
+        """The commands that have not ended and that C does not carry, oldest first. The scheduler guards it."""
 
     carried: CarriedCommands | None
 
@@ -228,21 +189,19 @@ class Event:
         "__weakref__",
         "callbacks",
         "carried",
+        "command",
         "command_type",
         "context",
-        "dependants",
         "end_ns",
         "handle",
-        "holds",
+        "number",
         "operation",
-        "predecessors",
         "queue",
         "queued_ns",
         "ready",
         "start_ns",
         "status",
         "submit_ns",
-        "unmet",
         "wait_list",
         "waiters",
     )
@@ -254,24 +213,26 @@ class Event:
         command_type: int,
         operation: Operation | None,
         status: int = QUEUED,
+        carried: Command | None = None,
     ) -> None:
+        """`carried`: the command, or the user event, of which this is a view."""
         self.handle = 0
         self.context = context
         self.queue = queue
         self.command_type = command_type
         self.operation = operation
         self.status = status
-        self.unmet = int(queue is None)
-        """How many others it waits for; a user event waits for the host."""
+        self.command = carried
+        """What C knows of it: of a command, once it is in its queue."""
+        if queue is None and carried is None:
+            self.command = context.scheduler.user_event()
+        self.number = 0
+        """By which C knows a command that has not ended."""
+        self.carried = queue is not None and carried is not None
+        """Whether C carries it."""
         self.wait_list: tuple[Event, ...] = ()
-        self.predecessors: tuple[Event | Fence, ...] = ()
-        self.dependants: list[Event] | None = None
         self.waiters: list[Lock] | None = None
         self.callbacks: list[tuple[int, Callback]] | None = None
-        self.holds = False
-        """Whether it keeps C from carrying commands of its queue."""
-        self.carried: CarriedCommand | None = None
-        """The command that it is a view of."""
         self.ready: ReadyList | None = None
         """The list in which it waits for its turn."""
         self.queued_ns = self.submit_ns = self.start_ns = self.end_ns = 0
@@ -289,7 +250,7 @@ class Event:
 
     def seen_status(self) -> int:
         """The execution status, for a host that asks instead of waiting."""
-        if self.carried is not None:
+        if self.carried:
             self.context.scheduler.look_at_view(self)
         status = self.status
         if status <= COMPLETE:

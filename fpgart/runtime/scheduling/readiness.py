@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which commands may begin: the commands that each waits for, their turn, and the commands that its end makes ready.
 
-A command is *ready* once everything that it follows has ended. Ready commands stand in a `ReadyList`, oldest first:
-one per device for transfers, one per device for kernels, one for work on host memory. A thread *claims* a ready
-command that nothing conflicts with, and runs it.
+A command is *ready* once everything that it follows has ended; C knows that (core.py). Ready commands stand in a
+`ReadyList`, oldest first: one per device for transfers, one per device for kernels, one for work on host memory. A
+thread *claims* a ready command that nothing conflicts with, and runs it.
 
 There are no threads and no locks in this module: the caller (scheduler.py) holds its lock during each call. An
-`Aftermath` collects the work that must wait until the lock is released.
+`Aftermath` collects the work that must wait until the lock is released; so must what follows a command that has ended.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from functools import partial
 from fpgart import log
 from fpgart import opencl as cl
 from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
+from fpgart.runtime.scheduling.core import Command, Core
 from fpgart.runtime.scheduling.event import (
     COMPLETE,
     RUNNING,
     SUBMITTED,
     Event,
     EventQueue,
-    Fence,
     Launch,
     Operation,
     ReadyList,
@@ -32,7 +32,6 @@ from fpgart.runtime.scheduling.occupancy import BOTH, TAKEN, Claim
 from fpgart.runtime.scheduling.order import Role
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
-WALK = 64  # how far a waiting thread looks for something that it can run
 BATCH = 128  # how many launches are under way at once in one batch, at most
 BATCH_NS = 20_000_000  # how long those will probably take, at most, but for the last of them
 
@@ -69,9 +68,10 @@ class Readiness:
     flushed them, waits for something, or has had its time to wait. Threads of the driver take what is due only.
     """
 
-    __slots__ = ("horizon", "lists", "running")
+    __slots__ = ("core", "horizon", "lists", "running")
 
-    def __init__(self) -> None:
+    def __init__(self, core: Core[Event]) -> None:
+        self.core = core
         self.horizon = 0
         self.running = 0
         """Commands that are claimed."""
@@ -115,41 +115,60 @@ class Readiness:
     # Enqueueing
 
     def enter(
-        self,
-        event: Event,
-        queue: EventQueue,
-        wait_list: tuple[Event, ...],
-        now: int,
-        after: Aftermath,
-        fence: Fence | None = None,
-    ) -> None:
-        """Put a command at the end of its queue; it is ready at once if all that it follows has ended."""
-        before: tuple[Event | Fence, ...] = queue.order.follow(event, role_of(event), waits=bool(wait_list))
-        if fence is not None:
-            before = (*before, fence)
+        self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...], now: int, after: Aftermath
+    ) -> list[Event]:
+        """Put a command at the end of its queue; it is ready at once if all that it follows has ended.
+
+        Returns the commands that have ended, as take() does.
+        """
+        core = self.core
+        number = core.number(event)
+        waits = [other.command for other in wait_list if other.command is not None]
+        try:
+            event.command = core.decide(queue.core, role_of(event), number, waits)
+        except BaseException:
+            del core.commands[number]
+            raise
+        event.number = number
         event.wait_list = wait_list
-        event.predecessors = predecessors = tuple(dict.fromkeys((*wait_list, *before))) if wait_list else before
-        for other in predecessors:
-            if other.status > COMPLETE:
-                if other.dependants is None:
-                    other.dependants = []
-                other.dependants.append(event)
-                event.unmet += 1
-        if not event.unmet:
-            self.make_ready(event, now, after)
+        queue.open[event] = None
+        return self.take(now, after)
+
+    def take(self, now: int, after: Aftermath) -> list[Event]:
+        """Give each command its turn that follows nothing any more.
+
+        Returns those that have ended without being run: what follows them is for the caller, without the lock.
+        """
+        ended = []
+        for event, error in self.core.take():
+            if event.status == SUBMITTED:  # it was handed over behind another one
+                self.begins(event, now, after)
+            elif error or event.operation is None:
+                self._pass_through(event, error, now, after)
+                ended.append(event)
+            else:
+                self.make_ready(event, now, after)
+        return ended
 
     def make_ready(self, event: Event, now: int, after: Aftermath) -> None:
         """All that a command follows has ended."""
-        operation = event.operation
-        if operation is None or (event.wait_list and any(e.status < COMPLETE for e in event.wait_list)):
-            self.end(event, self._pass_through(event, now, after), now, after)
-            return
-        event.wait_list = event.predecessors = ()
+        assert event.operation is not None
+        event.wait_list = ()
         event.status = SUBMITTED
         event.submit_ns = now
         if event.callbacks:
             collect(event, SUBMITTED, after)
-        self._stand(event, operation)
+        self._stand(event, event.operation)
+
+    def _pass_through(self, event: Event, error: int, now: int, after: Aftermath) -> None:
+        """A command without work of its own, or whose wait list failed, ends as soon as it may begin."""
+        if event.operation is not None:
+            after.append(event.operation.abandon)
+        event.wait_list = ()
+        event.submit_ns = event.start_ns = now
+        if event.callbacks:
+            collect(event, SUBMITTED, after)
+        self.end(event, error, now, after)
 
     def _stand(self, event: Event, operation: Operation) -> None:
         """Put a ready command behind the others of its kind."""
@@ -159,12 +178,6 @@ class Readiness:
         ready.add(event)
 
     # Claiming
-
-    def claim_at_once(self, event: Event) -> bool:
-        """Start a command that never stood in a list, if nothing is in its way."""
-        operation = event.operation
-        assert operation is not None
-        return not operation.ready_list and self._take(event, operation) is TAKEN
 
     def claim(self, event: Event) -> bool:
         """Start a ready command, if nothing that it conflicts with runs or is older."""
@@ -208,31 +221,21 @@ class Readiness:
                     return event
         return None
 
-    def claim_needed(self, event: Event) -> Event | None:
-        """Something that has to run before `event` can end, `event` itself at best.
+    def claim_needed(self, event: Event) -> tuple[Event | None, Command | None]:
+        """Something that has to run before `event` can end, `event` itself at best; or what the engine has of that.
 
         Never a kernel that merely stands before it: that may wait for what the host does next.
         """
-        for _ in range(WALK):
-            ready = event.ready
-            if ready is not None:
-                if self.claim(event):
-                    return event
-                return self.claim_first(ready, event.queued_ns) if ready.ends_by_itself else None
-            queue = event.queue
-            if event.status <= RUNNING or queue is None:
-                return None
-            if queue.in_order:
-                oldest = next(iter(queue.order.open))
-                if oldest is not event:
-                    event = oldest
-                    continue
-            unfinished = next((e for e in event.predecessors if e.status > RUNNING), None)
-            if unfinished is None:
-                return None
-            assert isinstance(unfinished, Event), "a fence counts as running"
-            event = unfinished
-        return None
+        ready, carried = event.ready, None
+        if ready is None and event.command is not None:
+            needed, carried = self.core.needed(event.command)
+            if needed is not None:
+                event, ready = needed, needed.ready
+        if ready is None:
+            return None, carried
+        if self.claim(event):
+            return event, None
+        return self.claim_first(ready, event.queued_ns) if ready.ends_by_itself else None, None
 
     def claim_followers(
         self, under_way: Sequence[tuple[Event, Launch]], last: Event | None, now: int
@@ -260,14 +263,10 @@ class Readiness:
             found.append((event, launch))
         return found
 
-    @staticmethod
-    def _next_in_line(event: Event, until: int) -> Event | None:
+    def _next_in_line(self, event: Event, until: int) -> Event | None:
         """The command of the same queue that waits for `event` alone, if it was enqueued by `until`."""
-        for other in event.dependants or ():
-            if other.queue is event.queue:
-                alone = other.unmet == 1 and other.queued_ns <= until and not other.callbacks
-                return other if alone and all(e.status >= COMPLETE for e in other.wait_list) else None
-        return None
+        other = self.core.next_in_line(event.command) if event.command is not None else None
+        return other if other is not None and other.queued_ns <= until and not other.callbacks else None
 
     def _take(self, event: Event, operation: Operation) -> Claim:
         """Ask the operation; one that cannot even be asked is taken, and fails when it is run."""
@@ -287,6 +286,8 @@ class Readiness:
         """`event` runs from now on."""
         event.start_ns = now
         event.status = RUNNING
+        if event.command is not None:
+            event.command.begin()
         if event.callbacks:
             collect(event, RUNNING, after)
 
@@ -327,29 +328,23 @@ class Readiness:
 
     def end_launch(self, event: Event, status: int, now: int, after: Aftermath) -> None:
         """As end_claimed() for a launch that was handed over with others: it fails with what it waited for, too."""
+        if event.status == SUBMITTED:
+            self.begins(event, now, after)
         if any(other.status < COMPLETE for other in event.wait_list):
             status = ExecStatusErrorForEventsInWaitList.status
-        event.wait_list = event.predecessors = ()
+        event.wait_list = ()
         self.end_claimed(event, status, now, after)
 
     def end(self, event: Event, status: int, now: int, after: Aftermath) -> None:
-        """The end of `event`, and of everything that ends with it."""
-        ended = [(event, status)]
-        while ended:
-            event, status = ended.pop()
-            self.take_note(event, status, now, after)
-            ended += self._passed_through(event, now, after)
-
-    def take_note(self, event: Event, status: int, now: int, after: Aftermath) -> None:
         """`event` has ended: for those who wait for it and those who are called back. What follows it comes later."""
         event.end_ns = now
         event.status = status
-        queue = event.queue
-        if queue is not None:
-            queue.order.forget(event)
-            if event.holds and queue.carried is not None:
-                event.holds = False
-                queue.carried.resume()
+        if event.number:
+            del self.core.commands[event.number]
+            assert event.queue is not None
+            del event.queue.open[event]
+        if event.command is not None and not event.carried:
+            event.command.set(status)
         if event.callbacks:
             collect(event, status, after)
         if event.waiters:
@@ -358,47 +353,9 @@ class Readiness:
             event.waiters = None
         event.operation = None
 
-    def let_follow(self, event: Event, now: int, after: Aftermath) -> None:
-        """What follows `event`, of whose end note was taken, is ready now or ends with it."""
-        for other, status in self._passed_through(event, now, after):
-            self.end(other, status, now, after)
-
-    def _passed_through(self, event: Event | Fence, now: int, after: Aftermath) -> list[tuple[Event, int]]:
-        """Make ready what waited for `event` alone; returns the commands that end without being run, each with how."""
-        ended = []
-        dependants, event.dependants = event.dependants, None
-        for other in dependants or ():
-            other.unmet -= 1
-            if other.unmet == 0:
-                if other.status == SUBMITTED:  # it was handed over behind this one
-                    self.begins(other, now, after)
-                elif other.operation is not None and all(e.status >= COMPLETE for e in other.wait_list):
-                    self.make_ready(other, now, after)
-                else:
-                    ended.append((other, self._pass_through(other, now, after)))
-        return ended
-
-    def _pass_through(self, event: Event, now: int, after: Aftermath) -> int:
-        """A command without work of its own, or whose wait list failed, ends as soon as it may begin."""
-        failed = any(other.status < COMPLETE for other in event.wait_list)
-        if event.operation is not None:
-            after.append(event.operation.abandon)
-        event.wait_list = event.predecessors = ()
-        event.submit_ns = event.start_ns = now
-        if event.callbacks:
-            collect(event, SUBMITTED, after)
-        return ExecStatusErrorForEventsInWaitList.status if failed else COMPLETE
-
-    def open_fence(self, fence: Fence, now: int, after: Aftermath) -> None:
-        """What C carried has ended: what waits for that may be ready."""
-        fence.status = COMPLETE
-        for other, status in self._passed_through(fence, now, after):
-            self.end(other, status, now, after)
-
     def end_view(self, event: Event, status: int, times: tuple[int, int, int, int], now: int, after: Aftermath) -> None:
         """The command has ended that `event` is a view of."""
         event.queued_ns, event.submit_ns, event.start_ns, end_ns = times
-        event.unmet = 0
         self.end(event, status, now, after)
         event.end_ns = end_ns
 

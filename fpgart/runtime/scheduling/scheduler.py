@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which command runs when, and on whose thread.
 
-What may begin is decided in readiness.py. A thread that waits for an event runs what that event needs by
-itself: handing work to another thread costs more than everything else in a small call. Workers (workers.py)
-take what nobody waits for, at once after a flush and otherwise after a short delay.
+C keeps the order of commands (core.py); what may begin is decided in readiness.py. A thread that waits for an event
+runs what that event needs by itself: handing work to another thread costs more than everything else in a small call.
+Workers (workers.py) take what nobody waits for, at once after a flush and otherwise after a short delay.
 
-One lock guards the state of all queues and events. It is never held while a command runs, while bytes move, while the
+One lock guards the state of all events. It is never held while a command runs, while bytes move, while the
 host is called back, or while objects of the host are destroyed.
 """
 
@@ -21,19 +21,18 @@ from fpgart.notices import NOTICES
 from fpgart.runtime.scheduling.attempt import attempt, tell_failure
 from fpgart.runtime.scheduling.batch import LaunchBatch
 from fpgart.runtime.scheduling.callbacks import Callbacks
+from fpgart.runtime.scheduling.core import Command, Core, CoreQueue
 from fpgart.runtime.scheduling.event import (
     COMPLETE,
     RUNNING,
     Callback,
-    CarriedCommands,
     Event,
     EventContext,
     EventQueue,
-    Fence,
     Operation,
     ReadyList,
 )
-from fpgart.runtime.scheduling.readiness import Aftermath, Readiness, role_of
+from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.threads import SystemThreads, Threads
 from fpgart.runtime.scheduling.workers import Workers
@@ -67,11 +66,12 @@ class Scheduler:
     carries = True
     """Whether C may give commands to the engine by itself."""
 
-    def __init__(self, threads: Threads | None = None) -> None:
+    def __init__(self, threads: Threads | None = None, core: Core[Event] | None = None) -> None:
         self._threads = threads or SystemThreads()
         self._now = self._threads.now
         self._lock = self._threads.lock()
-        self._ready = Readiness()
+        self.core: Core[Event] = core or Core()
+        self._ready = Readiness(self.core)
         self.host_ready = self.new_ready_list(ends_by_itself=True)
         """Ready commands that touch host memory only."""
         self.reaper = Reaper()
@@ -92,52 +92,48 @@ class Scheduler:
         """Where the ready commands of one kind on one device wait for their turn."""
         return self._ready.new_list(ends_by_itself=ends_by_itself)
 
+    def core_queue(self, *, in_order: bool) -> CoreQueue:
+        """What C knows of a new queue."""
+        return self.core.queue(in_order=in_order)
+
+    def user_event(self) -> Command:
+        """What C knows of a new user event."""
+        return self.core.user_event()
+
     def enqueue(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
         """Put a command at the end of its queue."""
-        queue = event.queue
-        assert queue is not None
-        after = Aftermath()
-        now = event.queued_ns = self._now()
-        with self._lock:
-            self._refuse_when_closed()
-            fence = self._hold(event, queue)
-            self._entering(event, queue, wait_list)
-            self._ready.enter(event, queue, wait_list, now, after, fence)
-            self._workers.command_enqueued(now, ready=event.ready is not None)
-        if after:
-            after.settle()
-            reap(event)
+        self._enqueue(event, wait_list, runs_here=False)
 
     def run_blocking(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
         """Put a command at the end of its queue and return when it has ended.
 
         Raises the error that it ended with.
         """
-        if not self._run_directly(event, wait_list):
-            self.enqueue(event, wait_list)
+        if self._enqueue(event, wait_list, runs_here=True):
+            self._run_where_it_may(event)
+            self._stop_looking()
         self.wait(event)
         if event.status < COMPLETE:
             raise error_of(event.status, "the command did not complete")
 
-    def _run_directly(self, event: Event, wait_list: tuple[Event, ...]) -> bool:
-        """Run a command that waits for nothing, without any thread having to be told; False if it has to wait."""
+    def _enqueue(self, event: Event, wait_list: tuple[Event, ...], *, runs_here: bool) -> bool:
+        """Put a command at the end of its queue; whether the calling thread has claimed it, which may run it."""
         queue = event.queue
         assert queue is not None
-        if wait_list or queue.order.open:
-            return False
+        after = Aftermath()
         now = event.queued_ns = self._now()
         with self._lock:
             self._refuse_when_closed()
-            if queue.order.open or self._hold(event, queue) is not None or not self._ready.claim_at_once(event):
-                self._resume(event, queue)
-                return False
-            self._entering(event, queue, ())
-            queue.order.follow(event, role_of(event), waits=False)
-            event.status = RUNNING
-            event.submit_ns = event.start_ns = now
-        self._run_where_it_may(event)
-        self._stop_looking()
-        return True
+            self._entering(event, queue, wait_list)
+            ended = self._ready.enter(event, queue, wait_list, now, after)
+            is_mine = runs_here and event.ready is not None and self._ready.claim(event)
+            self._workers.command_enqueued(now, ready=event.ready is not None)
+        if ended or after:
+            self._let_follow(ended, after)
+            after.settle()
+            self._stop_looking()
+            reap(event)
+        return is_mine
 
     def wait(self, event: Event) -> None:
         """Return when `event` has ended, however it ended; until then run what it needs.
@@ -147,40 +143,64 @@ class Scheduler:
         """
         helped = False
         self.call_due()
-        self._wait_for_carried(event)
         while event.status > COMPLETE:
-            waiter = None
+            waiter = carried = None
             with self._lock:
                 if event.status <= COMPLETE:
                     break
-                mine = None if self._closed else self._ready.claim_needed(event)
-                if mine is None:
+                mine = None
+                if not self._closed:
+                    mine, carried = self._ready.claim_needed(event)
+                if mine is None and carried is None:
                     self._ready.make_due(self._now())
                     self._workers.leave()
                     if self._workers.stranded:
                         mine = self._workers.claim()
-                if mine is None and not self._callbacks.any_due():
-                    waiter = self._threads.lock()
-                    waiter.acquire()
-                    if event.waiters is None:
-                        event.waiters = []
-                    event.waiters.append(waiter)
+                if mine is None and carried is None and not self._callbacks.any_due():
+                    waiter = self._waiter_of(event)
             if mine is not None:
                 helped = True
                 self._run_where_it_may(mine, event)
                 mine = None  # destroyed here, not under the lock
+            elif carried is not None:
+                carried.wait()
+                helped = True
+                self._take(event)
             elif waiter is not None:
-                helped = False
+                helped = event.carried
                 host_waits(True)
                 try:
-                    waiter.acquire()
+                    waiter()
                 finally:
                     host_waits(False)
+                if event.carried:
+                    self._take(event)
             else:
                 self._callbacks.call_due()
         if helped:
             self._stop_looking()
         reap(event)
+
+    def _waiter_of(self, event: Event) -> Callable[[], object]:
+        """What sleeps until `event` has ended. With the lock held."""
+        if event.carried and event.command is not None:
+            return event.command.wait
+        waiter = self._threads.lock()
+        waiter.acquire()
+        if event.waiters is None:
+            event.waiters = []
+        event.waiters.append(waiter)
+        return waiter.acquire
+
+    def _take(self, event: Event) -> None:
+        """Take note of what has ended while the calling thread waited in C, and of what is ready. Without the lock."""
+        if event.carried and event.status > COMPLETE:
+            self.look_at_view(event)
+        after = Aftermath()
+        with self._lock:
+            ended = self._ready.take(self._now(), after)
+        self._let_follow(ended, after)
+        after.settle()
 
     def flush(self) -> None:
         """Have everything that was enqueued until now begin as soon as it may, without further calls."""
@@ -197,20 +217,28 @@ class Scheduler:
 
     def finish(self, queue: EventQueue) -> None:
         """Return when every command that is in `queue` now has ended."""
-        if queue.carried is not None:
-            self.call_due()
-            queue.carried.finish()
         with self._lock:
-            open_ = queue.order.open
+            open_ = queue.open
             commands = list(open_) if not queue.in_order else [next(reversed(open_))] if open_ else []
         for event in commands:
             self.wait(event)
+        if queue.carried is not None:
+            self.call_due()
+            self.flush()
+            queue.core.finish()
         reap(queue)
 
     def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
         """The commands in some queues that have not ended."""
         with self._lock:
-            return [event for queue in queues for event in queue.order.open]
+            return [event for queue in queues for event in queue.open]
+
+    def awaited(self, event: Event) -> list[Event]:
+        """The commands and user events that an event waits for; some of them, if they are many."""
+        with self._lock:
+            listed = [other for other in event.wait_list if other.status > COMPLETE]
+            others = self.core.awaited(event.command) if event.command is not None else []
+        return list(dict.fromkeys((*listed, *others)))
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
         """Call back when `status` is reached, or at once; in a callback, when that has returned."""
@@ -226,11 +254,8 @@ class Scheduler:
 
     def claim_user_event(self, event: Event) -> bool:
         """Whether the caller is the first to set the status of a user event, which it has to end then."""
-        if event.carried is not None:
-            return event.carried.claim()
-        with self._lock:
-            is_first, event.unmet = event.unmet > 0, 0
-        return is_first
+        assert event.command is not None
+        return event.command.claim()
 
     def end_user_event(self, event: Event, status: int) -> None:
         """End a user event. Its callbacks return before what waits for it begins: hosts of boards rely on that.
@@ -241,14 +266,9 @@ class Scheduler:
         with self._lock:
             if event.status <= COMPLETE:
                 return
-            self._ready.take_note(event, status, self._now(), after)
-        if event.carried is not None:
-            event.carried.set(status)
+            self._ready.end(event, status, self._now(), after)
         after.settle()
-        if event.carried is not None:
-            event.carried.let_follow()
-        with self._lock:
-            self._ready.let_follow(event, self._now(), then)
+        self._let_follow([event], then)
         then.settle()
         reap(event)
         self._stop_looking()
@@ -272,34 +292,6 @@ class Scheduler:
 
     # Commands that C carries
 
-    def let_carry(self, queue: EventQueue, carried: CarriedCommands) -> None:
-        """C may carry commands of a queue, once those that are in it have ended."""
-        with self._lock:
-            if queue.carried is not None:
-                return
-            queue.carried = carried
-            for event in queue.order.open:
-                event.holds = True
-                carried.hold()
-
-    def drain(self, queue: EventQueue, patience_s: float) -> bool:
-        """Wait that long at most for the last command of a queue that is in order; whether nothing is in that any more.
-
-        The calling thread runs nothing meanwhile: a kernel may wait for what it does next.
-        """
-        bell = self._threads.bell()
-        with self._lock:
-            last = next(reversed(queue.order.open), None)
-            if last is None:
-                return True
-            if last.callbacks is None:
-                last.callbacks = []
-            last.callbacks.append((COMPLETE, lambda event, status: bell.ring()))
-            self._ready.make_due(self._now())
-            self._workers.leave()
-        bell.wait(patience_s)
-        return not queue.order.open
-
     def run_turned(self, event: Event, began: Callback, ended: Callback) -> None:
         """Run a command of C's queues, which has kept its order: it waits for its turn on the board only."""
         after = Aftermath()
@@ -322,16 +314,16 @@ class Scheduler:
         if self._callbacks.any_due():
             self._callbacks.call_due()
 
-    def queue_idle(self, queue: EventQueue) -> None:
-        """What C carried in a queue has ended, and more may not begin."""
+    def commands_ready(self) -> None:
+        """A thread in C has made commands ready. The host is called back on another thread."""
         after = Aftermath()
         with self._lock:
-            fence = queue.carried.fence if queue.carried is not None else None
-            if queue.carried is not None and fence is not None:
-                queue.carried.fence = None
-                self._ready.open_fence(fence, self._now(), after)
+            ended = self._ready.take(self._now(), after)
+        self._let_follow(ended, after)
+        with self._lock:
             self._workers.leave()
-        after.settle()
+        if after:
+            self.run_apart(after.settle)
 
     def board_idle(self, board: CarriedBoard) -> None:
         """What C carried on a board has ended, and more may not begin."""
@@ -342,16 +334,16 @@ class Scheduler:
 
     def look_at_view(self, event: Event) -> None:
         """Have a view of a carried command's event end if the command has."""
-        assert event.carried is not None
-        status = event.carried.status()
+        assert event.command is not None
+        status = event.command.status()
         if status <= COMPLETE:
             self.end_view(event, status)
 
     def end_view(self, event: Event, status: int) -> None:
         """The command has ended that `event` is a view of; that may be known already. Reaps nothing."""
-        assert event.carried is not None
+        assert event.command is not None
         after = Aftermath()
-        times = event.carried.times()
+        times = self.core.times(event.command)
         with self._lock:
             if event.status <= COMPLETE:
                 return
@@ -414,32 +406,19 @@ class Scheduler:
     def _entering(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
         """A command is about to enter its queue; for schedulers with a clock of their own."""
 
-    def _hold(self, event: Event, queue: EventQueue) -> Fence | None:
-        """Have C carry nothing in a queue until `event` has ended, which follows the fence, if there is one."""
-        carried = queue.carried
-        if carried is None:
-            return None
-        event.holds = True
-        if not carried.hold():
-            return None
-        if carried.fence is None:
-            carried.fence = Fence()
-        return carried.fence
-
-    def _resume(self, event: Event, queue: EventQueue) -> None:
-        """`event` was not put into its queue."""
-        if event.holds and queue.carried is not None:
-            event.holds = False
-            queue.carried.resume()
-
     # Without the lock
 
-    def _wait_for_carried(self, event: Event) -> None:
-        """Return when what C carries has ended that `event` is, or follows in its queue."""
-        if event.carried is not None and event.status > COMPLETE:
-            self.end_view(event, event.carried.wait())
-        elif event.queue is not None and event.queue.carried is not None and event.queue.carried.fence is not None:
-            event.queue.carried.finish()
+    def _let_follow(self, ended: Sequence[Event], after: Aftermath) -> None:
+        """What follows commands that have ended may go on; what ends with that is let follow, too."""
+        while ended:
+            is_ready = False
+            for event in ended:
+                if event.command is not None:
+                    is_ready |= event.command.let_follow()
+            if not is_ready:
+                return
+            with self._lock:
+                ended = self._ready.take(self._now(), after)
 
     def _stop_looking(self) -> None:
         """The calling thread runs nothing more: whoever is needed for what is ready takes over."""
@@ -494,21 +473,20 @@ class Scheduler:
         if event.status != RUNNING:
             self._begin(event)
         while event.operation is not None:
-            if event.dependants and self._run_batch(event, awaited):
+            if self._run_batch(event, awaited):
                 break
             if not self._ended_stage(event, *self._run_stage(event)):
                 break
 
     def _begin(self, event: Event) -> None:
         """Take note that a claimed command runs."""
-        if event.callbacks or any(other.operation is None for other in event.dependants or ()):
+        if event.callbacks:
             after = Aftermath()
             with self._lock:
                 self._ready.begins(event, self._now(), after)
             after.settle()
         else:  # nobody hears of it
-            event.start_ns = self._now()
-            event.status = RUNNING
+            self._ready.begins(event, self._now(), Aftermath())
 
     def _ended_stage(self, event: Event, status: int, following: Operation | None) -> bool:
         """Take note of the end of a stage; whether this thread has to run the next one of the command."""
@@ -535,6 +513,7 @@ class Scheduler:
             waited_for = event.waiters is not None
             self._ready.end_claimed(event, status, self._now(), after)
             self._tell_still()
+        self._let_follow([event], after)
         if after:
             after.settle()
         if not waited_for:
@@ -590,8 +569,11 @@ class Scheduler:
                     self._ready.end_launch(event, status, now, after)
                 if batch.left:
                     batch.follow(self._ready.claim_followers(batch.left, last, now))
-                    self._workers.leave()
                 self._tell_still()
+            self._let_follow([event for event, _ in ended], after)
+            if batch.left:
+                with self._lock:
+                    self._workers.leave()
             if after:
                 apart = bool(batch.left) and self._threads.start(lambda: self._end_batch_apart(batch, last))
                 after.settle()

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Decided commands: those that are ready wait for the caller, who asks what threads that wait can
+ * do for a command. */
+#include "command.h"
+
+#include <stdlib.h>
+
+enum { WALK = 64, MOST = 64 }; /* how far core_needed() looks; how many are taken at once */
+
+_Atomic uint32_t core_decided;
+
+struct core_caller *core_caller_new(void (*call)(void *data), void *data)
+{
+    struct core_caller *caller = calloc(1, sizeof *caller);
+    if (caller == NULL)
+        return NULL;
+    atomic_store(&caller->references, 1);
+    caller->call = call;
+    caller->data = data;
+    caller->last_ready = &caller->ready;
+    return caller;
+}
+
+void core_caller_release(struct core_caller *caller)
+{
+    if (atomic_fetch_sub(&caller->references, 1) == 1)
+        free(caller);
+}
+
+void core_announce(struct core_command *command, struct core_work *work)
+{
+    struct core_queue *queue = command->queue;
+    struct core_caller *caller = queue->caller;
+    command->error = core_error(command);
+    if (command->error == CL_SUCCESS) {
+        atomic_store(&command->status, CL_SUBMITTED);
+        if (queue->engine != NULL)
+            command->times[CL_SUBMITTED] = queue->engine->now();
+        core_queue_callbacks(command, CL_SUBMITTED);
+    }
+    core_retain(command);
+    command->next_ready = NULL;
+    *caller->last_ready = command;
+    caller->last_ready = &command->next_ready;
+    work->has_ready = true;
+    if (!work->takes)
+        core_call_soon(caller);
+}
+
+uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known,
+                         int32_t *errors)
+{
+    struct core_command *taken[MOST];
+    uint32_t count = 0;
+    core_lock();
+    while (count < most && count < MOST && caller->ready != NULL) {
+        struct core_command *command = taken[count] = caller->ready;
+        caller->ready = command->next_ready;
+        errors[count] = command->error;
+        known[count++] = command->known;
+    }
+    if (caller->ready == NULL)
+        caller->last_ready = &caller->ready;
+    core_unlock();
+    for (uint32_t i = 0; i < count; i++)
+        core_release(taken[i]);
+    return count;
+}
+
+bool core_waits_alone(struct core_command *command)
+{
+    return command->queue == NULL || atomic_load(&command->status) <= CL_COMPLETE ||
+           atomic_load(&command->event) != NULL || atomic_load(&core_decided) == 0;
+}
+
+bool core_finishes_alone(struct core_queue *queue)
+{
+    bool has_all = true;
+    if (atomic_load(&core_decided) == 0)
+        return true;
+    core_lock();
+    for (struct core_command *each = queue->newest; each != NULL && has_all;
+         each = queue->in_order ? NULL : each->older)
+        has_all = each->event != NULL;
+    core_unlock();
+    return has_all;
+}
+
+/* The next of those that a thread may have to see to before `command`, which stands in a queue that
+ * is in order: the newest in front of it that the engine has, else the oldest. */
+static struct core_command *in_front_of(struct core_command *command)
+{
+    struct core_command *each = command->older;
+    for (int i = 0; i < WALK && each != NULL; i++, each = each->older)
+        if (each->event != NULL)
+            return each;
+    return command->queue->oldest;
+}
+
+/* One that `command` waits for: one that may still be run, or else one that the engine has. */
+static struct core_command *unfinished(const struct core_command *command)
+{
+    struct core_command *carried = NULL;
+    for (uint32_t i = 0; i < command->link_count; i++) {
+        struct core_command *before = command->links[i].before;
+        int32_t status = atomic_load(&before->status);
+        if (status <= CL_COMPLETE || before->queue == NULL)
+            continue;
+        if (before->event == NULL && status > CL_RUNNING)
+            return before;
+        if (before->event != NULL)
+            carried = before;
+    }
+    return carried;
+}
+
+uintptr_t core_needed(struct core_command *command, struct core_command **carried)
+{
+    uintptr_t known = 0;
+    *carried = NULL;
+    core_lock();
+    for (int i = 0; i < WALK && command != NULL && *carried == NULL && known == 0; i++) {
+        struct core_queue *queue = command->queue;
+        int32_t status = atomic_load(&command->status);
+        if (queue == NULL || status <= CL_COMPLETE || command->turned)
+            break;
+        if (command->event != NULL) {
+            core_retain(command);
+            *carried = command;
+        } else if (status <= CL_RUNNING) {
+            break;
+        } else if (command->decided && command->unmet == 0) {
+            known = command->known;
+        } else if (queue->in_order && queue->oldest != command) {
+            command = in_front_of(command);
+        } else {
+            command = unfinished(command);
+        }
+    }
+    core_unlock();
+    return known;
+}
+
+void core_wait_for_caller(struct core_command *command)
+{
+    core_is_taking = true;
+    core_wait(command);
+    core_is_taking = false;
+}
+
+uintptr_t core_next_in_line(struct core_command *command)
+{
+    const struct core_command *next = NULL;
+    uint32_t links = 0; /* it may be in the wait list of the next one, too */
+    core_lock();
+    for (const struct core_link *each = command->followers; each != NULL; each = each->next)
+        if (each->follower->queue == command->queue) { /* the last in the list is the oldest */
+            links = next == each->follower ? links + 1 : 1;
+            next = each->follower;
+        }
+    bool is_alone =
+        next != NULL && next->decided && next->unmet == links && core_error(next) == CL_SUCCESS;
+    uintptr_t known = is_alone ? next->known : 0;
+    core_unlock();
+    return known;
+}
+
+uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known)
+{
+    uint32_t count = 0;
+    core_lock();
+    bool is_open = atomic_load(&command->status) > CL_COMPLETE;
+    for (uint32_t i = 0; is_open && i < command->link_count && count < most; i++) {
+        const struct core_command *before = command->links[i].before;
+        if (before->decided && before->known != 0 && atomic_load(&before->status) > CL_COMPLETE)
+            known[count++] = before->known;
+    }
+    core_unlock();
+    return count;
+}
+
+uint32_t core_followers(struct core_command *command)
+{
+    uint32_t count = 0;
+    core_lock();
+    for (const struct core_link *each = command->followers; each != NULL; each = each->next)
+        count++;
+    core_unlock();
+    return count;
+}

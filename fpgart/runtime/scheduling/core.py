@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queues, commands and user events in C (core/core.h): their order, and who waits for whom.
+
+C knows each command of Python's by a number. The driver has a copy of the core, which carries commands, too; without
+the driver that of `_native` is used, which has no engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Generic, TypeVar
+
+from fpgart import opencl as cl
+from fpgart._native import ffi as native_ffi
+from fpgart._native import lib as native
+from fpgart.errors import OutOfHostMemory
+from fpgart.runtime.scheduling.order import Role
+
+MOST = 64
+"""How many ready commands are taken at once."""
+Decided = TypeVar("Decided")
+
+
+class Command:
+    """A command, or a user event."""
+
+    __slots__ = ("_lib", "pointer")
+
+    def __init__(self, lib: Any, pointer: Any) -> None:
+        """`pointer` comes with a reference."""
+        self._lib = lib
+        self.pointer = pointer
+
+    def __del__(self) -> None:
+        self._lib.core_release(self.pointer)
+
+    def begin(self) -> None:
+        """It runs from now on."""
+        self._lib.core_begin(self.pointer)
+
+    def set(self, status: int) -> bool:
+        """It has ended, for those who wait for it; False if it had before."""
+        return bool(self._lib.core_set(self.pointer, status))
+
+    def let_follow(self) -> bool:
+        """What follows it may go on; whether commands are to be taken. No lock held."""
+        return bool(self._lib.core_let_follow(self.pointer, True))
+
+    def claim(self) -> bool:
+        """Of a user event: whether the caller is the first to set the status, and has to."""
+        return bool(self._lib.core_claim(self.pointer))
+
+    def status(self) -> int:
+        """As the engine says, if it has it. No lock held."""
+        return int(self._lib.core_status(self.pointer))
+
+    def wait(self) -> None:
+        """Return when it has ended; what became ready by that is to be taken. No lock held."""
+        self._lib.core_wait_for_caller(self.pointer)
+
+    def followers(self) -> int:
+        """How many commands wait for it."""
+        return int(self._lib.core_followers(self.pointer))
+
+
+class CoreQueue:
+    """A command queue."""
+
+    __slots__ = ("_lib", "pointer")
+
+    def __init__(self, lib: Any, pointer: Any) -> None:
+        """`pointer` comes with a reference."""
+        self._lib = lib
+        self.pointer = pointer
+
+    def __del__(self) -> None:
+        self._lib.core_queue_release(self.pointer)
+
+    def finish(self) -> None:
+        """Return when all commands have ended that are in it now. No lock held."""
+        self._lib.core_finish(self.pointer)
+
+
+class Core(Generic[Decided]):
+    """The commands of one scheduler, which decides them. Its lock is held when they are put into queues or taken."""
+
+    def __init__(self, ffi: Any = native_ffi, lib: Any = native, call: Any = None) -> None:
+        """`call`: C's function that is called when commands are to be taken that a thread in C has made ready."""
+        self._ffi = ffi
+        self._lib = lib
+        self.caller = lib.core_caller_new(call or ffi.NULL, ffi.NULL)
+        self._numbers = count(1)
+        self._known = ffi.new("uintptr_t[]", MOST)
+        self._errors = ffi.new("int32_t[]", MOST)
+        self._carried = ffi.new("struct core_command **")
+        self.commands: dict[int, Decided] = {}
+        """Those that have not ended, by their numbers."""
+
+    def __del__(self) -> None:
+        self._lib.core_caller_release(self.caller)
+
+    def queue(self, *, in_order: bool) -> CoreQueue:
+        return CoreQueue(self._lib, self._made(self._lib.core_queue_new(self.caller, in_order)))
+
+    def times(self, command: Command) -> tuple[int, int, int, int]:
+        """When a command of C's was enqueued, submitted, begun and ended; asked once it has ended."""
+        found = self._ffi.new("uint64_t[4]")
+        self._lib.core_times(command.pointer, found)
+        return found[cl.CL_QUEUED], found[cl.CL_SUBMITTED], found[cl.CL_RUNNING], found[cl.CL_COMPLETE]
+
+    def queue_at(self, pointer: Any) -> CoreQueue:
+        """One that C has made."""
+        self._lib.core_queue_retain(pointer)
+        return CoreQueue(self._lib, pointer)
+
+    def user_event(self) -> Command:
+        return Command(self._lib, self._made(self._lib.core_user_event()))
+
+    def command_at(self, address: int) -> Command:
+        """One that C has made."""
+        pointer = self._ffi.cast("struct core_command *", address)
+        self._lib.core_retain(pointer)
+        return Command(self._lib, pointer)
+
+    def _made(self, pointer: Any) -> Any:
+        if not pointer:
+            raise OutOfHostMemory("no memory for a command or a queue")
+        return pointer
+
+    # With the lock held
+
+    def number(self, decided: Decided) -> int:
+        """C knows a command by that from now on."""
+        number = next(self._numbers)
+        self.commands[number] = decided
+        return number
+
+    def decide(self, queue: CoreQueue, role: Role, number: int, wait_list: Sequence[Command]) -> Command:
+        """Put a command at the end of a queue; what is ready is to be taken afterwards."""
+        waits = [command.pointer for command in wait_list] or self._ffi.NULL
+        pointer = self._lib.core_decide(queue.pointer, self._role(role), number, len(wait_list), waits)
+        return Command(self._lib, self._made(pointer))
+
+    def _role(self, role: Role) -> int:
+        lib = self._lib
+        return int(lib.CORE_WORK if role is Role.WORK else lib.CORE_MARKER if role is Role.MARKER else lib.CORE_BARRIER)
+
+    def take(self) -> list[tuple[Decided, int]]:
+        """The commands that are ready, each with the error that it has to end with, or 0."""
+        found: list[tuple[Decided, int]] = []
+        taken = MOST
+        while taken == MOST:
+            taken = self._lib.core_take_ready(self.caller, MOST, self._known, self._errors)
+            for index in range(taken):
+                decided = self.commands.get(self._known[index])
+                if decided is not None:  # it has not ended behind another one
+                    found.append((decided, self._errors[index]))
+        return found
+
+    def needed(self, command: Command) -> tuple[Decided | None, Command | None]:
+        """What a thread that waits for a command may run for it, or else wait for in the engine."""
+        known = self._lib.core_needed(command.pointer, self._carried)
+        carried = self._carried[0]
+        return self.commands.get(known), Command(self._lib, carried) if carried else None
+
+    def next_in_line(self, command: Command) -> Decided | None:
+        """The next command of its queue, which waits for that one alone."""
+        return self.commands.get(self._lib.core_next_in_line(command.pointer))
+
+    def awaited(self, command: Command) -> list[Decided]:
+        """Those that a command waits for; some of them, if they are many."""
+        known = self._ffi.new("uintptr_t[]", MOST)
+        found = (
+            self.commands.get(known[index]) for index in range(self._lib.core_awaited(command.pointer, MOST, known))
+        )
+        return [decided for decided in found if decided is not None]
