@@ -163,7 +163,9 @@ def main() -> int:
     unnoticed = try_each(breakable)
     unseen = sum(not statement.tests for statement in asked)
     noticed = len(breakable) - unnoticed
-    print(f"{len(asked)} statements: {noticed} noticed, {unnoticed} not, {explained} explained, {unseen} without a test")
+    print(
+        f"{len(asked)} statements: {noticed} noticed, {unnoticed} not, {explained} explained, {unseen} without a test"
+    )
     return int(unnoticed > 0)
 
 
