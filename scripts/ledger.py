@@ -3,10 +3,11 @@
 
     breaks = ["fpgart/api/usm.py", "alignment > LARGEST_ALIGNMENT", "False"]
 
-in docs/descriptions/*.toml says which change of the driver breaks a statement: a file, a text that it has once, and what
-takes its place. `unbroken = "reason"` says why there is no such change. Each change is made in a copy of the tree
-(build/ledger), so every process of the tests has it, and the tree itself stays as it is; after a change in icd/ or core/ the
-copy is built again. A statement is shown if one of its tests fails. Without any change all of them have to pass.
+in docs/descriptions/*.toml says which change of the driver breaks a statement: a file, a text that it has once, and
+what takes its place. `unbroken = "reason"` says why there is no such change. Each change is made in a copy of the tree
+(build/ledger), so every process of the tests has it, and the tree itself stays as it is; after a change in icd/ or
+core/ the copy is built again. A statement is shown if one of its tests fails. Without any change all of them have to
+pass.
 """
 
 from __future__ import annotations
