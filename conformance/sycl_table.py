@@ -221,6 +221,20 @@ def test_an_allocation_is_linked_once(program: Program) -> None:
         assert program.allocations() == expected
 
 
+def test_the_hosts_allocation_of_a_pair_is_not_linked_to_another_device(program: Program) -> None:
+    with program.buffer(numbers()) as buffer:
+        program.run("U", buffer)
+        with buffer.host("read"):
+            pass
+        program.run("V", buffer)
+        expected = [
+            ("U", "cl_mem with USE_HOST_PTR", False),
+            ("host", "the user's memory", True),
+            ("V", "cl_mem", False),
+        ]
+        assert program.allocations() == expected
+
+
 def test_allocations_of_different_objects_are_not_linked(program: Program) -> None:
     with program.buffer() as first, program.buffer() as second:
         program.run("U", first)

@@ -282,6 +282,15 @@ class TestDeviceQueries:
         words = ask(host, "EXTENSIONS")[:-1].decode().split()
         assert ("cl_khr_fp64" in words) == bool(number(host, "DOUBLE_FP_CONFIG"))
 
+    def test_unified_shared_memory_comes_with_its_extension(self, host: Host) -> None:
+        """A device that has the extension can access device allocations; the query fails where no device has it."""
+        words = ask(host, "EXTENSIONS")[:-1].decode().split()
+        try:
+            able = number(host, "DEVICE_MEM_CAPABILITIES_INTEL")
+        except Failed:
+            able = 0
+        assert ("cl_intel_unified_shared_memory" in words) == bool(able)
+
     def test_built_in_kernels_and_their_versions_are_the_same_names(self, host: Host) -> None:
         names = [name for name in ask(host, "BUILT_IN_KERNELS")[:-1].decode().split(";") if name]
         assert sorted(name_versions(ask(host, "BUILT_IN_KERNELS_WITH_VERSION"))) == sorted(names)

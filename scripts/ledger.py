@@ -3,10 +3,11 @@
 
     breaks = ["fpgart/api/usm.py", "alignment > LARGEST_ALIGNMENT", "False"]
 
-in docs/descriptions/*.toml says which change of the driver's Python breaks a statement: a file, a text that it has
-once, and what takes its place. `unbroken = "reason"` says why there is no such change. Each change is made in a copy of
-the tree (build/ledger), so every process of the tests has it, and the tree itself stays as it is. A statement is shown
-if one of its tests fails. Without any change all of them have to pass.
+in docs/descriptions/*.toml says which change of the driver breaks a statement: a file, a text that it has once, and
+what takes its place. `unbroken = "reason"` says why there is no such change. Each change is made in a copy of the tree
+(build/ledger), so every process of the tests has it, and the tree itself stays as it is; after a change in icd/ or
+core/ the copy is built again. A statement is shown if one of its tests fails. Without any change all of them have to
+pass.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +29,10 @@ FOLDER = ROOT / "build" / "ledger"
 COPY = FOLDER / "tree"
 RUNNER = "conformance/test_c_programs.py"
 """Has the tests that run the programs in conformance/c."""
+MEMORY_OBJECTS = "conformance/sycl_"
+"""Begins the names of the files that conformance/test_sycl.py runs, each in a process of its own."""
+COMPILED = ("icd/", "core/")
+"""Folders of what is compiled, or makes what is compiled."""
 PASSED, FAILED = 0, 1
 """Exit statuses of pytest."""
 NOTICED = "noticed"
@@ -42,8 +47,16 @@ def make_copy() -> None:
         capture_output=True,
         check=True,
     )
-    built = [path for path in (ROOT / "fpgart").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    for path in {*(ROOT / os.fsdecode(name) for name in listed.stdout.split(b"\0") if name), *built}:
+    copy({*(ROOT / os.fsdecode(name) for name in listed.stdout.split(b"\0") if name), *package()})
+
+
+def package() -> Iterator[Path]:
+    """The files of the package, with those that were built."""
+    return (path for path in (ROOT / "fpgart").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+
+
+def copy(files: Iterable[Path]) -> None:
+    for path in files:
         target = COPY / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file():
@@ -52,14 +65,19 @@ def make_copy() -> None:
 
 @contextmanager
 def broken(breaks: Breaks) -> Iterator[None]:
-    """The copy, with one text of a file exchanged."""
+    """The copy, with one text of a file exchanged, and built again where that makes a difference."""
     target = COPY / breaks.file
     whole = target.read_text()
+    compiled = breaks.file.startswith(COMPILED)
     target.write_text(whole.replace(breaks.before, breaks.after))
     try:
+        if compiled:
+            subprocess.run([sys.executable, "build_icd.py"], cwd=COPY, stdout=subprocess.DEVNULL, check=True)
         yield
     finally:
         target.write_text(whole)
+        if compiled:
+            copy(package())
 
 
 def runnable(reference: str) -> list[str]:
@@ -72,16 +90,28 @@ def runnable(reference: str) -> list[str]:
     return [f"{RUNNER}::{test.name}" for test in tests if program in (ast.get_source_segment(text, test) or "")]
 
 
-def run(tests: Iterable[str]) -> int:
+def runs(tests: Sequence[str]) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """What pytest is given, and what its environment has besides: for each folder, and for each file of MEMORY_OBJECTS.
+
+    The tests in such a file run on boards and on PoCL, whose device has images.
+    """
+    for folder in ("tests/", "conformance/"):
+        chosen = [test for test in tests if test.startswith(folder) and not test.startswith(MEMORY_OBJECTS)]
+        if chosen:
+            yield [*dict.fromkeys(chosen)], {}
+    for file in sorted({test.partition("::")[0] for test in tests if test.startswith(MEMORY_OBJECTS)}):
+        names = {test.rpartition("::")[2] for test in tests if test.startswith(f"{file}::")}
+        within = {"PYTEST_ADDOPTS": f"-p scripts.unshrunk -k '{' or '.join(sorted(names))}'"}
+        for driver in ("fpgart", "pocl"):
+            yield ["conformance/test_sycl.py", "--driver", driver, "-k", Path(file).stem], within
+
+
+def run(tests: Sequence[str]) -> int:
     """Run tests in the copy, in this order but those of each folder by themselves; the first exit status but 0."""
-    for folder in ("tests", "conformance"):
-        chosen = [*dict.fromkeys(test for test in tests if test.startswith(f"{folder}/"))]
-        if not chosen:
-            continue
-        plugins = ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "unshrunk"]
-        command = [sys.executable, "-m", "pytest", "-q", "-x", *plugins, *chosen]
-        path = f"{COPY}{os.pathsep}{COPY / 'scripts'}"
-        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    plugins = ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "scripts.unshrunk"]
+    for arguments, more in runs(tests):
+        command = [sys.executable, "-m", "pytest", "-q", "-x", *plugins, *arguments]
+        environment = {**os.environ, "PYTHONPATH": str(COPY), "PYTHONDONTWRITEBYTECODE": "1", **more}
         with (FOLDER / "output").open("w") as output:
             status = subprocess.run(command, cwd=COPY, env=environment, stdout=output, stderr=output, check=False)
         if status.returncode != PASSED:
@@ -132,9 +162,11 @@ def main() -> int:
     if (status := run(tests_of(breakable))) != PASSED:
         raise SystemExit(f"the tests fail in a copy without any change, with {status}: see {FOLDER / 'output'}")
     unnoticed = try_each(breakable)
-    rest = len(asked) - len(breakable) - explained
+    unseen = sum(not statement.tests for statement in asked)
     noticed = len(breakable) - unnoticed
-    print(f"{len(asked)} statements: {noticed} noticed, {unnoticed} not, {explained} explained, {rest} not tried")
+    print(
+        f"{len(asked)} statements: {noticed} noticed, {unnoticed} not, {explained} explained, {unseen} without a test"
+    )
     return int(unnoticed > 0)
 
 

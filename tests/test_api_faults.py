@@ -114,6 +114,8 @@ call 6 clFlush; fails 6 && { sleep 1000000 & wait; }
 call 7 clEnqueueFillBuffer; if fails 7; then call 8 clEnqueueFillBuffer; fi
 call 9 clCreateKernel; fails 9 && echo clCreateKernel failed >&2
 call 10 clSetKernelArg; fails 10 && echo "status -6"
+call 11 clEnqueueNDRangeKernel; if fails 11; then least=-6; else least=5; fi
+echo least $least
 echo sum $sum after $$ microseconds
 """
 
@@ -135,6 +137,7 @@ MISTAKES = {
     7: "",
     9: "",
     10: "",
+    11: "exit status 0, and the output differs without an error: least -6",
 }
 
 

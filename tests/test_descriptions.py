@@ -39,6 +39,11 @@ def test_each_change_that_breaks_a_statement_can_be_made() -> None:
     assert found == set()
 
 
+def test_each_statement_that_tests_show_has_a_change_that_breaks_it_or_a_reason_why_there_is_none() -> None:
+    untried = {s.identifier for s in ALL if s.tests and (s.breaks is None) == (not s.unbroken)}
+    assert untried == set()
+
+
 def test_a_change_that_cannot_be_made_is_told() -> None:
     assert unfit(Breaks("no/such.py", "a", "b")) == "there is no no/such.py"
     assert unfit(Breaks("fpgart/version.py", "# no such text", "b")) == (
@@ -96,6 +101,8 @@ def test_statements_are_numbered_without_gaps() -> None:
         ("tests/test_first_fit.py::TestFirstFit", None),
         ("conformance/test_contract.py::TestKernels::test_queries", None),
         ("conformance/test_contract.py::test_queries", "has no test_queries"),
+        ("tests/test_checks.py::test_each_mistake_is_found[usm_leak]", None),
+        ("tests/test_checks.py::test_no_such[usm_leak]", "has no test_no_such"),
         ("conformance/c/usm_life.c::queries", None),
         ("conformance/c/usm_life.c::no_such", "has no no_such"),
         ("conformance/c/usm_errors.c::freeing::NULL is nothing to free", None),

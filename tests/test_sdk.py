@@ -32,7 +32,9 @@ int main(void)
     cl_platform_id platform;
     cl_device_id device;
     void *memory = acl_aligned_malloc(100);
-    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+    if (memory == NULL || clGetPlatformIDs(1, &platform, NULL))
+        return 1;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 1;
     printf("%d %p\\n", (int)((uintptr_t)memory % 64), clGetBoardExtensionFunctionAddressIntelFPGA("none", device));
     acl_aligned_free(memory);

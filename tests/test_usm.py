@@ -549,6 +549,15 @@ def test_a_launch_may_touch_the_kinds_that_it_may_find_its_way_to(boards: Boards
     assert UsmUse([given], Indirect.NONE).may_touch(given)
 
 
+def test_a_launch_may_touch_nothing_that_its_kernel_was_not_told_of(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    allocations = [allocate(machine, kind) for kind in Kind]
+    launch = new_launch(machine.kernel(increment), machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    assert launch.usm is not None
+    assert [each.kind for each in allocations if launch.usm.may_touch(each)] == []
+    launch.abandon()
+
+
 def test_a_launch_is_told_with_the_kinds_that_it_may_find_its_way_to(boards: Boards) -> None:
     machine = boards("usm_s10")
     allocate(machine, Kind.HOST)

@@ -101,10 +101,16 @@ devices = (ctypes.c_void_p * 2)()
 host.cl.check("clGetDeviceIDs", host.platform, cl.CL_DEVICE_TYPE_ALL, 2, devices, None)
 host.context = host.cl.make("clCreateContext", None, 2, devices, None, None)
 shared = usm.make("clSharedMemAllocINTEL", host.context, None, None, 4 * 4096, 0)
+others = [
+    usm.make("clHostMemAllocINTEL", host.context, None, 4096, 0),
+    usm.make("clDeviceMemAllocINTEL", host.context, devices[1], None, 4096, 0),
+]
 to_host, to_device = cl.CL_MIGRATE_MEM_OBJECT_HOST, cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
 for device, flags in ((devices[1], to_device), (devices[0], to_host)):
     queue = host.cl.make("clCreateCommandQueueWithProperties", host.context, device, None)
     usm.check("clEnqueueMigrateMemINTEL", queue, shared + 5000, 100, flags, 0, None, None)
+    for other in others:
+        usm.check("clEnqueueMigrateMemINTEL", queue, other, 100, flags, 0, None, None)
     host.cl.check("clFinish", queue)
 """
     command = [sys.executable, "-c", HEAD + program]
@@ -112,3 +118,22 @@ for device, flags in ((devices[1], to_device), (devices[0], to_host)):
     assert result.returncode == 0, result.stderr
     moves = [e["args"] for e in report.ordered(file) if e.get("cat") == "usm" and e["name"] == "migrate"]
     assert [(move["to"], move["size"]) for move in moves] == [("device 1", 4096), ("host", 4096)]
+
+
+def test_a_copy_is_a_transfer_of_the_device_of_its_queue(tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    environment = running.environment({"FPGART_BOARD": "usm_s10,usm_s10", "FPGART_TRACE": str(file)})
+    program = """
+devices = (ctypes.c_void_p * 2)()
+host.cl.check("clGetDeviceIDs", host.platform, cl.CL_DEVICE_TYPE_ALL, 2, devices, None)
+host.context = host.cl.make("clCreateContext", None, 2, devices, None, None)
+memory = usm.make("clDeviceMemAllocINTEL", host.context, devices[1], None, 4096, 0)
+for device in devices:
+    queue = host.cl.make("clCreateCommandQueueWithProperties", host.context, device, None)
+    usm.check("clEnqueueMemcpyINTEL", queue, 1, memory, data, 4096, 0, None, None)
+"""
+    command = [sys.executable, "-c", HEAD + program]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr
+    copies = [e["args"] for e in report.ordered(file) if e.get("cat") == "device" and e["name"] == "transfer"]
+    assert [copy["device"] for copy in copies] == [0, 1]

@@ -21,14 +21,11 @@ static clEnqueueMemcpyINTEL_fn mem_copy;
 static clEnqueueMigrateMemINTEL_fn migrate;
 static clEnqueueMemAdviseINTEL_fn advise;
 
-/* A function by its name; a program without the extension ends with "not supported". */
+/* A function by its name. */
 HOST_FUNCTION void find_function(cl_platform_id platform, const char *name, void *function)
 {
     void *address = clGetExtensionFunctionAddressForPlatform(platform, name);
-    if (address == NULL) {
-        printf("the platform has no %s\n", name);
-        exit(NOT_SUPPORTED);
-    }
+    must_be(address != NULL, name);
     memcpy(function, &address, sizeof address);
 }
 
@@ -40,6 +37,7 @@ HOST_FUNCTION cl_bitfield capabilities(cl_device_id device, cl_device_info query
     return found;
 }
 
+/* A program whose device lacks the extension ends with "not supported". */
 HOST_FUNCTION void find_usm(struct host *host)
 {
     char extensions[8192] = "";

@@ -254,33 +254,38 @@ static void indirect_is_refused(void)
     clReleaseKernel(kernel);
 }
 
+/* An argument of the kernel, one of its set, or an allocation of the kind that it may reach. */
 static void free_waits(bool encoded)
 {
-    cl_kernel kernel = new_kernel(&host, "spin");
-    cl_int status;
+    enum { ARGUMENT, OF_THE_SET, OF_THE_KIND, WAYS };
     cl_uint rounds = 20000000;
     cl_command_queue queue = new_queue(&host);
-    for (int indirectly = 0; indirectly < (encoded ? 1 : 2); indirectly++) {
+    for (int way = ARGUMENT; way < (encoded ? OF_THE_SET : WAYS); way++) {
+        cl_kernel kernel = new_kernel(&host, "spin");
         cl_event event;
         const cl_bool yes = CL_TRUE;
         char *memory = allocate(DEVICE, 4096), *other = allocate(DEVICE, 4096);
         must(set_pointer(kernel, 0, other), "clSetKernelArgMemPointerINTEL");
         set_argument(kernel, 1, sizeof rounds, &rounds);
-        if (indirectly)
+        if (way == OF_THE_SET)
+            must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof memory,
+                                     &memory),
+                 "CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL");
+        if (way == OF_THE_KIND)
             must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
                                      sizeof yes, &yes),
                  "indirect device access");
         launch(queue, kernel, 1, &event);
         must(clFlush(queue), "clFlush");
-        must(blocking_free(host.context, indirectly ? memory : other), "clMemBlockingFreeINTEL");
-        must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-             "status");
-        must_be(status == CL_COMPLETE, "a blocking free waits for those that may use the memory");
-        release(indirectly ? other : memory);
+        must(blocking_free(host.context, way == ARGUMENT ? other : memory),
+             "clMemBlockingFreeINTEL");
+        must_be(status_of(event) == CL_COMPLETE,
+                "a blocking free waits for those that may use the memory");
+        release(way == ARGUMENT ? memory : other);
         clReleaseEvent(event);
+        clReleaseKernel(kernel);
     }
     clReleaseCommandQueue(queue);
-    clReleaseKernel(kernel);
 }
 
 /* Room that buffers have is not there for allocations, and the other way round. */

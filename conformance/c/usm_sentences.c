@@ -406,6 +406,10 @@ static void explicit_sets(void)
     must(blocking_free(host.context, first), "clMemBlockingFreeINTEL");
     must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
     must_be(first_of(data) == 3, "and it runs without what was freed");
+    one[0] = &data;
+    must_be(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof one, one) ==
+                CL_INVALID_VALUE,
+            "a set has no memory of the host's own");
     must(blocking_free(host.context, second), "clMemBlockingFreeINTEL");
     must(clReleaseEvent(held_back), "clReleaseEvent");
     must(clReleaseKernel(kernel), "clReleaseKernel");
@@ -545,8 +549,12 @@ static void wait_lists_and_events(void)
         must(clWaitForEvents(1, &event), "clWaitForEvents");
         must_be(first_of(to) == (i == 0 ? 77 : i == 1 ? 88 : 11), "and then does its work");
         if (all || i < 2) {
+            cl_event other;
             enqueue(types[i], to, from, 0, NULL, NULL);
+            enqueue(types[i], to, from, 0, NULL, &other);
             must(clFinish(host.queue), "a command without list and event");
+            must_be(other != event, "each command has an event of its own");
+            must(clReleaseEvent(other), "clReleaseEvent");
         }
         must(clReleaseEvent(kept[0]), "clReleaseEvent");
         must(clReleaseEvent(kept[1]), "clReleaseEvent");
@@ -600,6 +608,8 @@ static void hints_change_nothing(enum kind kind)
         before[i] = 17 * i;
     copy(memory, before, SIZE);
     must(migrate(host.queue, memory, SIZE, flags[0], 0, NULL, NULL), "migrate");
+    for (cl_mem_advice_intel advice = 0x4208; all && advice <= 0x420F; advice++)
+        must(advise(host.queue, memory + 100, 100, advice, 0, NULL, NULL), "reserved advice");
     if (all)
         must(advise(host.queue, memory + 100, 100, 0, 0, NULL, NULL), "advise");
     copy(after, memory, SIZE);
@@ -729,6 +739,10 @@ static void allocations_as_host_pointers(enum kind kind)
          "a buffer is read into an allocation");
     copy(back, memory, SIZE);
     must_be(back[0] == 20 && back[1] == 21 && back[2] == 20, "which has its contents then");
+    must(mem_fill(host.queue, memory + COUNT / 2, memory + 1, 4, 4, 0, NULL, NULL),
+         "a pattern of unified shared memory is in an allocation");
+    copy(back, memory, SIZE);
+    must_be(back[COUNT / 2] == 21 && back[COUNT / 2 + 1] == 20, "and is what is filled in");
     must(clReleaseMemObject(buffer), "clReleaseMemObject");
     release(memory);
 }
