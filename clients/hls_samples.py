@@ -31,7 +31,7 @@ from fpgart.engine.choice import EMULATOR, candidates
 
 ALONE = "emulator"
 DRIVERS = (ALONE, FPGART)
-PATIENCE_S = {"build": 900, "run": 300}
+PATIENCE_S = {"build": 900, "run": 150}
 TEST = "fpga_emu"
 FAILURE = re.compile(r"\bFAIL(?:ED|URE)?\b|Caught a SYCL host exception|verification failed", re.IGNORECASE)
 EXPORT = re.compile(r"(?:export\s+)?(\w+)=(.*)")

@@ -13,14 +13,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from fpgart import opencl as cl
-from fpgart._native import ffi
+from fpgart._native import ffi, lib
 from fpgart.engine.build_step import ProgramInput
 from fpgart.engine.fpga_spirv import FpgaModule, read_fpga_module
 from fpgart.engine.interface import BuiltProgram, History, Plugs, no_plugs
+from fpgart.engine.launches import launch_failure, lay_out
 from fpgart.engine.opencl_engine.concurrent import SeatedKernel
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
 from fpgart.engine.opencl_engine.program import DriverProgram
+from fpgart.errors import error_of
 from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
@@ -60,6 +62,19 @@ class EmulatorKernel(SeatedKernel):
     def __init__(self, program: KernelProgram, name: str) -> None:
         super().__init__(program, name)
         self.waits_for_others = True
+
+    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        seat = self._seat()
+        _, launches = lay_out([(self, image, dimensions, sizes, has_local)])
+        handles, events = ffi.new("uintptr_t[]", [seat.kernel]), ffi.new("uintptr_t[1]")
+        statuses, result = ffi.new("int32_t[1]"), ffi.new("int64_t *")
+        if not lib.driver_submit(seat.queue, handles, launches, 0, 1, events, result):
+            raise launch_failure(self.name, int(result[0]))
+        lib.driver_watch(seat.queue, events[0])
+        lib.driver_await(events, 1, statuses)
+        self._seats.append(seat)
+        if statuses[0] != cl.CL_SUCCESS:
+            raise error_of(int(statuses[0]), f"kernel '{self.name}' failed on the engine")
 
 
 class EmulatorNetwork:
