@@ -158,7 +158,7 @@ ENGINE = Option(
     "FPGART_ENGINE",
     str,
     "auto",
-    "What executes kernels: auto, pocl, intel, oclgrind, none, or the path of a driver (.so).",
+    "What executes kernels: auto, pocl, intel, emulator, oclgrind, none, or the path of a driver (.so).",
     holds=Holds.NAMES,
 )
 ENGINE_BUFFERS = Option(

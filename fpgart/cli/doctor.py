@@ -23,10 +23,13 @@ from fpgart.cli import registration, running
 from fpgart.cli.places import places
 from fpgart.cli.validation import wrong_options
 from fpgart.engine.cache import cache_folder
-from fpgart.engine.choice import choose
+from fpgart.engine.choice import EMULATOR, candidates, choose
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import NoEngine
 from fpgart.engine.known_faults import in_words, product_behind
+from fpgart.icpx.compilation import compile_sample, find_tools
+from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed
+from fpgart.icpx.pieces import AC_TYPES, INSTALL, ac_types
 from fpgart.version import __version__
 from fpgart.watch import report
 
@@ -205,6 +208,34 @@ def check_compiler() -> str:
     return found
 
 
+def check_sycl() -> str:
+    """The compiler of SYCL programs compiles one."""
+    try:
+        tools = find_tools()
+        compile_sample(tools)
+    except NotInstalled as error:
+        raise Missing(f"{error}; only SYCL programs for FPGAs need it") from None
+    except (IcpxError, PassFailed) as error:
+        raise Failure(f"icpx cannot compile: {error}") from None
+    return f"{tools.runtime.compiler} ({tools.runtime.version}) for devices, {tools.host} for hosts"
+
+
+def check_ac_types() -> str:
+    folder = ac_types()
+    if folder is None:
+        raise Missing(f"{AC_TYPES} is not installed; only SYCL programs with ac_int need its headers: {INSTALL}")
+    return str(folder)
+
+
+def check_emulator() -> str:
+    """Intel's emulator serves as engine."""
+    found = next((path for _, path in candidates("emulator")), None)
+    if found is None:
+        raise Missing(f"{EMULATOR} is not installed; only SYCL programs with pipes need Intel's emulator: {INSTALL}")
+    said = run_host(sys.executable, PROBE, registration.LIBRARY, FPGART_ENGINE="emulator")
+    return f"{found}: {said['ran']} ran"
+
+
 CHECKS: dict[str, Callable[[], str]] = {
     "driver": check_libraries,
     "registered": check_registration,
@@ -220,6 +251,9 @@ CHECKS: dict[str, Callable[[], str]] = {
     "trace": check_trace,
     "checks": check_checks,
     "compiler": check_compiler,
+    "icpx": check_sycl,
+    "ac_types": check_ac_types,
+    "emulator": check_emulator,
 }
 RUN_KERNELS = ("driver", "options", "cache", "engine", "kernel")
 NEEDS = {
@@ -232,6 +266,7 @@ NEEDS = {
     "pyopencl": (*RUN_KERNELS, "registered"),
     "trace": RUN_KERNELS,
     "checks": RUN_KERNELS,
+    "emulator": ("driver", "options", "cache"),
 }
 """The checks without which one fails for a cause that has been told already: then it is not tried."""
 COLOURS = {"ok": "green", "missing": "yellow", "failed": "red", "skipped": "yellow"}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SDK folder: what Makefiles and CMake scripts of hosts for Intel's boards expect to find.
 
-- bin: aocl, aoc, clocl and cl6x, as programs
+- bin: aocl, aoc, clocl, cl6x and icpx, as programs
 - host/include: CL/ and aocl_mmd.h
 - host/linux64/lib: libOpenCL.so (this system's loader) and libalteracl.a
 - board/<name>: board_env.xml and board_spec.xml, one board package for each board
@@ -32,7 +32,7 @@ CMAKE = PACKAGE / "share" / "cmake" / "fpgart"
 PKG_CONFIG = PACKAGE / "share" / "pkgconfig"
 HOST_LIBRARY = PACKAGE / "libalteracl.a"
 STAMP = "fpgart-sdk.json"
-TOOLS = {"aocl": "aocl", "aoc": "aoc", "clocl": "clocl", "cl6x": "cl6x"}
+TOOLS = {"aocl": "aocl", "aoc": "aoc", "clocl": "clocl", "cl6x": "cl6x", "icpx": "icpx"}
 """The programs, and the modules of fpgart.cli whose main() they call."""
 LOADER = "libOpenCL.so.1"
 OF_OLDER_RELEASES = ("acl_emulator_kernel_rt", "alterahalmmd")

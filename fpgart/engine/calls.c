@@ -16,6 +16,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+enum { WATCH_NS = 100000 };
 
 struct object {
     const struct _cl_icd_dispatch *dispatch;
@@ -291,6 +294,19 @@ uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses
         signals_kernel_ends();
     }
     return ended;
+}
+
+/* Kernels of Intel's emulator that wait for a packet occupy a processor. Where there are fewer
+ * processors than such kernels, the system gives the next one its turn when a time slice ends, or
+ * when another thread wakes up, which is what this one does. */
+void driver_watch(uintptr_t queue, uintptr_t event)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)event)->dispatch;
+    const struct timespec pause = {0, WATCH_NS};
+    cl_int status = CL_COMPLETE;
+    driver->clFlush((cl_command_queue)queue);
+    while (!has_ended(driver, (cl_event)event, &status))
+        nanosleep(&pause, NULL);
 }
 
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,

@@ -52,6 +52,8 @@ uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *la
 /* Waits for the first of some kernels that follow each other in a queue. Gives how many of them
  * have ended, with their statuses; their events are released. */
 uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses);
+/* Waits for the end of a kernel that may wait for others, looking again and again (calls.c). */
+void driver_watch(uintptr_t queue, uintptr_t event);
 /* Sets one argument for a try; no launch on another thread takes it for its own. */
 int32_t driver_try_argument(uintptr_t kernel, uint32_t index, size_t size, const char *value);
 /* As driver_launch, for a kernel object that no other thread uses. */

@@ -26,13 +26,17 @@ if TYPE_CHECKING:
     from fpgart.engine.opencl_engine.engine import OpenCLEngine
 
 OCLGRIND = "liboclgrind-rt-icd.so"
+EMULATOR = "libintelocl_emu.so"
+EMULATOR_WORKERS = 16
+"""Threads of the emulator: each kernel that waits for others occupies one."""
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
 HOW_TO_GET = {
     "pocl": "PoCL: pip install 'pyopencl[pocl]', or, for newer processors, apt install libpocl2 on Debian and Ubuntu",
     "intel": "Intel's CPU runtime: pip install 'fpgart[intel]'",
+    "emulator": "Intel's FPGA emulator: pip install 'fpgart[sycl]'",
     "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
 }
-ENGINES = ("auto", "pocl", "intel", "oclgrind", "none")
+ENGINES = ("auto", "pocl", "intel", "emulator", "oclgrind", "none")
 NO_CACHE = "POCL_KERNEL_CACHE"
 """PoCL keeps nothing where this is 0."""
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
@@ -74,14 +78,24 @@ def pocl_libraries() -> Iterator[Path]:
         yield path
 
 
-def intel_libraries() -> Iterator[Path]:
-    """Intel's CPU runtime, from its wheel (which puts it in the environment's lib folder)."""
+def of_intel(library: str) -> Iterator[Path]:
+    """Where a driver of Intel's may be: its wheel puts it in the environment's lib folder."""
     for folder in wheel_folders():
-        yield from (folder.parent.parent / name for name in ("libintelocl.so", "lib/libintelocl.so"))
+        yield from (folder.parent.parent / name for name in (library, f"lib/{library}"))
         if folder.name in ("site-packages", "dist-packages"):
-            yield folder.parent.parent.parent / "lib" / "libintelocl.so"
+            yield folder.parent.parent.parent / "lib" / library
     for system in ("/opt/intel/oneapi/compiler/latest/lib", *LIBRARY_FOLDERS):
-        yield Path(system) / "libintelocl.so"
+        yield Path(system) / library
+
+
+def intel_libraries() -> Iterator[Path]:
+    """Intel's CPU runtime."""
+    return of_intel("libintelocl.so")
+
+
+def emulator_libraries() -> Iterator[Path]:
+    """Intel's FPGA emulator."""
+    return of_intel(EMULATOR)
 
 
 def oclgrind_libraries() -> Iterator[Path]:
@@ -95,7 +109,7 @@ def candidates(wanted: str) -> list[tuple[str, Path]]:
     if "/" in wanted:
         return [(Path(wanted).name, Path(wanted))]
     known = {"pocl": pocl_libraries, "intel": intel_libraries}
-    named = {**known, "oclgrind": oclgrind_libraries}
+    named = {**known, "emulator": emulator_libraries, "oclgrind": oclgrind_libraries}
     chosen = known if wanted == "auto" else {wanted: named[wanted]} if wanted in named else {}
     found: dict[Path, str] = {}
     for name, search in chosen.items():
@@ -121,6 +135,13 @@ def let_kernels_run_beside_each_other(path: Path, *, has_host: bool) -> None:
     """
     if path.name.startswith("libpocl") and not (has_host and lib.driver_is_open(str(path).encode())):
         say("POCL_DEVICES", "pthread basic", unless_set=True)
+
+
+def let_kernels_wait_for_each_other(path: Path) -> None:
+    """Have Intel's emulator run many kernels at the same time, and give its pipes the depths of the source."""
+    if path.name.startswith(EMULATOR):
+        say("CL_CONFIG_CPU_TBB_NUM_WORKERS", str(EMULATOR_WORKERS), unless_set=True)
+        say("CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE", "default", unless_set=True)
 
 
 def let_kernels_be_kept(path: Path) -> None:
@@ -176,10 +197,8 @@ class Choice(NamedTuple):
 
 def engine_on(name: str, driver: Driver) -> OpenCLEngine:
     """The engine for a driver, whether or not its kernels reach this process's memory."""
-    from fpgart.engine.opencl_engine.engine import OpenCLEngine  # not where another process has it
-
     if driver.shares_memory and config.ENGINE_BUFFERS.value == "auto":
-        engine = OpenCLEngine(name, driver)
+        engine = _sharing_engine(name, driver)
         if config.COMPILE_APART.value:
             from fpgart.engine.compiler_process import CompilerProcess  # not for hosts that use no engine
 
@@ -188,6 +207,17 @@ def engine_on(name: str, driver: Driver) -> OpenCLEngine:
     from fpgart.engine.resident import ResidentEngine  # only who needs it pays for it
 
     return ResidentEngine(name, driver)
+
+
+def _sharing_engine(name: str, driver: Driver) -> OpenCLEngine:
+    """The engine for a driver whose kernels reach this process's memory."""
+    if driver.path.name.startswith(EMULATOR):
+        from fpgart.engine.opencl_engine.emulator import EmulatorEngine
+
+        return EmulatorEngine(name, driver)
+    from fpgart.engine.opencl_engine.engine import OpenCLEngine  # not where another process has it
+
+    return OpenCLEngine(name, driver)
 
 
 def known_steps(engine: OpenCLEngine) -> KnownSteps:
@@ -220,6 +250,7 @@ def prepare(path: Path, *, has_host: bool = True) -> None:
         check_room(path)
     let_linker_be_found()
     let_kernels_run_beside_each_other(path, has_host=has_host)
+    let_kernels_wait_for_each_other(path)
     let_kernels_be_kept(path)
 
 

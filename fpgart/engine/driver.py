@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,10 @@ from fpgart._native import ffi, lib
 from fpgart.engine.library_file import why_not_opened
 from fpgart.errors import EXHAUSTED, CLError, OutOfResources, error_of
 
+HOST_PIPE = "int(*)(uintptr_t, uintptr_t, char *, unsigned, void *, size_t, unsigned, uintptr_t *, uintptr_t *)"
+GLOBAL_VARIABLE = (
+    "int(*)(uintptr_t, uintptr_t, char *, unsigned, size_t, size_t, void *, unsigned, uintptr_t *, uintptr_t *)"
+)
 SIGNATURES = {
     "clGetPlatformInfo": "int(*)(uintptr_t, unsigned, size_t, void *, size_t *)",
     "clGetDeviceIDs": "int(*)(uintptr_t, uint64_t, unsigned, uintptr_t *, unsigned *)",
@@ -31,6 +36,7 @@ SIGNATURES = {
     "clCreateProgramWithSource": "uintptr_t(*)(uintptr_t, unsigned, char **, size_t *, int *)",
     "clCreateProgramWithBinary": "uintptr_t(*)(uintptr_t, unsigned, uintptr_t *, size_t *, char **, int *, int *)",
     "clCreateProgramWithIL": "uintptr_t(*)(uintptr_t, char *, size_t, int *)",
+    "clCreateProgramWithILKHR": "uintptr_t(*)(uintptr_t, char *, size_t, int *)",
     "clSetProgramSpecializationConstant": "int(*)(uintptr_t, unsigned, size_t, char *)",
     "clReleaseProgram": "int(*)(uintptr_t)",
     "clBuildProgram": "int(*)(uintptr_t, unsigned, uintptr_t *, char *, void *, void *)",
@@ -62,6 +68,12 @@ SIGNATURES = {
     "unsigned, uintptr_t *, uintptr_t *, int *)",
     "clEnqueueUnmapMemObject": "int(*)(uintptr_t, uintptr_t, uintptr_t, unsigned, uintptr_t *, uintptr_t *)",
     "clSetKernelExecInfo": "int(*)(uintptr_t, unsigned, size_t, void *)",
+    "clEnqueueReadHostPipeINTEL": HOST_PIPE,
+    "clEnqueueWriteHostPipeINTEL": HOST_PIPE,
+    "clEnqueueReadGlobalVariableINTEL": GLOBAL_VARIABLE,
+    "clEnqueueWriteGlobalVariableINTEL": GLOBAL_VARIABLE,
+    "clWaitForEvents": "int(*)(unsigned, uintptr_t *)",
+    "clReleaseEvent": "int(*)(uintptr_t)",
 }
 
 
@@ -265,6 +277,14 @@ class Driver:
         if status != cl.CL_SUCCESS:
             raise error_of(status, f"the engine's {name} failed")
         return b""
+
+    @cached_property
+    def create_with_il(self) -> str:
+        """The function that creates programs from SPIR-V: that of OpenCL 2.1, or the extension's on older platforms."""
+        version = self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_VERSION)
+        found = re.match(r"OpenCL (\d+)\.(\d+)", version)
+        older = found is not None and (int(found[1]), int(found[2])) < (2, 1)
+        return "clCreateProgramWithILKHR" if older else "clCreateProgramWithIL"
 
     @property
     def shares_memory(self) -> bool:

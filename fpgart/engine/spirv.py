@@ -95,14 +95,17 @@ class Module:
     """Of the arguments, by kernel; only compilers from OpenCL C write them."""
 
 
-def interfaces(il: bytes) -> dict[str, KernelInterface]:
-    """The kernels of a module by name, as far as it can be read; nothing for what is no SPIR-V."""
+def words_of(il: bytes) -> array[int]:
+    """The words of a module in this machine's order; none for what is no SPIR-V."""
     words = array("I", il[: len(il) // 4 * 4])
     if len(words) > HEADER and words[0] != MAGIC:
         words.byteswap()
-    if len(words) <= HEADER or words[0] != MAGIC:
-        return {}
-    module = _read(words)
+    return words if len(words) > HEADER and words[0] == MAGIC else array("I")
+
+
+def interfaces(il: bytes) -> dict[str, KernelInterface]:
+    """The kernels of a module by name, as far as it can be read; nothing for what is no SPIR-V."""
+    module = _read(words_of(il))
     found = {}
     for function, names in module.kernels.items():
         for name in names:
@@ -146,14 +149,14 @@ def _note(module: Module, code: int, operands: array[int]) -> None:
     """An instruction in front of the functions."""
     match code, operands.tolist():
         case Op.NAME, [id, *text]:
-            module.names[id] = _text(text)
+            module.names[id] = text_of(text)
         case Op.STRING, [_, *text]:
-            words = _text(text)
+            words = text_of(text)
             if words.startswith(TYPE_NAMES):
                 name, _, types = words.removeprefix(TYPE_NAMES).rpartition(".")
                 module.type_names[name] = types.removesuffix(",").split(",")
         case Op.ENTRY_POINT, [model, function, *text] if model == KERNEL_MODEL:
-            module.kernels.setdefault(function, []).append(_text(text))
+            module.kernels.setdefault(function, []).append(text_of(text))
         case Op.EXECUTION_MODE, [function, mode, x, y, z] if mode == LOCAL_SIZE:
             module.local_sizes[function] = (x, y, z)
         case ((Op.TYPE_POINTER | Op.TYPE_UNTYPED_POINTER), [id, storage, *_]):
@@ -164,7 +167,7 @@ def _note(module: Module, code: int, operands: array[int]) -> None:
             module.decorations.setdefault(id, []).append((decoration, tuple(more)))
 
 
-def _text(words: list[int]) -> str:
+def text_of(words: list[int]) -> str:
     """A literal string, which ends with a zero byte."""
     data = b"".join(word.to_bytes(4, "little") for word in words)
     return data.partition(b"\0")[0].decode(errors="replace")

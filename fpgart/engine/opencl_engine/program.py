@@ -16,7 +16,7 @@ from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, Objects, P
 from fpgart.engine.dialect import Compiler, translate
 from fpgart.engine.driver import Driver, Handover
 from fpgart.engine.features import without_features
-from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface, Plugs, no_plugs
+from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface, KernelNetwork, Plugs, no_plugs
 from fpgart.engine.lowering import DECLARE, Lowered, LoweringError, has_channels
 from fpgart.engine.network import DepthMode, Network
 from fpgart.engine.opencl_c import attributes_in
@@ -235,7 +235,7 @@ class DriverProgram:
     def local_variables(self, name: str) -> int:
         return local_variables(self.objects.objects, name) if self.objects is not None else 0
 
-    def network(self, plugs: Plugs = no_plugs) -> Network | None:
+    def network(self, plugs: Plugs = no_plugs) -> KernelNetwork | None:
         if self.lowered is None:
             return None
         chosen = "" if config.CHANNEL_DEPTH.is_set else self.lowered.depths

@@ -146,7 +146,7 @@ def create(driver: Driver, given: ProgramInput) -> int:
         made = driver.create("clCreateProgramWithSource", driver.context, 1, texts, ffi.NULL)
         del text
     elif given.il:
-        made = driver.create("clCreateProgramWithIL", driver.context, ffi.new("char[]", given.il), len(given.il))
+        made = driver.create(driver.create_with_il, driver.context, ffi.new("char[]", given.il), len(given.il))
     else:
         sizes = ffi.new("size_t[]", [len(given.binary)])
         data = ffi.new("char *[]", [content := ffi.new("char[]", given.binary)])

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Intel's FPGA emulator as engine: pipes, host pipes and device globals of SPIR-V, which it implements itself.
+
+Kernels of programs with pipes run beside each other, each on a thread, a queue and a kernel object of its own. The
+emulator tells nothing of its pipes: neither how full they are, nor which kernels wait for which.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from time import monotonic, monotonic_ns, sleep
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from fpgart import opencl as cl
+from fpgart._native import ffi, lib
+from fpgart.engine.build_step import ProgramInput
+from fpgart.engine.fpga_spirv import FpgaModule, read_fpga_module
+from fpgart.engine.interface import BuiltProgram, History, Plugs, no_plugs
+from fpgart.engine.launches import launch_failure, lay_out
+from fpgart.engine.opencl_engine.concurrent import SeatedKernel
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
+from fpgart.engine.opencl_engine.program import DriverProgram
+from fpgart.errors import error_of
+from fpgart.notices import NOTICES
+
+if TYPE_CHECKING:
+    from fpgart.engine.links import Links
+
+POLL_S = 0.0005
+"""The emulator cannot wait for a packet for a limited time, so it is asked again and again."""
+
+
+class EmulatorEngine(OpenCLEngine):
+    """An `Engine` on the emulator's library."""
+
+    def from_il(self, il: bytes) -> BuiltProgram:
+        return EmulatorProgram(self, self.driver, ProgramInput(il=il))
+
+    def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
+        if isinstance(program, EmulatorProgram) and program.module.has_pipes:
+            return EmulatorKernel(program, name)
+        return super().make_kernel(program, name)
+
+
+class EmulatorProgram(DriverProgram):
+    """A program from SPIR-V."""
+
+    @cached_property
+    def module(self) -> FpgaModule:
+        """What its declarations say."""
+        return read_fpga_module(self._given.il)
+
+    def network(self, plugs: Plugs = no_plugs) -> EmulatorNetwork | None:
+        return EmulatorNetwork(self) if self.module.has_pipes or self.module.names else None
+
+
+class EmulatorKernel(SeatedKernel):
+    """A kernel that may wait for others."""
+
+    def __init__(self, program: KernelProgram, name: str) -> None:
+        super().__init__(program, name)
+        self.waits_for_others = True
+
+    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        seat = self._seat()
+        _, launches = lay_out([(self, image, dimensions, sizes, has_local)])
+        handles, events = ffi.new("uintptr_t[]", [seat.kernel]), ffi.new("uintptr_t[1]")
+        statuses, result = ffi.new("int32_t[1]"), ffi.new("int64_t *")
+        if not lib.driver_submit(seat.queue, handles, launches, 0, 1, events, result):
+            raise launch_failure(self.name, int(result[0]))
+        lib.driver_watch(seat.queue, events[0])
+        lib.driver_await(events, 1, statuses)
+        self._seats.append(seat)
+        if statuses[0] != cl.CL_SUCCESS:
+            raise error_of(int(statuses[0]), f"kernel '{self.name}' failed on the engine")
+
+
+class EmulatorNetwork:
+    """A `KernelNetwork` of the emulator's own pipes and variables."""
+
+    def __init__(self, program: EmulatorProgram) -> None:
+        self.program = program
+        self.stopped = False
+        self.began = monotonic_ns()
+        self.autorun: dict[str, int] = {}
+        self.links: Links = MappingProxyType({})
+
+    def history(self) -> list[History]:
+        """Nothing, because the emulator does not tell."""
+        return []
+
+    def stop(self) -> None:
+        """Packets of the host stop moving. Kernels of the emulator cannot be stopped while they wait."""
+        for listener in NOTICES.network_stopped:
+            listener(self)
+        self.stopped = True
+
+    def channel(self, name: str) -> HostPipe | None:
+        packet = self.program.module.packet_of(name)
+        return HostPipe(self.program, name, packet) if packet else None
+
+    def variable(self, name: str) -> DeviceGlobal | None:
+        size = self.program.module.size_of(name)
+        return DeviceGlobal(self.program, name, size) if size else None
+
+
+class HostPipe(NamedTuple):
+    """A pipe of which the host has one end."""
+
+    program: EmulatorProgram
+    name: str
+    packet: int
+
+    def read(self, address: int, wait_ms: int = 0) -> bool:
+        return self._move("clEnqueueReadHostPipeINTEL", address, wait_ms)
+
+    def write(self, address: int, wait_ms: int = 0) -> bool:
+        return self._move("clEnqueueWriteHostPipeINTEL", address, wait_ms)
+
+    def _move(self, function: str, address: int, wait_ms: int) -> bool:
+        end = monotonic() + wait_ms / 1000
+        while not self._try(function, address):
+            if monotonic() >= end:
+                return False
+            sleep(POLL_S)
+        return True
+
+    def _try(self, function: str, address: int) -> bool:
+        """Move a packet now; False if none can be moved, which waiting for the event tells. Raises CLError."""
+        program, event = self.program, ffi.new("uintptr_t[1]")
+        driver = program.driver
+        driver.call(
+            function, program.engine.queues.of_thread(), program.handle, ffi.new("char[]", self.name.encode()), 0,
+            ffi.cast("void *", address), self.packet, 0, ffi.NULL, event,
+        )  # fmt: skip
+        waited = int(driver.function("clWaitForEvents")(1, event))
+        driver.function("clReleaseEvent")(event[0])
+        return waited == cl.CL_SUCCESS
+
+
+class DeviceGlobal(NamedTuple):
+    """A program-scope variable that the host knows by name."""
+
+    program: EmulatorProgram
+    name: str
+    size: int
+
+    def read(self, offset: int, address: int, size: int) -> None:
+        self._move("clEnqueueReadGlobalVariableINTEL", offset, address, size)
+
+    def write(self, offset: int, address: int, size: int) -> None:
+        self._move("clEnqueueWriteGlobalVariableINTEL", offset, address, size)
+
+    def _move(self, function: str, offset: int, address: int, size: int) -> None:
+        """Raises CLError."""
+        program = self.program
+        program.driver.call(
+            function, program.engine.queues.of_thread(), program.handle, ffi.new("char[]", self.name.encode()), 1, size,
+            offset, ffi.cast("void *", address), 0, ffi.NULL, ffi.NULL,
+        )  # fmt: skip

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of `icpx`: what is for the device, what for the host, and what for the linker."""
+
+from __future__ import annotations
+
+import enum
+import os
+import shlex
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fpgart.icpx.errors import UsageError
+
+SOURCES = (".cpp", ".cc", ".cxx", ".c++", ".C", ".cp")
+MOST_FILES = 100
+"""How many response files may name each other before they are taken for a circle."""
+
+
+class Wanted(enum.Enum):
+    """What is made."""
+
+    OBJECTS = enum.auto()
+    PROGRAM = enum.auto()
+    EARLY_IMAGE = enum.auto()
+    """The report of the kernels, without hardware."""
+
+
+@dataclass
+class CommandLine:
+    """What `icpx` was asked for."""
+
+    sycl: bool = False
+    wanted: Wanted = Wanted.PROGRAM
+    output: Path | None = None
+    host_compiler: str = ""
+    sources: list[Path] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    """Objects, libraries and options of the linker, in their order."""
+    common: list[str] = field(default_factory=list)
+    """Macros, folders, language: for both compilers."""
+    device: list[str] = field(default_factory=list)
+    host: list[str] = field(default_factory=list)
+    hardware: list[str] = field(default_factory=list)
+    """-Xs...: what says how hardware is made."""
+    dependencies: Path | None = None
+    """The file of make's dependencies (-MF)."""
+    verbose: bool = False
+
+
+BOTH_NEXT = ("-I", "-D", "-U", "-isystem", "-iquote", "-include", "-idirafter")
+HOST_NEXT = ("-MT", "-MQ", "-x", "-Xclang", "-mllvm", "-arch", "-target", "--param")
+LINKER_NEXT = ("-L", "-l", "-Xlinker", "-u", "-T", "-z")
+BOTH = ("-std=", "-fbracket-depth", "-fconstexpr-", "-ftemplate-", "-ffp-", "-ffast-math", "-fno-fast-math",
+        "-ffinite-math", "-fno-finite-math", "-fsigned-char", "-funsigned-char", "-fms-", "-fno-rtti",
+        "-ferror-limit", "-fshort-enums")  # fmt: skip
+LINKER = ("-Wl,", "-rdynamic", "-shared", "-static", "-pie", "-no-pie", "-fuse-ld", "-nostdlib", "-nodefaultlibs")
+WITHOUT_EFFECT = ("-fintelfpga", "-fsycl", "-fno-sycl-rdc", "-qactypes", "-Qactypes", "-reuse-exe=", "-fsycl-targets=",
+                  "-fno-sycl-unnamed-lambda", "-fsycl-unnamed-lambda", "-fsycl-early-optimizations",
+                  "-fsycl-max-parallel-link-jobs", "-fsycl-add-default-spec-consts-image",
+                  "-qopt-report", "-qoverride-limits", "-ax", "-xHost", "-xCORE", "-xCOMMON", "-ipo")  # fmt: skip
+FP_MODELS = {"precise": "-ffp-model=precise", "fast": "-ffp-model=fast", "strict": "-ffp-model=strict"}
+TARGETS_HERE = ("spir64", "spir64-unknown-unknown", "spir64_fpga", "spir64_fpga-unknown-unknown")
+BOARD_FLAGS = ("-Xshardware", "-Xssimulation")
+
+
+def expanded(words: Iterable[str], depth: int = 0) -> list[str]:
+    """The words, with those of each response file (`@file`) in its place. Raises UsageError."""
+    found = []
+    for word in words:
+        if not word.startswith("@") or len(word) == 1:
+            found.append(word)
+            continue
+        if depth > MOST_FILES:
+            raise UsageError(f"{word}: response files name each other in a circle")
+        try:
+            text = Path(word[1:]).read_text(errors="surrogateescape")
+        except OSError as error:
+            raise UsageError(f"{word}: {error.strerror}") from None
+        try:
+            found += expanded(shlex.split(text), depth + 1)
+        except ValueError as error:
+            raise UsageError(f"{word}: {error}") from None
+    return found
+
+
+def read_command_line(words: list[str]) -> CommandLine:
+    """Raises UsageError."""
+    made = CommandLine()
+    rest = deque(words)
+    while rest:
+        _read(made, rest.popleft(), rest)
+    _check(made)
+    return made
+
+
+def _value(word: str, name: str, rest: deque[str]) -> str:
+    """What an option has, within its word or in the next one."""
+    if len(word) > len(name):
+        return word[len(name) :]
+    if not rest:
+        raise UsageError(f"{word} needs a value")
+    return rest.popleft()
+
+
+def _read(made: CommandLine, word: str, rest: deque[str]) -> None:
+    if not word.startswith("-") or word == "-":
+        if word.endswith(SOURCES):
+            made.sources.append(Path(word))
+        else:
+            made.inputs.append(word)
+    elif word == "-c":
+        made.wanted = Wanted.OBJECTS
+    elif word == "-o" or (word.startswith("-o") and not word.startswith("-openmp")):
+        made.output = Path(_value(word, "-o", rest))
+    elif word.startswith("-Xs"):
+        made.hardware.append(word if len(word) > 3 else f"-Xs{_value(word, '-Xs', rest)}")
+    elif word.startswith("-fsycl-link=") or word == "-fsycl-link":
+        _early(made, word)
+    elif word.startswith("-fsycl-host-compiler="):
+        made.host_compiler = word.partition("=")[2]
+    elif word.startswith(("-fp-model=", "-fp-model", "-fp:")):
+        _fp_model(made, word, rest)
+    elif word in ("-fsycl", "-fintelfpga"):
+        made.sycl = True
+    elif word in ("-v", "--verbose"):
+        made.verbose = True
+    else:
+        _read_other(made, word, rest)
+
+
+def _read_other(made: CommandLine, word: str, rest: deque[str]) -> None:
+    """Options that go on to a compiler or the linker, or say nothing here."""
+    if word.startswith("-fsycl-targets="):
+        _targets(word)
+    elif word.startswith("-fsycl-device-code-split"):
+        made.device.append(word)
+    elif name := next((name for name in BOTH_NEXT if word.startswith(name)), ""):
+        made.common += [name, _value(word, name, rest)]
+    elif word == "-MF":
+        made.dependencies = Path(_value(word, word, rest))
+        made.host += [word, str(made.dependencies)]
+    elif word in HOST_NEXT:
+        made.host += [word, _value(word, word, rest)]
+    elif name := next((name for name in LINKER_NEXT if word.startswith(name)), ""):
+        made.inputs += [name, _value(word, name, rest)] if word == name else [word]
+    elif word.startswith(LINKER):
+        made.inputs.append(word)
+    elif word.startswith(BOTH):
+        made.common.append(word)
+    elif not word.startswith(WITHOUT_EFFECT):
+        if word.startswith("-W"):
+            made.device.append(word)
+        made.host.append(word)
+
+
+def _early(made: CommandLine, word: str) -> None:
+    if word == "-fsycl-link=image":
+        raise UsageError("-fsycl-link=image makes hardware, which needs Intel's compiler; -fsycl-link=early works")
+    made.wanted = Wanted.EARLY_IMAGE
+
+
+def _fp_model(made: CommandLine, word: str, rest: deque[str]) -> None:
+    name = _value(word, "-fp-model" if word.startswith("-fp-model") else "-fp:", rest).lstrip("=")
+    if name not in FP_MODELS:
+        raise UsageError(f"{word}: not one of {', '.join(FP_MODELS)}")
+    made.common.append(FP_MODELS[name])
+
+
+def _targets(word: str) -> None:
+    unknown = [target for target in word.partition("=")[2].split(",") if target not in TARGETS_HERE]
+    if unknown:
+        raise UsageError(f"-fsycl-targets={unknown[0]}: icpx of fpgart compiles for {' and '.join(TARGETS_HERE[::2])}")
+
+
+def _check(made: CommandLine) -> None:
+    """Raises UsageError."""
+    for word in made.hardware:
+        if word in BOARD_FLAGS and made.wanted is Wanted.PROGRAM:
+            raise UsageError(
+                f"{word} makes hardware or its simulation, which needs Intel's compiler and Quartus; these work: "
+                "no such option (a program for the emulator and fpgart's boards), or -fsycl-link=early (a report)"
+            )
+    if not (made.sources or made.inputs):
+        raise UsageError("no input files")
+    if made.wanted is Wanted.OBJECTS and made.output is not None and len(made.sources) > 1:
+        raise UsageError(f"-o {made.output} is one file, but -c makes {len(made.sources)}, one for each source")
+    for source in made.sources:
+        if not source.is_file():
+            raise UsageError(f"{source}: {'this is a folder' if source.is_dir() else 'no such file'}")
+        if not os.access(source, os.R_OK):
+            raise UsageError(f"{source}: this file cannot be read")

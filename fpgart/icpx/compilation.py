@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`icpx`: from a command line to objects or a program."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from fpgart.icpx.command_line import CommandLine, Wanted
+from fpgart.icpx.passes import Source, Tools, clock_pass, device_pass, host_pass, registration_pass, run
+from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
+
+SAMPLE = """\
+#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue().single_task<class Sample>([] {});
+}
+"""
+
+
+def find_tools(asked: str = "") -> Tools:
+    """What programs are compiled with, the host's code by the compiler `asked`. Raises IcpxError."""
+    return Tools(sycl_runtime(), host_compiler(asked), ac_types())
+
+
+def compile_sample(tools: Tools) -> None:
+    """Find out whether the compilers work together. Raises IcpxError, PassFailed, OSError."""
+    with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
+        path = Path(folder) / "sample.cpp"
+        path.write_text(SAMPLE)
+        compile_source(Source(path, Path(folder)), CommandLine(), tools)
+
+
+def compile_all(asked: CommandLine) -> None:
+    """Make what was asked for. Raises IcpxError, PassFailed or OSError; nothing temporary stays."""
+    tools = find_tools(asked.host_compiler)
+    with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
+        objects = []
+        for number, path in enumerate(asked.sources):
+            place = Path(folder) / str(number)
+            place.mkdir()
+            made = compile_source(Source(path.absolute(), place), asked, tools)
+            if asked.wanted is Wanted.OBJECTS:
+                merge(made, asked.output or Path(path.stem + ".o"), asked)
+            objects += made
+        if asked.wanted is Wanted.PROGRAM:
+            link([*objects, clock_pass(Path(folder), asked, tools)], asked, tools)
+
+
+def compile_source(source: Source, asked: CommandLine, tools: Tools) -> list[Path]:
+    """The objects of a source: the host's code and, if it has kernels, their registration."""
+    images = device_pass(source, asked, tools)
+    objects = [host_pass(source, asked, tools)]
+    if images:
+        objects.append(registration_pass(images, source.folder, asked, tools))
+    return objects
+
+
+def merge(objects: list[Path], output: Path, asked: CommandLine) -> None:
+    """One object of several."""
+    run(["ld", "-r", *map(str, objects), "-o", str(output)], asked.verbose)
+
+
+def link(objects: list[Path], asked: CommandLine, tools: Tools) -> None:
+    """The program."""
+    libraries = str(tools.runtime.libraries)
+    said = run(
+        [
+            str(tools.host), *asked.host, *map(str, objects), *asked.inputs,
+            f"-L{libraries}", "-lsycl", f"-Wl,-rpath,{libraries}", "-pthread", "-ldl",
+            "-o", str(asked.output or Path("a.out")),
+        ],
+        asked.verbose,
+    )  # fmt: skip
+    sys.stderr.write(said)
+
+
+def become_host_compiler(words: list[str]) -> None:
+    """Compile what has no device code as clang++ would, in the place of this process."""
+    compiler = host_compiler()
+    left = [word for word in words if not word.lower().startswith(("-qactypes", "-fno-sycl", "-fsycl-host-compiler="))]
+    os.execv(compiler, [str(compiler), *left])

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program that calls the device compiler in libsycl-jit.so.
+
+    python device_compiler.py LIBRARY FOLDER SOURCE OPTION...
+
+It writes FOLDER/<number>.spv, a device image each, and FOLDER/images.json: for each image its file, its symbols and
+its properties. What the compiler says goes to stderr. Exit status 1: the compiler refused the program.
+
+It is a process of its own because the compiler may end the process, and is not made to be loaded beside anything.
+The structures are those of intel-sycl-rt 2025.3.3, whose interface is not documented. They are what a C++ compiler
+for x86-64 and AArch64 makes of the declarations: views are passed in registers, the result through a hidden pointer,
+as ctypes does with structures of these sizes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+SPIRV = 2
+"""The format of the images that are asked for."""
+
+
+class Array(ctypes.Structure):
+    """A pointer to elements, and their number: spans, views and the result's own arrays."""
+
+    _fields_ = [("first", ctypes.c_void_p), ("count", ctypes.c_size_t)]
+
+
+class File(ctypes.Structure):
+    """A source as a path and a text."""
+
+    _fields_ = [("path", ctypes.c_char_p), ("text", ctypes.c_char_p)]
+
+
+class Value(ctypes.Structure):
+    """A property: an integer or bytes."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("is_integer", ctypes.c_bool),
+        ("integer", ctypes.c_uint32),
+        ("bytes", Array),
+    ]
+
+
+class PropertySet(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("values", Array)]
+
+
+class Image(ctypes.Structure):
+    _fields_ = [
+        ("format", ctypes.c_uint32),
+        ("address_bits", ctypes.c_uint64),
+        ("code", ctypes.c_void_p),
+        ("size", ctypes.c_uint64),
+        ("symbols", Array),
+        ("properties", Array),
+    ]
+
+
+class Result(ctypes.Structure):
+    _fields_ = [
+        ("code", ctypes.c_int),
+        ("images", Array),
+        ("options", ctypes.c_char_p),
+        ("intermediate", Array),
+        ("log", ctypes.c_char_p),
+    ]
+
+
+def elements(kind: Any, array: Array) -> Any:
+    """The elements of an array, each of a ctypes type."""
+    return (kind * array.count).from_address(array.first) if array.count else ()
+
+
+def compile_source(library: Path, source: Path, options: list[str]) -> Result:
+    """Call the compiler."""
+    function = ctypes.CDLL(str(library)).compileSYCL
+    function.restype = Result
+    function.argtypes = [File, Array, Array, Array, ctypes.c_bool, ctypes.c_uint32]
+    words = (ctypes.c_char_p * len(options))(*(os.fsencode(option) for option in options))
+    file = File(os.fsencode(source), source.read_bytes())
+    nothing = Array(None, 0)
+    given = Array(ctypes.cast(words, ctypes.c_void_p), len(options))
+    made = function(file, nothing, given, nothing, False, SPIRV)
+    assert isinstance(made, Result)
+    return made
+
+
+def described(image: Image, file: str) -> dict[str, object]:
+    """An image as images.json has it."""
+    sets = {
+        properties.name.decode(): {
+            value.name.decode(): value.integer if value.is_integer else list(elements(ctypes.c_uint8, value.bytes))
+            for value in elements(Value, properties.values)
+        }
+        for properties in elements(PropertySet, image.properties)
+    }
+    symbols = [symbol.decode() for symbol in elements(ctypes.c_char_p, image.symbols)]
+    return {"file": file, "symbols": symbols, "properties": sets}
+
+
+def main() -> int:
+    library, folder, source, *options = sys.argv[1:]
+    made = compile_source(Path(library), Path(source), options)
+    if made.log:
+        sys.stderr.write(made.log.decode(errors="replace"))
+        sys.stderr.flush()
+    if made.code:
+        return 1
+    images = []
+    for number, image in enumerate(elements(Image, made.images)):
+        name = f"{number}.spv"
+        Path(folder, name).write_bytes(ctypes.string_at(image.code, image.size))
+        images.append(described(image, name))
+    Path(folder, "images.json").write_text(json.dumps(images))
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    os._exit(status)  # the result is not of ours to destroy, and the compiler's own exit handlers take long

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers with a fixed point, as the headers ac_types of the HLS Libraries project define them.
+#pragma once
+
+#include <sycl/ext/intel/ac_types/ac_int.hpp>
+
+#include <ac_fixed.h>

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The passes over one source: the device's code, the host's code, and the registration of the first with the second."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fpgart.icpx.command_line import CommandLine
+from fpgart.icpx.errors import IcpxError, PassFailed
+from fpgart.icpx.images import DeviceImage, read_images
+from fpgart.icpx.pieces import OWN_HEADERS, SyclRuntime
+from fpgart.icpx.registration import registration_of
+
+DEVICE_COMPILER = Path(__file__).with_name("device_compiler.py")
+EMULATOR_CLOCK = Path(__file__).with_name("emulator_clock.c")
+NO_DEVICE_LIBRARIES = "-fno-sycl-device-lib=all"
+HEADER = "integration.h"
+FOOTER = "integration_footer.h"
+UNNAMED = "KernelInfoData<"
+"""In the header of a source whose kernels have no names of their own."""
+OTHER_SIZE = "Unexpected kernel lambda size"
+ERROR = re.compile(r"^(.*?:\d+):\d+: (?:fatal )?error: ", re.MULTILINE)
+REQUESTED_BY = re.compile(r"^(.*?:\d+):\d+: note: in instantiation of .* requested here$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the passes are made with."""
+
+    runtime: SyclRuntime
+    host: Path
+    ac_types: Path | None
+
+    @property
+    def headers(self) -> list[str]:
+        """Options of the folders that both compilers look into behind the program's own."""
+        folders = [OWN_HEADERS, *([self.ac_types] if self.ac_types is not None else [])]
+        return [word for folder in folders for word in ("-isystem", str(folder))]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source, and the private folder for what comes of it."""
+
+    path: Path
+    folder: Path
+
+    @property
+    def beside(self) -> list[str]:
+        """Options by which `#include "..."` finds what is beside the source."""
+        return ["-iquote", str(self.path.parent)]
+
+    @property
+    def header(self) -> Path:
+        return self.folder / HEADER
+
+    @property
+    def footer(self) -> Path:
+        return self.folder / FOOTER
+
+
+def run(words: Sequence[str], verbose: bool) -> str:
+    """Run a program; returns what it says. Raises PassFailed with that if it refuses, IcpxError if it cannot run."""
+    if verbose:
+        print(shlex.join(words), file=sys.stderr, flush=True)
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except OSError as error:
+        raise IcpxError(f"{words[0]}: {error.strerror}") from None
+    said = done.stdout.decode(errors="replace")
+    if done.returncode < 0:
+        name = Path(words[0]).name if DEVICE_COMPILER.name not in " ".join(words[:3]) else "the device compiler"
+        raise PassFailed(f"{said}error: {name} was ended by {signal.Signals(-done.returncode).name}\n")
+    if done.returncode:
+        raise PassFailed(said)
+    return said
+
+
+def device_pass(source: Source, asked: CommandLine, tools: Tools) -> list[DeviceImage]:
+    """The source's kernels as SPIR-V, and the headers for its host pass; what the compiler says is printed."""
+    said = run(
+        [
+            sys.executable, "-I", "-S", str(DEVICE_COMPILER), str(tools.runtime.compiler), str(source.folder),
+            str(source.path), *asked.common, *source.beside, *tools.headers, *asked.device,
+            "-include", "sycl/__spirv/spirv_ops.hpp",
+            "-fno-discard-value-names",
+            NO_DEVICE_LIBRARIES,
+            "-fno-sycl-dead-args-optimization",
+            "-Xclang", f"-fsycl-int-header={source.header}",
+            "-Xclang", f"-fsycl-int-footer={source.footer}",
+        ],
+        asked.verbose,
+    )  # fmt: skip
+    sys.stderr.writelines(line for line in said.splitlines(keepends=True) if NO_DEVICE_LIBRARIES not in line)
+    return read_images(source.folder)
+
+
+def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:
+    """The object of the host's code. Its warnings are those of the device pass, which has seen the same text."""
+    made = source.folder / "host.o"
+    text = source.path
+    if source.footer.exists() and source.footer.stat().st_size:
+        text = source.folder / "host.cpp"
+        text.write_text(f'#include "{source.path}"\n#include "{source.footer}"\n')
+    unnamed = UNNAMED in source.header.read_text(errors="replace")
+    try:
+        run(
+            [
+                str(tools.host), *(["-std=c++17"] if not _has_standard(asked) else []), *asked.common, *source.beside,
+                "-include", str(source.header),
+                *(["-Xclang", "-fsycl-is-host", "-D__SYCL_UNNAMED_LAMBDA__=1"] if unnamed else []),
+                *tools.headers, "-isystem", str(tools.runtime.headers),
+                *(["-O2"] if not any(word.startswith("-O") for word in asked.host) else []),
+                *asked.host, "-w", "-c", str(text), "-o", str(made),
+            ],
+            asked.verbose,
+        )  # fmt: skip
+    except PassFailed as failed:
+        raise explained(failed, source) from None
+    if asked.dependencies is not None:
+        forget_temporary(asked.dependencies, source.folder)
+    return made
+
+
+def _has_standard(asked: CommandLine) -> bool:
+    return any(word.startswith("-std=") for word in asked.common)
+
+
+def explained(failed: PassFailed, source: Source) -> PassFailed:
+    """What the host compiler says; for a kernel of another size, which line it is and what to do."""
+    if OTHER_SIZE not in failed.words:
+        return failed
+    at = failed.words.index(OTHER_SIZE)
+    begin = next((found for found in reversed(list(ERROR.finditer(failed.words, 0, at)))), None)
+    lines = [found[1] for found in REQUESTED_BY.finditer(failed.words, at)]
+    own = next((line for line in lines if "/sycl/" not in line), begin[1] if begin else str(source.path))
+    return PassFailed(
+        f"{own}: error: the host compiler and the device compiler lay the captures of this kernel out differently; "
+        "cure: declare the constants that it uses `static constexpr`, or use a named function object as kernel\n"
+    )
+
+
+def forget_temporary(dependencies: Path, folder: Path) -> None:
+    """Take the files of the private folder out of make's dependencies: they are gone when make looks for them."""
+    text = dependencies.read_text(errors="surrogateescape")
+    kept = re.sub(rf"(?:\\\n)?[ \t]*{re.escape(str(folder))}/[^\s:]*(?::[ \t]*(?=\n|$))?", "", text)
+    dependencies.write_text(kept, errors="surrogateescape")
+
+
+def clock_pass(folder: Path, asked: CommandLine, tools: Tools) -> Path:
+    """The object with the clock that Intel's emulator lacks."""
+    made = folder / "emulator_clock.o"
+    run([str(tools.host), "-x", "c", "-fPIC", "-O1", "-c", str(EMULATOR_CLOCK), "-o", str(made)], asked.verbose)
+    return made
+
+
+def registration_pass(images: Sequence[DeviceImage], folder: Path, asked: CommandLine, tools: Tools) -> Path:
+    """The object that contains the images, and registers them."""
+    source, made = folder / "registration.c", folder / "registration.o"
+    source.write_text(registration_of(images))
+    run([str(tools.host), "-x", "c", "-fPIC", "-O1", "-c", str(source), "-o", str(made)], asked.verbose)
+    return made

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pieces that `icpx` is made of, where they are installed, and what to say where one is missing."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from fpgart.icpx.errors import IcpxError, NotInstalled
+
+SYCL_RUNTIME = "intel-sycl-rt"
+SYCL_VERSION = "2025.3.3"
+"""The version whose device compiler has the interface that device_compiler.py describes; later ones have no FPGAs."""
+COMPILER_LIBRARY = "libsycl-jit.so"
+INSTALL = "pip install 'fpgart[sycl]'"
+HOST_COMPILERS = ("clang++-16", "clang++-17", "clang++-18", "clang++-19", "clang++")
+INSTALL_CLANG = "apt install clang-16"
+AC_TYPES = "hls4ml"
+"""The distribution that includes the ac_types headers of the HLS Libraries project."""
+AC_INT = "catapult/ac_types/include/ac_int.h"
+OWN_HEADERS = Path(__file__).parent / "include"
+
+
+@dataclass(frozen=True)
+class SyclRuntime:
+    """An installed intel-sycl-rt."""
+
+    version: str
+    folder: Path
+    """The folder that contains include/ and lib/."""
+
+    @property
+    def libraries(self) -> Path:
+        return self.folder / "lib"
+
+    @property
+    def headers(self) -> Path:
+        return self.folder / "include"
+
+    @property
+    def compiler(self) -> Path:
+        return self.libraries / COMPILER_LIBRARY
+
+
+def _file_of(distribution: str, ending: str) -> Path | None:
+    """The installed file of a distribution whose path ends so; None without the distribution or the file."""
+    try:
+        found = metadata.distribution(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+    named = next((file for file in found.files or () if str(file).endswith(ending)), None)
+    return Path(str(found.locate_file(named))).resolve() if named is not None else None
+
+
+def sycl_runtime() -> SyclRuntime:
+    """The installed runtime; raises IcpxError where it is missing, or has another version."""
+    try:
+        version = metadata.version(SYCL_RUNTIME)
+    except metadata.PackageNotFoundError:
+        raise NotInstalled(f"{SYCL_RUNTIME} is not installed, which has the device compiler: {INSTALL}") from None
+    if version != SYCL_VERSION:
+        raise IcpxError(f"{SYCL_RUNTIME} {version} is installed, but icpx works with {SYCL_VERSION} only: {INSTALL}")
+    library = _file_of(SYCL_RUNTIME, f"/{COMPILER_LIBRARY}")
+    if library is None or not library.exists():
+        again = f"pip install --force-reinstall {SYCL_RUNTIME}=={SYCL_VERSION}"
+        raise IcpxError(f"{SYCL_RUNTIME} {version} is installed without {COMPILER_LIBRARY}: {again}")
+    return SyclRuntime(version, library.parent.parent)
+
+
+def host_compiler(asked: str = "") -> Path:
+    """The compiler of the host's code: `asked`, or the first clang++ that is found. Raises IcpxError."""
+    if asked:
+        found = shutil.which(asked)
+        if found is None:
+            raise IcpxError(f"-fsycl-host-compiler={asked}: there is no such program")
+        return Path(found)
+    named = (path for name in HOST_COMPILERS if (path := shutil.which(name)) is not None)
+    first = next(named, None)
+    if first is None:
+        raise NotInstalled(f"there is no clang++, which compiles the host's code: {INSTALL_CLANG}")
+    return Path(first)
+
+
+def ac_types() -> Path | None:
+    """The folder of ac_int.h, ac_fixed.h and ac_complex.h; None where no distribution that has them is installed."""
+    header = _file_of(AC_TYPES, AC_INT)
+    return header.parent if header is not None and header.exists() else None
