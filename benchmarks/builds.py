@@ -29,7 +29,7 @@ KINDS = {
     "alone": "processor time of a host that builds one program, ms",
     "alone again": "the same for a source that another process has built, ms",
 }
-PLACES = {"0": "in the host's process", "1": "in a process of its own"}
+PLACES = {"0": "in the host's process", "1": "in a separate process"}
 PR_SET_CHILD_SUBREAPER = 36
 
 

@@ -158,14 +158,14 @@ ENGINE = Option(
     "FPGART_ENGINE",
     str,
     "auto",
-    "What executes kernels: auto, pocl, intel, emulator, oclgrind, none, or the path of a driver (.so).",
+    "Engine that runs kernels: auto, pocl, intel, emulator, oclgrind, none, or the path of a driver (.so).",
     holds=Holds.NAMES,
 )
 ENGINE_BUFFERS = Option(
     "FPGART_ENGINE_BUFFERS",
     one_of("auto", "own"),
     "auto",
-    "What kernels work on: the boards' memory if the engine shares it (auto), or buffers that the engine keeps (own).",
+    "Memory of kernels: that of the boards if the engine shares it (auto), or buffers of the engine (own).",
 )
 LIBPYTHON = Option(
     "FPGART_LIBPYTHON",
@@ -178,17 +178,21 @@ PLATFORM = Option(
     "FPGART_PLATFORM",
     platform,
     "auto",
-    f"Which platform hosts see: {', '.join(PLATFORMS)}. auto follows the board: any (all names of Intel's and "
+    f"Platform that hosts see: {', '.join(PLATFORMS)}. auto follows the board: any (all names of Intel's and "
     "Altera's platforms in one) or ti.",
 )
 LOG = Option(
-    "FPGART_LOG", str, "", "Where the messages of errors go: stderr, or the path of a file.", holds=Holds.FILE_OR_STDERR
+    "FPGART_LOG",
+    str,
+    "",
+    "Messages of errors: stderr, or the path of a file that gets them.",
+    holds=Holds.FILE_OR_STDERR,
 )
 SUMMARY = Option(
     "FPGART_SUMMARY",
     str,
     "",
-    "Where the summary of transfers goes when the process ends: stderr, or the path of a file.",
+    "Summary of transfers at the end of the process: stderr, or the path of a file that gets it.",
     holds=Holds.FILE_OR_STDERR,
 )
 EXIT_TIMEOUT = Option(
@@ -231,7 +235,7 @@ LEAKS = Option(
     "FPGART_LEAKS",
     switch,
     False,
-    "Whether to report the objects that are alive at the end, with the calls that created them: 0 or 1.",
+    "1: report objects that the host did not release, with the calls that created them, at the end.",
 )
 WRAPPERS: Option[tuple[str, ...]] = Option(
     "FPGART_WRAPPERS",
@@ -246,7 +250,7 @@ LIVE = Option(
     "FPGART_LIVE",
     switch,
     False,
-    "Whether `fpgart top` can ask this host what its boards do: 0 or 1; `fpgart run` sets it.",
+    "1: `fpgart top` shows this host; `fpgart run` sets it.",
 )
 CAPTURE = Option(
     "FPGART_CAPTURE", str, "", "Folder for captured launches, which `fpgart replay` runs again.", holds=Holds.FOLDER
@@ -255,7 +259,7 @@ CAPTURE_KERNELS: Option[tuple[Launches, ...]] = Option(
     "FPGART_CAPTURE_KERNELS",
     launches,
     (Launches("*", 1, 1),),
-    "Which launches to capture: names of kernels (with * and ?), each with or without :n or :n-m, separated by commas.",
+    "Launches to capture: names of kernels (with * and ?), each with or without :n or :n-m, separated by commas.",
 )
 USE_FILE = Option(
     "FPGART_USE_FILE", str, "", "File that gets a line when a process has run its first kernel.", holds=Holds.FILE
@@ -264,7 +268,7 @@ CHECK: Option[tuple[str, ...]] = Option(
     "FPGART_CHECK",
     checks,
     (),
-    f"Which mistakes to look for: {', '.join(CHECKS)}, separated by commas; all means all except kernels.",
+    f"Families of mistakes to report: {', '.join(CHECKS)}, separated by commas; all means all except kernels.",
 )
 FINDINGS = Option(
     "FPGART_FINDINGS",
@@ -292,13 +296,13 @@ USM_TOUCHES = Option(
     "FPGART_USM_TOUCHES",
     one_of("auto", "on", "off"),
     "auto",
-    "Whether accesses by the host migrate shared memory to the host: on, off, auto (with traces and the check usm).",
+    "Migration of shared memory to the host when the host accesses it: on, off, auto (with traces and the check usm).",
 )
 USM_FAULTS = Option(
     "FPGART_USM_FAULTS",
     one_of("auto", "on", "off"),
     "auto",
-    "Whether the host gets SIGSEGV in device allocations, with FPGART_ISOLATE: on, off, auto (with the check usm).",
+    "SIGSEGV when the host accesses device allocations, with FPGART_ISOLATE: on, off, auto (with the check usm).",
 )
 MODELS: Option[tuple[str, ...]] = Option(
     "FPGART_MODELS",
@@ -311,7 +315,7 @@ ISOLATE = Option(
     "FPGART_ISOLATE",
     switch,
     False,
-    "Whether kernels and their engine run in a process of their own (docs/isolation.md): 0 or 1.",
+    "1: kernels and their engine run in a separate process (docs/isolation.md).",
 )
 SERVED = Option(
     "FPGART_SERVED",
@@ -330,7 +334,7 @@ COMPILE_APART = Option(
     "FPGART_COMPILE_APART",
     switch,
     True,
-    "Whether the engine compiles and links programs in a process of its own (docs/isolation.md): 0 or 1.",
+    "1: the engine compiles and links programs in a separate process (docs/isolation.md).",
 )
 COMPILE_TIMEOUT = Option(
     "FPGART_COMPILE_TIMEOUT",
@@ -351,7 +355,7 @@ COMPILER_MODE = Option(
     "CL_CONTEXT_COMPILER_MODE_INTELFPGA",
     compiler_mode,
     4,
-    "How contexts get programs: 0 from .aocx, 1 into a library, 2 from it, 3 preloaded, 4 online, 5 split kernels.",
+    "Programs of contexts: 0 from .aocx, 1 into a library, 2 from it, 3 preloaded, 4 online, 5 split kernels.",
     holds=Holds.FIXED_FILES,
 )
 LIBRARY_ROOT = Option(
@@ -389,7 +393,7 @@ TOPOLOGY = Option(
     "FPGART_TOPOLOGY",
     str,
     "",
-    "Which I/O channels of boards are connected: a .yaml file, a name such as ring, or cables (docs/clusters.md).",
+    "Cables between I/O channels of boards: a .yaml file, a name such as ring, or a list (docs/clusters.md).",
     holds=Holds.NAMES,
 )
 RANK: Option[tuple[int, int]] = Option(
@@ -411,7 +415,7 @@ CABLES = Option(
     "FPGART_CABLES",
     one_of("auto", "memory", "zeromq"),
     "auto",
-    "How packets pass between processes: memory, zeromq, or auto (memory within a machine, ZeroMQ between machines).",
+    "Transport of packets between processes: memory, zeromq, or auto (memory in a machine, ZeroMQ between machines).",
 )
 MEETING = Option(
     "FPGART_MEETING",
@@ -424,13 +428,13 @@ ADDRESS = Option(
     "FPGART_ADDRESS", str, "", "Name or address by which other machines reach this one; default: the host name."
 )
 EAGER = Option(
-    "AOCL_EAGERLY_LOAD_FIRST_BINARY", switch, True, "Whether the first .aocx of a device is loaded immediately: 0 or 1."
+    "AOCL_EAGERLY_LOAD_FIRST_BINARY", switch, True, "1: the driver loads the first .aocx of a device at once."
 )
 PROFILING = Option(
     "ACL_RUNTIME_PROFILING_ACTIVE",
     switch,
     False,
-    "Whether kernels are counted for profile.mon (clGetProfile...): 0 or 1.",
+    "1: the driver counts kernels for profile.mon (clGetProfile...).",
     holds=Holds.FIXED_FILES,
 )
 TRACK_LEAKS = Option("ACL_TRACK_LEAKS", switch, False, "The same as FPGART_LEAKS.")
@@ -454,7 +458,7 @@ SIMULATOR_DEVICES = Option(
     "Number of simulator devices, whose memories are unknown until a binary is loaded.",
 )
 NULL_ADDRESS = Option(
-    "CL_ALLOW_GLOBAL_MEM_AT_NULL_ADDRESS_INTELFPGA", switch, False, "Whether a buffer may begin at address 0: 0 or 1."
+    "CL_ALLOW_GLOBAL_MEM_AT_NULL_ADDRESS_INTELFPGA", switch, False, "1: a buffer may begin at address 0."
 )
 NO_MAPPING = Option(
     "TI_OCL_DSP_NOMAP",

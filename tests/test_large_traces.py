@@ -7,16 +7,25 @@ import gc
 import json
 import subprocess
 import sys
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fpgart import json_input
 from fpgart.cli import progress, reading
 from fpgart.watch import report
 from fpgart.watch.report import inflating, trace_events
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(params=["orjson", "json"], autouse=True)
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without the faster parser."""
+    monkeypatch.setitem(sys.modules, "orjson", pytest.importorskip("orjson") if request.param == "orjson" else None)
+    monkeypatch.setattr(trace_events, "parse_whole", json_input.fastest())
 
 
 def event(number: int) -> dict[str, Any]:
@@ -50,12 +59,20 @@ def test_a_line_that_is_no_event_is_told_with_its_number(tmp_path: Path, monkeyp
 
 
 def test_pieces_are_parsed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts: list[str] = []
-    loads = json.loads
-    monkeypatch.setattr(trace_events.json, "loads", lambda text: texts.append(text) or loads(text))
+    texts: list[bytes] = []
+    loads = trace_events.parse_whole
+    monkeypatch.setattr(trace_events, "parse_whole", lambda text: texts.append(text) or loads(text))
     file = written(tmp_path / "t.json", [f"{json.dumps(event(number))},\n" for number in range(5000)])
     assert len(list(report.events(file))) == 5000
     assert len([text for text in texts if text]) == 1
+
+
+def test_what_only_one_parser_accepts_is_read_as_by_the_other(tmp_path: Path) -> None:
+    """Numbers that are no numbers, and bytes that are no ASCII."""
+    wrong = ['{"a": NaN},\n', '{"a": 1e999},\n', '{"a": "\u00e4"},\n']
+    found = list(report.events(written(tmp_path / "t.json", [*wrong, f"{json.dumps(event(1))}\n", "]\n"])))
+    assert str(found[:3]) == str([{"a": nan}, {"a": inf}, {"a": "\ufffd\ufffd"}])
+    assert found[3:] == [event(1)]
 
 
 def test_the_bytes_that_were_read_are_told(tmp_path: Path) -> None:

@@ -1,12 +1,20 @@
-"""`fpgart report --perfetto`, decoded by the classes of Perfetto's own format."""
+"""`fpgart report --perfetto`, decoded by the classes of Perfetto's own format, and queried in SQL.
+
+The queries run on Perfetto's trace processor if it is in PATH, or if TRACE_PROCESSOR names it. Everywhere they run on
+the tables that the trace processor makes of these packets, which this module makes in SQLite.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
+import shutil
+import sqlite3
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -94,7 +102,10 @@ def test_kernels_lead_to_the_calls_that_enqueued_them(decoded: Any) -> None:
 
 
 def test_banks_have_counters_of_bytes_and_of_bandwidth(trace: Path, decoded: Any) -> None:
-    """Bytes in use end at nothing; the bandwidth of a bank, summed over time, is what was moved there."""
+    """Bytes in use begin and end at nothing; the bandwidth of a bank, summed over time, is what was moved there.
+
+    A sample has the value since the sample before it.
+    """
     names: dict[int, Any] = {}
     values: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for packet in decoded.packet:
@@ -104,9 +115,9 @@ def test_banks_have_counters_of_bytes_and_of_bandwidth(trace: Path, decoded: Any
             values[each.counter_id].append((packet.timestamp, each.double_value))
     found = {names[number]: each for number, each in values.items()}
     held = found[0, "DDR bank 1: in use"]
-    assert (max(value for _, value in held), held[-1][1]) == ((8 << 20) + 64, 0)
+    assert (held[0][1], max(value for _, value in held)) == (0, (8 << 20) + 64)
     rates = found[0, "DDR bank 1: bandwidth"]
-    total = sum(value * (after - at) / 1e9 for (at, value), (after, _) in pairwise(rates))
+    total = sum(value * (at - before) / 1e9 for (before, _), (at, value) in pairwise(rates))
     traffic = report.read(trace).traffic
     assert total == pytest.approx(traffic[0, "aocl_mmd_write"].bytes + traffic[0, "aocl_mmd_read"].bytes)
     assert (SIMULATED, "memory 'DDR' bank 1: bandwidth") in found
@@ -120,6 +131,83 @@ def test_each_track_is_named_and_its_slices_end(decoded: Any) -> None:
         depths[packet.track_event.track_uuid] += 1 if packet.track_event.type == pb.TrackEvent.TYPE_SLICE_BEGIN else -1
     assert tracks >= depths.keys()
     assert set(depths.values()) == {0}
+
+
+Query = Callable[[str], list[tuple[Any, ...]]]
+TIMES = """
+    SELECT gpu_slice.name, COUNT(*), SUM(gpu_slice.dur)
+    FROM gpu_slice JOIN track ON gpu_slice.track_id = track.id
+    WHERE track.name = 'kernel ' || gpu_slice.name OR track.name LIKE 'kernel ' || gpu_slice.name || ' (%)'
+    GROUP BY gpu_slice.name
+"""
+BYTES = """
+    SELECT gpu_slice.name, COUNT(*), SUM(CAST(EXTRACT_ARG(gpu_slice.arg_set_id, 'bytes') AS INT))
+    FROM gpu_slice
+    WHERE gpu_slice.name IN ('host to board', 'board to host')
+    GROUP BY gpu_slice.name
+"""
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace without the simulated clock: each kernel ran on one GPU."""
+    folder = tmp_path_factory.mktemp("measured")
+    host, source = folder / "sums", ROOT / "examples" / "tutorial" / "sums.c"
+    subprocess.run(["gcc", "-g", f"-I{ROOT / 'include'}", source, "-o", host, "-lOpenCL"], check=True)
+    fpgart("run", "--board", "a10_ref", "--trace", folder / "t.json", "--", host)
+    fpgart("report", folder / "t.json", "--perfetto", folder / "t.pftrace")
+    return folder / "t.json"
+
+
+@pytest.fixture(params=["sqlite", "trace processor"])
+def query(request: pytest.FixtureRequest, measured: Path) -> Iterator[Query]:
+    """Answers a statement about the trace in Perfetto's format."""
+    file = measured.with_suffix(".pftrace")
+    yield from in_sqlite(file) if request.param == "sqlite" else in_trace_processor(file)
+
+
+def in_sqlite(file: Path) -> Iterator[Query]:
+    """Tables of GPU slices: a track is a hardware queue of a GPU, extra data are arguments."""
+    decoded = pb.Trace.FromString(file.read_bytes())
+    args: list[dict[str, str]] = []
+    with sqlite3.connect(":memory:") as tables:
+        tables.create_function("EXTRACT_ARG", 2, lambda number, key: args[number].get(key))
+        tables.execute("CREATE TABLE track (id, name)")
+        tables.execute("CREATE TABLE gpu_slice (ts, dur, name, track_id, arg_set_id)")
+        tracks: dict[tuple[int, str], int] = {}
+        for at, queue, _, event in slices(decoded):
+            track = tracks.setdefault((event.gpu_id, queue), len(tracks))
+            row = (at, event.duration, event.name, track, len(args))
+            tables.execute("INSERT INTO gpu_slice VALUES (?, ?, ?, ?, ?)", row)
+            args.append({each.name: each.value for each in event.extra_data})
+        tables.executemany("INSERT INTO track VALUES (?, ?)", ((number, name) for (_, name), number in tracks.items()))
+        yield lambda statement: tables.execute(statement).fetchall()
+
+
+def in_trace_processor(file: Path) -> Iterator[Query]:
+    """Perfetto's own tables."""
+    from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
+
+    found = os.environ.get("TRACE_PROCESSOR") or shutil.which("trace_processor_shell")
+    if not found:
+        pytest.skip("no trace_processor_shell in PATH, and TRACE_PROCESSOR names none")
+    with TraceProcessor(trace=str(file), config=TraceProcessorConfig(bin_path=found)) as processor:
+        yield lambda statement: [tuple(vars(row).values()) for row in processor.query(statement)]
+
+
+def test_sql_finds_the_launches_and_times_of_the_report(measured: Path, query: Query) -> None:
+    kernels = report.read(measured).kernels
+    expected = [(name, runs.launches, round(runs.microseconds * 1000)) for (_, name), runs in kernels.items()]
+    assert len(expected) == 1
+    assert query(TIMES) == expected
+
+
+def test_sql_finds_the_calls_and_bytes_of_the_report(measured: Path, query: Query) -> None:
+    traffic = report.read(measured).traffic
+    names = {"board to host": "aocl_mmd_read", "host to board": "aocl_mmd_write"}
+    expected = [(name, traffic[0, call].calls, traffic[0, call].bytes) for name, call in names.items()]
+    assert all(calls and size for _, calls, size in expected)
+    assert query(BYTES) == expected
 
 
 def test_a_name_that_ends_in_gz_is_compressed(trace: Path, decoded: Any) -> None:

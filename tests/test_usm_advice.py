@@ -64,7 +64,8 @@ def test_advice_on_the_order_of_calls(tmp_path: Path, program: str, expected: tu
     command = [sys.executable, "-c", HEAD + program]
     result = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, result.stderr
-    found = [(advice.words, advice.copies, advice.bytes) for advice in report.read(file).advice]
+    told = [advice for advice in report.read(file).advice if not advice.measured]  # the others depend on the load
+    found = [(advice.words, advice.copies, advice.bytes) for advice in told]
     if expected is None:
         assert found == []
         return

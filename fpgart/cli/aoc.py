@@ -343,7 +343,7 @@ def _argument(argument: Argument) -> str:
 
 @click.group()
 def aocx() -> None:
-    """Look into .aocx and .aocr files, those of real boards too."""
+    """Show or extract the contents of .aocx and .aocr files, also of those for real boards."""
 
 
 FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -351,7 +351,7 @@ FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_
 
 @aocx.command()
 @FILE
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def show(file: Path, as_json: bool) -> None:
     """Show sections, memories, kernels and their arguments."""
     container = Container.read(file)
@@ -387,9 +387,9 @@ def extract(file: Path, section: str | None, output: Path | None) -> None:
 
 @aocx.command("check")
 @FILE
-@click.option("--board", default="", help="Board for which to check it (default: the one that the file names).")
+@click.option("--board", default="", help="Board; default: the one that the file names.")
 def check_file(file: Path, board: str) -> None:
-    """Say whether a file would be loaded; exit status 1 if not."""
+    """Check whether a board would load a file; exit status 1 if not."""
     container = Container.read(file)
     name = board or container.text(sections.BOARD)
     fitting = f"board '{name}'"

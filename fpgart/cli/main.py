@@ -55,9 +55,14 @@ for command in (board_commands, run, report, diff, aoc, aocl, clocl, aocx, sdk, 
 
 
 @cli.command()
-@click.option("--register", "action", flag_value="register", help="Put fpgart.icd where loaders look for it.")
-@click.option("--unregister", "action", flag_value="unregister", help="Remove fpgart.icd from there.")
-@click.option("--system", is_flag=True, help="For all users (/etc/OpenCL/vendors) instead of only for yourself.")
+@click.option(
+    "--register",
+    "action",
+    flag_value="register",
+    help="Create fpgart.icd in the folder in which loaders look for drivers.",
+)
+@click.option("--unregister", "action", flag_value="unregister", help="Remove fpgart.icd from that folder.")
+@click.option("--system", is_flag=True, help="Do so for all users (/etc/OpenCL/vendors), not only for yourself.")
 def icd(action: str | None, system: bool) -> None:
     """Print the folder for OCL_ICD_VENDORS, or register the driver.
 
@@ -105,7 +110,7 @@ def fcd() -> None:
 
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-@click.option("--origin", is_flag=True, help="Say where the value of each variable comes from.")
+@click.option("--origin", is_flag=True, help="Show the origin of the value of each variable.")
 def info(as_json: bool, origin: bool) -> None:
     """Show boards, engines, versions and every environment variable with its value."""
     click.echo(information.as_json() if as_json else information.as_text(origin=origin), nl=False)
@@ -127,9 +132,9 @@ def info(as_json: bool, origin: bool) -> None:
     help="Time between two samples.",
 )
 def top(process: int | None, once: bool, as_json: bool, interval: float) -> None:
-    """Show what running hosts do on their boards: memory, queues, running kernels, MB/s; q quits.
+    """Show memory, queues, running kernels and MB/s of running hosts; q quits.
 
-    It shows your hosts that `fpgart run` started or that run with FPGART_LIVE=1, not those of other users.
+    It shows hosts of this user that `fpgart run` started, or that run with FPGART_LIVE=1.
     With --once, the exit status is 1 if no host answers.
     """
     from rich.console import Console
@@ -192,23 +197,23 @@ def channels(board: str | None, seeds: int, most: int, seconds: float, program: 
     type=click.Choice(list(cl.NAMES_OF_STATUS.values())),
     default="CL_OUT_OF_HOST_MEMORY",
     show_default=True,
-    help="What the calls that fail return.",
+    help="Status of the calls that fail.",
 )
 @click.option(
     "--per-place",
     metavar="N",
     type=click.IntRange(min=0),
     default=0,
-    help="Number of calls that fail of those of a function from one place in the host's code; default: all.",
+    help="Let only N calls of each function and place in the host's code fail; default: all.",
 )
 @click.option("--seconds", metavar="N", type=click.FloatRange(0.1), default=60.0, help="Time limit of a run (60).")
 @click.argument("program", nargs=-1, required=True)
 def errors(board: str | None, status: str, per_place: int, seconds: float, program: tuple[str, ...]) -> None:
     """Run a host once for each OpenCL call that it makes, let that call fail, and list what it does not survive.
 
-    In the first run no call fails. A failure is not survived if the host crashes, does not end in time, or ends with
-    status 0 and nothing tells of the failure, although the call had work to do. The exit status is then 3. Each line
-    names the call with its file and line; compile the host with -g.
+    In the first run no call fails. A host does not survive a failure if it crashes, does not end in time, or exits
+    with status 0 and no message, although it needs the call. The exit status is then 3. Each line names the call with
+    its file and line; compile the host with -g.
     """
     from fpgart.cli import failing
 
@@ -218,8 +223,10 @@ def errors(board: str | None, status: str, per_place: int, seconds: float, progr
 
 @cli.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--engine", metavar="NAME", help="What executes the kernel: auto, pocl, intel, or the path of a driver.")
-@click.option("--board", metavar="NAME", help="The board; default: the one that the launch was captured on.")
+@click.option(
+    "--engine", metavar="NAME", help="Engine that runs the kernel: auto, pocl, intel, or the path of a driver."
+)
+@click.option("--board", metavar="NAME", help="Board; default: that of the captured launch.")
 @click.option(
     "--tolerance",
     metavar="X",
@@ -228,7 +235,7 @@ def errors(board: str | None, status: str, per_place: int, seconds: float, progr
     help="Allowed difference of floating-point values, relative to the greater one, or to 1 if that is less.",
 )
 def replay(folder: Path, engine: str | None, board: str | None, tolerance: float) -> None:
-    """Run captured launches alone and compare the memory that they write with what was captured.
+    """Run captured launches alone, and compare the memories with those after the captured launches.
 
     \b
     fpgart run --capture DIR --capture-kernels 'add:3' -- ./my_host
@@ -254,13 +261,14 @@ def replay(folder: Path, engine: str | None, board: str | None, tolerance: float
 
 
 @cli.command()
-@click.option("--dry-run", is_flag=True, help="Print what would be removed, and remove nothing.")
-@click.option("--system", is_flag=True, help="Also the registration for all users, in /etc/OpenCL/vendors.")
-@click.option("--kernels", is_flag=True, help="Also the kernels that PoCL has compiled, for other programs, too.")
+@click.option("--dry-run", is_flag=True, help="List the files, and remove nothing.")
+@click.option("--system", is_flag=True, help="Also remove the registration for all users, in /etc/OpenCL/vendors.")
+@click.option("--kernels", is_flag=True, help="Also remove PoCL's cache of kernels, including those of other programs.")
 def clean(dry_run: bool, system: bool, kernels: bool) -> None:
-    """Remove what runs have left behind outside of the package: registrations, SDK folders, caches.
+    """Remove files of earlier runs outside of the package: registrations, SDK folders, caches.
 
-    Before `pip uninstall fpgart`; runs make anew what they need. Traces and other files that options name stay.
+    Do this before `pip uninstall fpgart`. Later runs create these files again. Traces and other files that options
+    name stay.
     """
     from fpgart.cli import cleaning
 
@@ -276,9 +284,9 @@ def clean(dry_run: bool, system: bool, kernels: bool) -> None:
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def doctor(as_json: bool) -> None:
-    """Check the installation end to end, and print for each failure what to do.
+    """Check the installation end to end, and print a remedy for each failure.
 
-    Runs hosts in C and Python. The exit status is 0 if no check failed, even if an optional part is missing (--).
+    It runs hosts in C and Python. The exit status is 0 if no check failed, even if an optional part is missing (--).
     """
     sys.exit(doctor_checks.run_checks(as_json))
 

@@ -26,19 +26,24 @@ from fpgart.cli.validation import refuse_wrong_options
 @click.option(
     "--topology",
     metavar="FILE|NAME|CABLES",
-    help="Which I/O channels are connected: a .yaml file, ring, torus:2x4, ..., or cables (docs/clusters.md).",
+    help="Cables between I/O channels: a .yaml file, ring, torus:2x4, ..., or a list of cables (docs/clusters.md).",
 )
 @click.option(
-    "--engine", metavar="NAME", help="What executes kernels: auto, pocl, intel, oclgrind, or the path of a driver."
+    "--engine", metavar="NAME", help="Engine that runs kernels: auto, pocl, intel, oclgrind, or the path of a driver."
 )
 @click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
 @click.option(
     "--faults",
     metavar="SPEC",
     shell_complete=faults,
-    help="Calls that fail, such as write:fail:nth=3 (docs/faults.md).",
+    help="Let calls fail, such as write:fail:nth=3 (docs/faults.md).",
 )
-@click.option("--time", "clock", type=Choice(("real", "model")), help="Times that profiling reports (docs/time.md).")
+@click.option(
+    "--time",
+    "clock",
+    type=Choice(("real", "model")),
+    help="Times in profiling: of this computer, or of the modelled board (docs/time.md).",
+)
 @click.option(
     "--check",
     metavar="NAME,...",
@@ -48,33 +53,29 @@ from fpgart.cli.validation import refuse_wrong_options
     help="Look for mistakes: usm, buffers, order, fpga (the default), kernels (docs/checks.md).",
 )
 @click.option(
-    "--fail-on-finding", is_flag=True, help="Exit with status 3 for findings of --check (all by default) or --leaks."
+    "--fail-on-finding", is_flag=True, help="Exit with status 3 for findings of --check (default: all) or --leaks."
 )
 @click.option("--sarif", metavar="FILE", help="Write the findings of --check as SARIF 2.1.0.")
 @click.option("--github", is_flag=True, help="Print the findings of --check as annotations of GitHub at the end.")
-@click.option("--summary", is_flag=True, help="Print on stderr, at the end, which data moved where.")
-@click.option("--log", is_flag=True, help="Print on stderr why each failing call failed.")
+@click.option("--summary", is_flag=True, help="Print a summary of transfers on stderr at the end.")
+@click.option("--log", is_flag=True, help="Print the reason of each failing call on stderr.")
 @click.option(
     "--leaks",
     is_flag=True,
-    help="Print on stderr, at the end, which objects were never released and what created them.",
+    help="Print objects that were never released, with the calls that created them, on stderr at the end.",
 )
 @click.option(
     "--wrappers",
     metavar="NAME,...",
-    help="Functions and files of the host that only wrap calls: findings name their callers.",
+    help="Name functions and files of the host that only wrap calls; findings name their callers.",
 )
+@click.option("--watchdog", metavar="SECONDS", help="Report all waits after that time without progress.")
+@click.option("--capture", metavar="DIR", help="Save launches in this folder, for `fpgart replay`.")
 @click.option(
-    "--watchdog", metavar="SECONDS", help="Report who waits for whom when nothing has progressed for that long."
+    "--capture-kernels", metavar="NAME[:N[-M]],...", help="Launches to save; default: the first of each kernel."
 )
-@click.option(
-    "--capture", metavar="DIR", help="Save launches there, with everything needed to run them again (`fpgart replay`)."
-)
-@click.option(
-    "--capture-kernels", metavar="NAME[:N[-M]],...", help="Which launches to save; default: the first of each kernel."
-)
-@click.option("--isolate", is_flag=True, help="Run kernels in a process of their own (docs/isolation.md).")
-@click.option("--served", metavar="NAME", help="Use the boards of a service: see `fpgart board` and docs/serving.md.")
+@click.option("--isolate", is_flag=True, help="Run kernels in a separate process (docs/isolation.md).")
+@click.option("--served", metavar="NAME", help="Use the boards of a service (`fpgart board`, docs/serving.md).")
 @click.option("--require-use", is_flag=True, help="Exit with status 4 if the program ran no kernel on a board.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True, shell_complete=files)
 @click.pass_context
@@ -105,8 +106,8 @@ def run(
 ) -> None:
     """Run PROGRAM with this driver as its only OpenCL platform.
 
-    fpgart itself prints nothing; output and exit status are those of the program. Everything that follows the
-    program, or --, belongs to the program:
+    Output and exit status are those of the program. All words after the program, or after --, are arguments of
+    the program:
 
         fpgart run --board a10_ref,a10_ref -- python train.py --epochs 3
 
@@ -157,7 +158,7 @@ SPELLING = {
     "FPGART_CAPTURE": "--capture",
     "FPGART_CAPTURE_KERNELS": "--capture-kernels",
 }
-"""What `fpgart run` calls the options that take a value."""
+"""The names in `fpgart run` of options with a value."""
 
 
 def begin(given: dict[str, str]) -> None:

@@ -24,7 +24,7 @@ SHOWN = 10
 
 @click.group()
 def board() -> None:
-    """Boards that your programs share, one program at a time, like the boards in a machine (docs/serving.md).
+    """Serve boards to your programs; each board serves one program at a time (docs/serving.md).
 
     \b
     fpgart board serve --board usm_s10,a10_ref &
@@ -41,7 +41,7 @@ def served(function: click.decorators.FC) -> click.decorators.FC:
         envvar=config.SERVED.name,
         default=places.DEFAULT_NAME,
         show_default=True,
-        help="The service: its name, or the path of its socket.",
+        help="Name of the service, or path of its socket.",
     )(function)
 
 
@@ -53,17 +53,17 @@ def numbered(function: click.decorators.FC) -> click.decorators.FC:
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="The board's number: see `fpgart board status`.",
+        help="Number of the board in `fpgart board status`.",
     )(function)
 
 
 @board.command()
-@click.option("--board", "boards", metavar="NAME,...", help="Boards (see `fpgart info`); FPGART_BOARD without it.")
+@click.option("--board", "boards", metavar="NAME,...", help="Boards (see `fpgart info`); default: FPGART_BOARD.")
 @served
 def serve(boards: str | None, name: str) -> None:
     """Serve boards to the programs of this user, until `fpgart board stop`, Ctrl-C or SIGTERM.
 
-    Options for the engine are those of this command, not of the programs.
+    Options of the engine apply to this command, not to the programs.
     """
     from fpgart.serving.service import Service
 
@@ -92,9 +92,9 @@ def list_services() -> None:
 
 @board.command()
 @served
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def status(name: str, as_json: bool) -> None:
-    """Show which process holds each board, and with what the board is programmed."""
+    """Show the process that holds each board, and the binary on the board."""
     found = Connection(name).boards
     if as_json:
         click.echo(json.dumps([each._asdict() for each in found]))
@@ -115,7 +115,7 @@ def in_words(found: m.ServedBoard) -> str:
 @board.command()
 @served
 @numbered
-@click.option("--force", is_flag=True, help="Also while a program holds it, whose kernels fail.")
+@click.option("--force", is_flag=True, help="Reset the board while a program holds it; kernels of that program fail.")
 def reset(name: str, number: int, force: bool) -> None:
     """Remove the program from a board."""
     Connection(name).ask(m.ResetBoard(number, force), m.Done)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -28,29 +29,29 @@ from fpgart.watch.report import export
     "page",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a page with a timeline, a memory map and tables instead.",
+    help="Write a page with a timeline, a memory map and tables to a file.",
 )
-@click.option("--follow", is_flag=True, help="Update the report as the trace grows, until its process has ended.")
+@click.option("--follow", is_flag=True, help="Update the report while the host of the trace runs.")
 @click.option(
     "--merged",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write one trace for Perfetto instead, with arrows for packets between boards.",
+    help="Write one trace for Perfetto, with arrows for packets between boards, to a file.",
 )
 @click.option(
     "--perfetto",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the trace in Perfetto's own format instead: boards as GPUs, counters of their banks.",
+    help="Write Perfetto's own format, with boards as GPUs and counters of banks, to a file.",
 )
 @click.option(
     "--sarif",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write findings and advice as SARIF 2.1.0 instead.",
+    help="Write findings and advice as SARIF 2.1.0 to a file.",
 )
-@click.option("--github", is_flag=True, help="Print findings and advice as annotations of GitHub instead.")
-@click.option("--all", "everything", is_flag=True, help="Print all advice, not only what saves most.")
+@click.option("--github", is_flag=True, help="Print only findings and advice, as annotations of GitHub.")
+@click.option("--all", "everything", is_flag=True, help="Print all advice, not only the five items that save most.")
 def report(
     traces: tuple[Path, ...],
     as_json: bool,
@@ -62,15 +63,17 @@ def report(
     github: bool,
     everything: bool,
 ) -> None:
-    """Summarize a trace: traffic, buffers, copies and their causes, copies to avoid.
+    """Summarize a trace: times, traffic, buffers, copies and their causes, advice.
 
     \b
     fpgart run --trace t.json -- ./my_host
     fpgart report t.json
 
-    The traces of several processes, such as the ranks of mpirun, become one report.
+    The traces of several processes, such as the ranks of mpirun, become one report. Options that write a file
+    replace the output.
     """
-    with trace_report.of_fpgart(Path(", ".join(map(str, traces)))):
+    collecting = nullcontext() if follow else trace_report.without_collector()
+    with trace_report.of_fpgart(Path(", ".join(map(str, traces)))), collecting:
         found = read_report(traces, as_json, page, follow, merged, perfetto)
         remarks = export.of_report(found) if sarif is not None or github else []
         if sarif is not None:
@@ -154,17 +157,17 @@ def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
 @click.option(
     "--gate",
     is_flag=True,
-    help="Compare only what follows from the host's calls, no times; the threshold is 0 if none is given.",
+    help="Compare only figures that follow from the host's calls, no times; the default threshold is then 0.",
 )
 def diff(before: Path, after: Path, form: str | None, threshold: float | None, gate: bool) -> None:
-    """Compare the traces of two runs: what moved more, what takes longer by the model of time, which advice is new.
+    """Compare the traces of two runs: bytes and calls, times of the model, advice.
 
     \b
     fpgart run --time model --trace b.json -- ./my_host
     fpgart diff a.json b.json --threshold 5
 
-    With --gate, two runs of one host are always equal: caches, times, addresses, numbers of buffers and hints do not
-    count.
+    With --gate, two runs of one host are equal, because caches, times, addresses, numbers of buffers and hints do
+    not count.
     """
     from fpgart.cli.reading import read_beside
     from fpgart.watch.report import difference

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 
 def owned(intervals: list[tuple[int, int, int, str]]) -> dict[str, float]:
@@ -12,20 +12,28 @@ def owned(intervals: list[tuple[int, int, int, str]]) -> dict[str, float]:
     Intervals are begin, end, rank, name.
     """
     found: dict[str, float] = defaultdict(float)
-    active: dict[int, Counter[str]] = defaultdict(Counter)  # by rank, how many of each name are under way
+    active: dict[int, dict[str, int]] = {}  # by rank, how many of each name are under way
     changes = [(begin, 1, rank, name) for begin, _, rank, name in intervals]
     changes += [(end, -1, rank, name) for _, end, rank, name in intervals]
+    changes.sort()
     before = 0
-    for at, change, rank, name in sorted(changes):
+    for at, change, rank, name in changes:
         if at > before and active:
             first = active[min(active)]
+            share = (at - before) / len(first)
             for each in first:
-                found[each] += (at - before) / len(first)
+                found[each] += share
         before = at
-        active[rank][name] += change
-        if not active[rank][name]:
-            del active[rank][name]
-        if not active[rank]:
+        names = active.get(rank)
+        if names is None:
+            active[rank] = {name: change}
+            continue
+        count = names.get(name, 0) + change
+        if count:
+            names[name] = count
+        elif len(names) > 1:
+            del names[name]
+        else:
             del active[rank]
     return found
 

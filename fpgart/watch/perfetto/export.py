@@ -171,16 +171,21 @@ class _Trace:
         return uuid
 
     def add_counter(self, counter: Counter, above: int) -> None:
-        """A counter of a GPU: bytes, or bytes per second."""
+        """A counter of a GPU: bytes, or bytes per second.
+
+        A sample of the format has the value since the sample before it; a value of `counter` holds until the next one.
+        """
         number, gpu = next(self._counters), above + counter.device
         units: list[tuple[int, Value]] = [(7, BYTE), *([(8, SECOND)] if counter.per_second else [])]
         spec = message((1, number), (2, counter.name), *units, (10, MEMORY))
         first = counter.values[0][0] if counter.values else 0
         descriptor = message((1, message((1, spec))), (3, gpu))
         self._add((Packet.TIMESTAMP, max(first, 0)), (Packet.GPU_COUNTER, descriptor))
+        before = 0.0
         for at, value in counter.values:
-            sample = message((1, number), (3, value))
+            sample = message((1, number), (3, before))
             self._add((Packet.TIMESTAMP, max(at, 0)), (Packet.GPU_COUNTER, message((2, sample), (3, gpu))))
+            before = value
 
     def _add(self, *fields: tuple[int, Value]) -> None:
         flags = () if any(number == Packet.SEQUENCE_FLAGS for number, _ in fields) else ((13, NEEDS_STATE),)

@@ -33,7 +33,15 @@ from fpgart.watch.report.text import (
     saved,
     skipped_in_words,
 )
-from fpgart.watch.report.trace_events import Args, TraceError, events, in_order, of_fpgart, ordered
+from fpgart.watch.report.trace_events import (
+    Args,
+    TraceError,
+    events,
+    in_order,
+    of_fpgart,
+    ordered,
+    without_collector,
+)
 from fpgart.watch.report.verdict import verdict
 
 __all__ = [
@@ -72,4 +80,5 @@ __all__ = [
     "saved",
     "skipped_in_words",
     "verdict",
+    "without_collector",
 ]

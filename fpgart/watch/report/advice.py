@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from fpgart.watch.family import is_fpga
 from fpgart.watch.report.bank_advice import BankAdviser
@@ -18,7 +17,7 @@ from fpgart.watch.report.overlap_advice import OverlapAdviser
 from fpgart.watch.report.pattern_advice import PatternAdviser
 from fpgart.watch.report.place_advice import PlaceAdviser
 from fpgart.watch.report.sites import Sites
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Take, Takes, taken_by
 from fpgart.watch.report.transfer_advice import TransferAdviser
 from fpgart.watch.report.usm_advice import UsmAdviser
 
@@ -43,17 +42,11 @@ AGAIN = {
 """Words and noun of the advice; whether the board is an FPGA board."""
 
 
-Take = Callable[[Args], None]
-OWN = ("fpgart", "buffer", "placing", "device")
-
-
 class EventTaker(Protocol):
-    """Finds advice in the events of some categories, or of a category and a name, in the order of time."""
+    """Finds advice in the events of a trace, in the order of time."""
 
-    CATEGORIES: ClassVar[tuple[str, ...]]
-
-    def take(self, event: Args) -> None:
-        """See an event of these categories."""
+    def takes(self) -> Takes:
+        """What takes the events that it needs."""
 
     def finish(self) -> None:
         """All events were taken: add what only shows then."""
@@ -105,38 +98,44 @@ class Adviser:
             take(event)
 
     def takers(self, category: str, name: str) -> list[Take]:
-        """Those who take events of a category and a name."""
-        wanted = {category, f"{category} {name}"}
-        takes: list[Take] = [other.take for other in self._others if not wanted.isdisjoint(other.CATEGORIES)]
-        if category in OWN:
-            takes.append(self._take)
-        return takes
+        """Those who take events of a category and a name, in their order."""
+        return taken_by((*(other.takes() for other in self._others), self._takes()), category, name)
 
-    def _take(self, event: Args) -> None:
-        category, name, args = event.get("cat"), event["name"], event.get("args", {})
-        if category == "fpgart" and name == "board":
-            self._memories[args["device"]] = [memory["name"] for memory in args["memories"]]
-            if not is_fpga(args):
-                self._dsps.add(args["device"])
-        elif category == "buffer" and "location" in args:
-            self._located.add(args["buffer"])
-        elif category == "placing" and "argument" in args:
+    def _takes(self) -> Takes:
+        return {
+            "fpgart board": self._board,
+            "buffer": self._buffer,
+            "placing": self._placed,
+            "device migration": self._migration,
+            "device transfer": self._transfer,
+            "device kernel": self._kernel,
+            "device program": self._program,
+        }
+
+    def _board(self, event: Args) -> None:
+        args = event["args"]
+        self._memories[args["device"]] = [memory["name"] for memory in args["memories"]]
+        if not is_fpga(args):
+            self._dsps.add(args["device"])
+
+    def _buffer(self, event: Args) -> None:
+        if "location" in event["args"]:
+            self._located.add(event["args"]["buffer"])
+
+    def _placed(self, event: Args) -> None:
+        args = event["args"]
+        if "argument" in args:
             self._set.setdefault(args["buffer"], []).append(args["argument"])
-        elif category == "device":
-            self._operation(name, args)
 
-    def _operation(self, name: str, args: Args) -> None:
-        if name == "migration" and not args.get("skipped", True):
-            self._migration(args)
-        elif name == "transfer" and "buffer" in args:
-            self._transfer(args)
-        elif name == "kernel":
-            for buffer in args["buffers"]:
+    def _kernel(self, event: Args) -> None:
+        if self._unused_write:
+            for buffer in event["args"]["buffers"]:
                 self._unused_write.pop(buffer, None)
-        elif name == "program":
-            self._program(args)
 
-    def _migration(self, args: Args) -> None:
+    def _migration(self, event: Args) -> None:
+        args = event["args"]
+        if args.get("skipped", True):
+            return
         buffer, source, target = args["buffer"], args["from"], args["to"]
         if source == "host" or target == "host" or not args["reason"].startswith("argument"):
             return
@@ -169,7 +168,10 @@ class Adviser:
             return f"set {argument} to {THE_BUFFER} before its other arguments, and then write the buffer"
         return f"set {argument} to {THE_BUFFER} before writing the buffer"
 
-    def _transfer(self, args: Args) -> None:
+    def _transfer(self, event: Args) -> None:
+        args = event["args"]
+        if "buffer" not in args:
+            return
         buffer, command = args["buffer"], args["command"]
         if command == "MAP_BUFFER" and args.get("flags") == "WRITE" and args["size"]:
             words = (
@@ -192,7 +194,8 @@ class Adviser:
         site, operation = args.get("site", 0), args.get("operation", 0)
         self._found.add(words, args["size"], (args["buffer"],), nanoseconds=cost, site=site, operation=operation)
 
-    def _program(self, args: Args) -> None:
+    def _program(self, event: Args) -> None:
+        args = event["args"]
         history = self._programs.setdefault(args["device"], [])
         if args["program"] in history:
             words, noun = AGAIN[args["device"] not in self._dsps]

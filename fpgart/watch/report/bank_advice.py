@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import ClassVar
 
 from fpgart.watch.report.costs import SECOND, Costs
 from fpgart.watch.report.found import Found, named
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 
 
 @dataclass(slots=True)
@@ -32,44 +31,61 @@ class Place:
 class BankAdviser:
     """Takes the events of a trace in the order of time."""
 
-    CATEGORIES: ClassVar[tuple[str, ...]] = ("fpgart", "device kernel", "device program", "memory")
-
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
         self._costs = costs
         self._memories: dict[int, list[Memory]] = {}
+        self._separate: dict[int, list[Memory]] = {}
+        """By device, those of its memories that have several banks apart."""
         self._places: dict[tuple[int, int], Place] = {}
         """By device and buffer; buffers across several banks are not among them."""
 
-    def take(self, event: Args) -> None:
-        category, name, args = event.get("cat"), event["name"], event.get("args", {})
-        if category == "fpgart" and name == "board":
-            self._memories[args["device"]] = [
-                Memory(m["name"], m["banks"], not m["interleaved"], m.get("bank_rate", 0)) for m in args["memories"]
-            ]
-        elif category == "device" and name == "program" and "interleaved" in args:
+    def takes(self) -> Takes:
+        return {
+            "fpgart board": self._board,
+            "memory": self._placed,
+            "device program": self._programmed,
+            "device kernel": self._launched,
+        }
+
+    def _board(self, event: Args) -> None:
+        args = event["args"]
+        self._memories[args["device"]] = [
+            Memory(m["name"], m["banks"], not m["interleaved"], m.get("bank_rate", 0)) for m in args["memories"]
+        ]
+        self._choose(args["device"])
+
+    def _programmed(self, event: Args) -> None:
+        args = event["args"]
+        if "interleaved" in args:
             for memory, together in zip(self._memories[args["device"]], args["interleaved"], strict=False):
                 memory.separate = not together
-        elif category == "memory" and "program" not in args:
-            self._placed(name, args)
-        elif category == "device" and name == "kernel":
-            self._launched(args)
+            self._choose(args["device"])
+
+    def _choose(self, device: int) -> None:
+        memories = self._memories[device]
+        self._separate[device] = [each for each in memories if each.separate and each.banks > 1 and each.rate]
 
     def finish(self) -> None:
         """All was told launch by launch."""
 
-    def _placed(self, name: str, args: Args) -> None:
+    def _placed(self, event: Args) -> None:
+        args = event["args"]
+        if "program" in args:
+            return
         key = args["device"], args["buffer"]
-        if name == "reserve" and "last_bank" not in args:
+        if event["name"] == "reserve" and "last_bank" not in args:
             self._places[key] = Place(args["memory"], args["bank"], args["size"])
         else:
             self._places.pop(key, None)
 
-    def _launched(self, args: Args) -> None:
+    def _launched(self, event: Args) -> None:
+        args = event["args"]
+        memories = self._separate.get(args["device"])
+        if not memories:
+            return
         used = {number: self._places.get((args["device"], number)) for number in args["buffers"]}
-        for memory in self._memories.get(args["device"], ()):
-            if not memory.separate or memory.banks < 2 or not memory.rate:
-                continue
+        for memory in memories:
             here = {number: place for number, place in used.items() if place and place.memory == memory.name}
             self._judge(args, memory, here)
 

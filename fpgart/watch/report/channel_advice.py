@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from fpgart.watch.report.found import Found
 from fpgart.watch.report.idle_advice import Interval, covered, merged
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 
 LEAST_US = 100.0
 """A wait that is worth a word: shorter ones are also those of threads of this machine that hand packets over."""
@@ -35,8 +34,6 @@ class ChannelAdviser:
     A channel at which only one side waits is left alone: the other side is slower, and no depth changes that.
     """
 
-    CATEGORIES: ClassVar[tuple[str, ...]] = ("time", "channel")
-
     def __init__(self, found: Found) -> None:
         self._found = found
         self._channels: defaultdict[tuple[int, str], Waits] = defaultdict(Waits)
@@ -45,11 +42,11 @@ class ChannelAdviser:
         self._deeper: list[tuple[int, Args]] = []
         """What the model says of other depths, by device."""
 
-    def take(self, event: Args) -> None:
-        if event.get("cat") == "time":
-            self._take_modelled(event["args"])
-            return
-        if event.get("cat") != "channel" or event["name"] != "stall" or event["dur"] < LEAST_US:
+    def takes(self) -> Takes:
+        return {"time": self._modelled_step, "channel stall": self._stalled}
+
+    def _stalled(self, event: Args) -> None:
+        if event["dur"] < LEAST_US:
             return
         args, begin = event["args"], float(event["ts"])
         waits = self._channels[args["device"], args["channel"]]
@@ -57,7 +54,8 @@ class ChannelAdviser:
         (waits.writers if args["writing"] else waits.readers).add(args["kernel"])
         (waits.full if args["writing"] else waits.empty).append((begin, begin + float(event["dur"])))
 
-    def _take_modelled(self, args: Args) -> None:
+    def _modelled_step(self, event: Args) -> None:
+        args = event["args"]
         device = args["device"]
         for each in args.get("channels", ()):
             self._modelled[device, each["channel"]] = each["depth"]

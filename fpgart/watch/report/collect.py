@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from fpgart.watch.family import is_fpga
-from fpgart.watch.report.advice import Adviser, Take
+from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.heap_advice import HeapAdviser
 from fpgart.watch.report.model import (
@@ -27,12 +27,10 @@ from fpgart.watch.report.model import (
     Traffic,
 )
 from fpgart.watch.report.sites import Sites, place_of
-from fpgart.watch.report.trace_events import Args, Tell, ignore, of_fpgart, ordered, without_collector
+from fpgart.watch.report.trace_events import Args, Take, Tell, ignore, of_fpgart, ordered, taken_by, without_collector
 from fpgart.watch.report.verdict import TimeSpent
 from fpgart.watch.words import place_in_words
 
-NAMED = frozenset(("api", "device"))
-"""Categories whose events are told apart by their names, which are few."""
 HEAPS = {"msmc": "__malloc_msmc"}
 """What allocates in a DSP's memories; in all others __malloc_ddr does."""
 NO_QUERY = " is not a query for "
@@ -43,7 +41,7 @@ Collect = Callable[[Report, str, Args, float, float], None]
 
 def read(path: Path, tell: Tell = ignore) -> Report:
     """The report of a trace; raises TraceError, OSError. `tell` gets the numbers of bytes that were read."""
-    with of_fpgart(path):
+    with of_fpgart(path), without_collector():
         return of(ordered(path, tell))
 
 
@@ -63,22 +61,23 @@ def _of(found: list[Args]) -> Report:
         elif category == "site":
             sites.take(event)
     adviser, heaps, spent = Adviser(costs, sites), HeapAdviser(), TimeSpent()
-
-    @cache
-    def takers(category: str, name: str) -> tuple[Take, ...]:
-        others = [other.take for other in (heaps, spent) if category in other.CATEGORIES]
-        return (*adviser.takers(category, name), *others)
-
+    kinds: dict[tuple[str, str], tuple[Collect | None, tuple[Take, ...]]] = {}
     last = 0.0
     for event in found:
-        category, begin, name = event.get("cat", ""), float(event.get("ts", 0.0)), event.get("name", "")
-        duration = float(event.get("dur", 0.0))
+        get = event.get
+        category, begin, name = get("cat", ""), get("ts", 0.0) + 0.0, get("name", "")
+        duration = get("dur", 0.0) + 0.0
         if begin + duration > last and category != "time":  # the simulated clock has times of its own
             last = begin + duration
-        collect = BY_CATEGORY.get(category)
+        kind = kinds.get((category, name))
+        if kind is None:
+            collect = COLLECT.get(category) or COLLECT.get(f"{category} {name}")
+            others = taken_by((heaps.takes(), spent.takes()), category, name)
+            kind = kinds[category, name] = collect, (*adviser.takers(category, name), *others)
+        collect, takers = kind
         if collect is not None:
-            collect(report, name, event.get("args", {}), begin, duration)
-        for take in takers(category, name if category in NAMED else ""):
+            collect(report, name, get("args", {}), begin, duration)
+        for take in takers:
             take(event)
     report.microseconds = last
     report.advice = adviser.advice()
@@ -138,7 +137,10 @@ def is_probe(name: str, error: str) -> bool:
 
 
 def _take_mmd_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
-    traffic = report.traffic.setdefault((args["device"], name), Traffic())
+    key = args["device"], name
+    traffic = report.traffic.get(key)
+    if traffic is None:
+        traffic = report.traffic[key] = Traffic()
     traffic.calls += 1
     traffic.bytes += args["size"]
     traffic.microseconds += duration
@@ -216,36 +218,48 @@ def _take_usm(report: Report, name: str, args: Args, begin: float, duration: flo
     else:
         life.migrations += 1
         what = f"shared allocation -> {args['to']}"
-        report.copies.append(Copy(begin, what, args["allocation"], args["size"], args["reason"], **_origin(args)))
+        command, site = args.get("enqueued", 0), args.get("site", 0)
+        report.copies.append(
+            Copy(begin, what, args["allocation"], args["size"], args["reason"], command=command, site=site)
+        )
 
 
-def _take_operation(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
-    if name == "kernel":
-        kernel = report.kernels.setdefault((args["device"], args["kernel"]), KernelRuns())
-        kernel.launches += 1
-        kernel.microseconds += duration
-    elif name == "program":
-        report.programmed.append((args["device"], args["program"]))
-        report.programming_microseconds += duration
-    elif name == "migration" and "buffer" in args:
-        _take_migration(report, args, begin)
-    elif name == "transfer" and args.get("size"):
-        _take_transfer(report, args, begin)
+def _take_kernel(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    kernel = _runs(report, args)
+    kernel.launches += 1
+    kernel.microseconds += duration
+
+
+def _take_program(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    report.programmed.append((args["device"], args["program"]))
+    report.programming_microseconds += duration
 
 
 def _take_compiling(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
-    report.kernels.setdefault((args["device"], args["kernel"]), KernelRuns()).compile_microseconds += duration
+    _runs(report, args).compile_microseconds += duration
 
 
-def _take_migration(report: Report, args: Args, begin: float) -> None:
+def _runs(report: Report, args: Args) -> KernelRuns:
+    key = args["device"], args["kernel"]
+    runs = report.kernels.get(key)
+    if runs is None:
+        runs = report.kernels[key] = KernelRuns()
+    return runs
+
+
+def _take_migration(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    if "buffer" not in args:
+        return
     if args["skipped"]:
         report.skipped_migrations += 1
     else:
         _add_copy(report, begin, f"{args['from']} -> {args['to']}", args, args["reason"])
 
 
-def _take_transfer(report: Report, args: Args, begin: float) -> None:
-    cause = f"the host's command on device {args['device']}"
+def _take_transfer(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    if not args.get("size"):
+        return
+    cause = _by_host(args["device"])
     if "buffer" not in args:  # of unified shared memory
         allocation = args.get("allocation", args.get("source", 0))
         _add_copy(report, begin, args["command"], {**args, "buffer": allocation}, cause)
@@ -255,17 +269,18 @@ def _take_transfer(report: Report, args: Args, begin: float) -> None:
     _add_copy(report, begin, f"{args['command']}{source}{where}", args, cause)
 
 
+@cache
+def _by_host(device: int) -> str:
+    """The cause of copies that the host asked for: one text for all of them."""
+    return f"the host's command on device {device}"
+
+
 def _add_copy(report: Report, begin: float, what: str, args: Args, cause: str) -> None:
-    source = args.get("source", 0)
-    report.copies.append(Copy(begin, what, args["buffer"], args["size"], cause, source, **_origin(args)))
-    life = _life(report, args["buffer"])
+    get, buffer, size = args.get, args["buffer"], args["size"]
+    report.copies.append(Copy(begin, what, buffer, size, cause, get("source", 0), get("enqueued", 0), get("site", 0)))
+    life = _life(report, buffer)
     life.copies += 1
-    life.copied_bytes += args["size"]
-
-
-def _origin(args: Args) -> dict[str, int]:
-    """Which command of the host an event is due to."""
-    return {"command": args.get("enqueued", 0), "site": args.get("site", 0)}
+    life.copied_bytes += size
 
 
 def _take_finding(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
@@ -279,7 +294,10 @@ def _take_step(report: Report, name: str, args: Args, begin: float, duration: fl
     """A step of the simulated clock."""
     device, kernel = args["device"], args.get("kernel", "")
     report.modelled_nanoseconds = max(report.modelled_nanoseconds, args["end"])
-    found = report.modelled.setdefault((device, f"kernel {kernel}" if kernel else name), Modelled())
+    key = device, f"kernel {kernel}" if kernel else name
+    found = report.modelled.get(key)
+    if found is None:
+        found = report.modelled[key] = Modelled()
     found.count += 1
     found.bytes += args["size"]
     found.nanoseconds += args["end"] - args["begin"]
@@ -289,8 +307,8 @@ def _take_step(report: Report, name: str, args: Args, begin: float, duration: fl
     for each in args.get("channels", ()):
         _take_channel(report.channels.setdefault((device, each["channel"]), ModelledChannel(each["depth"])), each)
     for resource, busy in args["busy"].items():
-        key = device, f"{resource} of {kernel}" if resource == "pipeline" else resource
-        report.busy[key] = report.busy.get(key, 0) + busy
+        part = device, f"{resource} of {kernel}" if resource == "pipeline" else resource
+        report.busy[part] = report.busy.get(part, 0) + busy
 
 
 def _take_channel(channel: ModelledChannel, args: Args) -> None:
@@ -302,14 +320,20 @@ def _take_channel(channel: ModelledChannel, args: Args) -> None:
 
 
 def _life(report: Report, number: int) -> BufferLife:
-    return report.buffers.setdefault(number, BufferLife(number))
+    life = report.buffers.get(number)
+    if life is None:
+        life = report.buffers[number] = BufferLife(number)
+    return life
 
 
-BY_CATEGORY: dict[str, Collect] = {
+COLLECT: dict[str, Collect] = {
     "api": _take_call,
     "buffer": _take_buffer,
     "cable": _take_packets,
-    "device": _take_operation,
+    "device kernel": _take_kernel,
+    "device migration": _take_migration,
+    "device program": _take_program,
+    "device transfer": _take_transfer,
     "engine": _take_compiling,
     "finding": _take_finding,
     "fpgart": _take_facts,
@@ -319,3 +343,4 @@ BY_CATEGORY: dict[str, Collect] = {
     "time": _take_step,
     "usm": _take_usm,
 }
+"""By category, or by category and name."""

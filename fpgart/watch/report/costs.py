@@ -85,7 +85,8 @@ class Costs:
         known = self._kernels.get((args["device"], args["kernel"]))
         if known:
             return sum(known) // len(known)
-        shape = args["device"], tuple(args.get("global", (1,))), *map(tuple, _used(args))
+        buffers, allocations = _used(args)
+        shape = args["device"], tuple(args.get("global", (1,))), tuple(buffers), tuple(allocations)
         cost = self._by_shape.get(shape)
         if cost is None:
             cost = self._by_shape[shape] = max(self.pipeline(args), self._streaming(args))

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fpgart.watch.report.model import Advice
 from fpgart.watch.report.trace_events import Args
 
 THE_BUFFER = "{buffer}"
 THE_ALLOCATION = "{allocation}"
 MOST_NAMED = 6
+Saving = tuple[int, int, int]
+"""Nanoseconds, the place of the call, and the operation, as for add()."""
 
 
 class Found:
@@ -40,7 +44,7 @@ class Found:
         """
         if not measured and noun != "programming":
             self._count(operation, nanoseconds)
-        found = self._advice.setdefault(words, Advice(words, noun=noun, measured=measured, hint=hint))
+        found = self._of(words, noun, measured=measured, hint=hint)
         found.copies += 1
         found.bytes += size
         found.nanoseconds += nanoseconds
@@ -48,11 +52,28 @@ class Found:
         if site:
             found.sites[site] = found.sites.get(site, 0) + 1
 
+    def add_each(self, words: str, savings: Sequence[Saving], *, noun: str) -> None:
+        """Count many of one kind, which concern no buffers."""
+        found = self._of(words, noun)
+        found.copies += len(savings)
+        for nanoseconds, site, operation in savings:
+            self._count(operation, nanoseconds)
+            found.nanoseconds += nanoseconds
+            if site:
+                found.sites[site] = found.sites.get(site, 0) + 1
+
+    def _of(self, words: str, noun: str, *, measured: bool = False, hint: bool = False) -> Advice:
+        found = self._advice.get(words)
+        if found is None:
+            found = self._advice[words] = Advice(words, noun=noun, measured=measured, hint=hint)
+        return found
+
     def _count(self, operation: int, nanoseconds: int) -> None:
         before = self._by_operation.get(operation, 0) if operation else 0
-        self.together += max(0, nanoseconds - before)
-        if operation:
-            self._by_operation[operation] = max(before, nanoseconds)
+        if nanoseconds > before:
+            self.together += nanoseconds - before
+            if operation:
+                self._by_operation[operation] = nanoseconds
 
     def advice(self) -> list[Advice]:
         """What saves most time of the board first, then what saves most bytes; last what was measured in the run."""

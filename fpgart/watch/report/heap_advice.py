@@ -9,12 +9,11 @@ large buffers, allocated in decreasing order. The adviser finds buffers that dev
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from fpgart.board.first_fit import GRANULARITY, FirstFit
 from fpgart.board.keystone.addresses import power_of_two_from
 from fpgart.watch.report.model import Finding
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 from fpgart.watch.words import in_words, on_board
 
 MOST_NAMED = 8
@@ -35,28 +34,31 @@ class Heap:
 class HeapAdviser:
     """Takes the events of a trace in the order of time."""
 
-    CATEGORIES: ClassVar[tuple[str, ...]] = ("fpgart", "memory", "refusal")
     _heaps: dict[tuple[int, str], Heap] = field(default_factory=dict)
     _live: dict[tuple[int, str], dict[int, tuple[int, int]]] = field(default_factory=dict)
     """By heap and address, the size and number of the buffer there."""
     findings: list[Finding] = field(default_factory=list)
 
-    def take(self, event: Args) -> None:
-        category, name, args = event.get("cat"), event.get("name"), event.get("args", {})
-        if category == "fpgart" and name == "board":
-            for memory in args["memories"]:
-                if memory.get("largest_region"):
-                    heap = Heap(int(memory["begin"], 16), memory["size"], memory["largest_region"])
-                    self._heaps[args["device"], memory["name"]] = heap
-        elif category == "memory" and "program" not in args and (args["device"], args["memory"]) in self._heaps:
-            live = self._live.setdefault((args["device"], args["memory"]), {})
-            address = on_board(args)
-            if name == "reserve":
-                self._reserve(args, address, live)
-            else:
-                live.pop(address, None)
-        elif category == "refusal" and args["buffer"]:
-            self._refused(args["device"], args["size"], args["buffer"])
+    def takes(self) -> Takes:
+        return {"fpgart board": self._board, "memory": self._placed, "refusal": self._refused}
+
+    def _board(self, event: Args) -> None:
+        args = event["args"]
+        for memory in args["memories"]:
+            if memory.get("largest_region"):
+                heap = Heap(int(memory["begin"], 16), memory["size"], memory["largest_region"])
+                self._heaps[args["device"], memory["name"]] = heap
+
+    def _placed(self, event: Args) -> None:
+        args = event["args"]
+        if "program" in args or (args["device"], args["memory"]) not in self._heaps:
+            return
+        live = self._live.setdefault((args["device"], args["memory"]), {})
+        address = on_board(args)
+        if event["name"] == "reserve":
+            self._reserve(args, address, live)
+        else:
+            live.pop(address, None)
 
     def _reserve(self, args: Args, address: int, live: dict[int, tuple[int, int]]) -> None:
         size, buffer = args["size"], args["buffer"]
@@ -83,8 +85,11 @@ class HeapAdviser:
             )
         live[address] = size, buffer
 
-    def _refused(self, device: int, size: int, buffer: int) -> None:
+    def _refused(self, event: Args) -> None:
         """Find an order of allocation in which a buffer that found no room would have found it."""
+        device, size, buffer = (event["args"][key] for key in ("device", "size", "buffer"))
+        if not buffer:
+            return
         heaps = [heap for (where, _), heap in self._heaps.items() if where == device]
         wanted = [(s, n) for (where, _), live in self._live.items() if where == device for s, n in live.values()]
         order = fitting_order([*wanted, (size, buffer)], heaps)

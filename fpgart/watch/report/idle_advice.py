@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from math import inf
 
 from fpgart.watch.report.found import Found
 from fpgart.watch.report.sites import Sites
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 
 LEAST_US = 1000.0
 """A pause that is worth a word."""
@@ -22,26 +22,51 @@ Interval = tuple[float, float]
 class IdleAdviser:
     """Takes the events of a trace. Times are those of the run: the host's own work takes as long with a real board."""
 
-    CATEGORIES: ClassVar[tuple[str, ...]] = ("api", "device")
-
     def __init__(self, found: Found, sites: Sites) -> None:
         self._found = found
         self._sites = sites
-        self._operations: list[tuple[float, float, int]] = []
         self._calls: list[Interval] = []
+        """The host's calls, those that touch as one."""
+        self._past = 0
+        """So many of them end before the boards were busy last."""
+        self._began = self._busy_until = inf
+        self._pauses: list[tuple[float, int]] = []
+        """Of each gap between operations, how long the host was in no call, and the place of the next command."""
 
-    def take(self, event: Args) -> None:
-        begin = float(event.get("ts", 0))
-        end = begin + float(event.get("dur", 0))
-        if event.get("cat") == "api":
-            self._calls.append((begin, end))
+    def takes(self) -> Takes:
+        return {"api": self._called, "device": self._ran}
+
+    def _called(self, event: Args) -> None:
+        begin = float(event.get("ts", 0.0))
+        end = begin + float(event.get("dur", 0.0))
+        calls = self._calls
+        if calls and begin <= calls[-1][1]:
+            if end > calls[-1][1]:
+                calls[-1] = calls[-1][0], end
         else:
-            self._operations.append((begin, end, event["args"].get("site", 0)))
+            calls.append((begin, end))
+
+    def _ran(self, event: Args) -> None:
+        begin = float(event.get("ts", 0.0))
+        end = begin + float(event.get("dur", 0.0))
+        if begin - self._busy_until >= LEAST_US:
+            self._pauses.append((self._pause(begin), event["args"].get("site", 0)))
+        if self._began == inf:
+            self._began, self._busy_until = begin, end
+        elif end > self._busy_until:
+            self._busy_until = end
+
+    def _pause(self, end: float) -> float:
+        """How long the host was in no call since the boards were busy last. The calls until `end` are known."""
+        calls, begin = self._calls, self._busy_until
+        while self._past < len(calls) and calls[self._past][1] <= begin:
+            self._past += 1
+        return end - begin - covered(calls, self._past, (begin, end))
 
     def finish(self) -> None:
-        pauses = [pause for pause in self._pauses() if pause[0] >= LEAST_US]
+        pauses = [pause for pause in self._pauses if pause[0] >= LEAST_US]
         total = sum(pause for pause, _ in pauses)
-        if total < LEAST_TOTAL_US or total < LEAST_SHARE * self._span():
+        if total < LEAST_TOTAL_US or total < LEAST_SHARE * (self._busy_until - self._began):
             return
         for microseconds, site in pauses:
             call = self._sites.call(site)
@@ -51,23 +76,6 @@ class IdleAdviser:
             )
             nanoseconds = int(microseconds * 1000)
             self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time", measured=True)
-
-    def _span(self) -> float:
-        return max(end for _, end, _ in self._operations) - min(begin for begin, _, _ in self._operations)
-
-    def _pauses(self) -> Iterable[tuple[float, int]]:
-        """Of each gap between operations that is worth a word, how long the host was in no call.
-
-        Besides, the place of the next command.
-        """
-        calls = merged(self._calls)
-        at, busy_until = 0, float("inf")
-        for begin, end, site in sorted(self._operations):
-            if begin - busy_until >= LEAST_US:
-                while at < len(calls) and calls[at][1] <= busy_until:
-                    at += 1
-                yield begin - busy_until - covered(calls, at, (busy_until, begin)), site
-            busy_until = end if busy_until == float("inf") else max(busy_until, end)
 
 
 def merged(intervals: Iterable[Interval]) -> list[Interval]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
-from typing import ClassVar
 
 from fpgart.watch.callers import MAY_WAIT
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import Found
+from fpgart.watch.report.found import Found, Saving
 from fpgart.watch.report.sites import Sites
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 
 WORTH_NS = 100_000
 """Time that has to be saved in all."""
@@ -27,7 +26,13 @@ class Work:
     queue: int
     begin: float
     end: float
-    touched: frozenset[int]
+
+    @property
+    def touched(self) -> set[int]:
+        """The buffers and allocations that it uses."""
+        if self.kernel:
+            return {*self.args["buffers"], *self.args.get("allocations", ())}
+        return {self.args[key] for key in ("buffer", "allocation", "source") if key in self.args}
 
 
 @dataclass(slots=True)
@@ -45,43 +50,52 @@ class Wait:
 class OverlapAdviser:
     """Takes the events of a trace in the order of time, and compares each operation of a device with the one before."""
 
-    CATEGORIES: ClassVar[tuple[str, ...]] = ("device", *(f"api {name}" for name in MAY_WAIT))
-
     def __init__(self, found: Found, costs: Costs, sites: Sites) -> None:
         self._found = found
         self._costs = costs
         self._sites = sites
         self._last: dict[int, Work] = {}
         self._waits: deque[Wait] = deque(maxlen=MOST_WAITS)
-        self._saved: defaultdict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
-        """By kernel and what keeps it and a transfer apart: nanoseconds, places and operations of transfers."""
+        self._saved: defaultdict[tuple[str, str], list[Saving]] = defaultdict(list)
+        """By kernel and what keeps it and a transfer apart."""
 
-    def take(self, event: Args) -> None:
-        name, args, begin = event["name"], event.get("args", {}), float(event.get("ts", 0))
-        end = begin + float(event.get("dur", 0))
-        if event.get("cat") == "api":
-            reach = max(end, self._waits[-1].reach) if self._waits else end
-            self._waits.append(Wait(name, args.get("site", 0), begin, end, reach))
-        elif name == "program":
-            self._last.pop(args["device"], None)
-        elif "error" not in args:
-            work = self._work(name, args, int(event.get("tid", 0)), begin, end)
-            if work is not None:
-                last = self._last.get(args["device"])
-                self._last[args["device"]] = work
-                if last is not None:
-                    self._compare(last, work)
+    def takes(self) -> Takes:
+        operations: Takes = {
+            "device program": self._programmed,
+            "device kernel": self._launched,
+            "device transfer": self._moved,
+        }
+        return {**operations, **dict.fromkeys((f"api {name}" for name in MAY_WAIT), self._waited)}
 
-    def _work(self, name: str, args: Args, queue: int, begin: float, end: float) -> Work | None:
-        """None for what moves nothing over the link."""
-        if name == "kernel" and not args.get("indirect"):
-            touched = frozenset((*args["buffers"], *args.get("allocations", ())))
-            return Work(args, args["kernel"], queue, begin, end, touched)
-        command = args.get("command", "")
-        if name != "transfer" or not args.get("size") or args.get("on_host") or not command.startswith(MOVES):
-            return None
-        touched = frozenset(args[key] for key in ("buffer", "allocation", "source") if key in args)
-        return Work(args, "", queue, begin, end, touched)
+    def _waited(self, event: Args) -> None:
+        begin = float(event.get("ts", 0.0))
+        end = begin + float(event.get("dur", 0.0))
+        reach = max(end, self._waits[-1].reach) if self._waits else end
+        self._waits.append(Wait(event["name"], event.get("args", {}).get("site", 0), begin, end, reach))
+
+    def _programmed(self, event: Args) -> None:
+        self._last.pop(event["args"]["device"], None)
+
+    def _launched(self, event: Args) -> None:
+        args = event["args"]
+        if not args.get("indirect"):
+            self._add(event, args["kernel"])
+
+    def _moved(self, event: Args) -> None:
+        """Only what goes over the link counts."""
+        args = event["args"]
+        if args.get("size") and not args.get("on_host") and args.get("command", "").startswith(MOVES):
+            self._add(event, "")
+
+    def _add(self, event: Args, kernel: str) -> None:
+        args, begin = event["args"], float(event.get("ts", 0.0))
+        if "error" in args:
+            return
+        work = Work(args, kernel, event.get("tid", 0), begin, begin + float(event.get("dur", 0.0)))
+        last = self._last.get(args["device"])
+        self._last[args["device"]] = work
+        if last is not None:
+            self._compare(last, work)
 
     def _cost(self, work: Work) -> int:
         """Nanoseconds on the board."""
@@ -90,7 +104,7 @@ class OverlapAdviser:
         return self._costs.transfer(work.args["device"], work.args["size"])
 
     def _compare(self, first: Work, second: Work) -> None:
-        if bool(first.kernel) == bool(second.kernel) or first.touched & second.touched or second.begin < first.end:
+        if bool(first.kernel) == bool(second.kernel) or second.begin < first.end or first.touched & second.touched:
             return
         cause = self._cause(first, second)
         if cause:
@@ -122,8 +136,7 @@ class OverlapAdviser:
                 f"overlap transfers with kernel '{kernel}', which does not use their buffers: {cause}; enqueue them "
                 "without blocking in a separate queue, and order dependent commands with events"
             )
-            for nanoseconds, site, operation in saved:
-                self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time", operation=operation)
+            self._found.add_each(words, saved, noun="time")
 
 
 MOVES = ("READ_BUFFER", "WRITE_BUFFER", "MEMCPY_INTEL")

@@ -3,24 +3,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from fpgart.watch.report.found import Found
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 from fpgart.watch.words import in_words
 
 
 class PatternAdviser:
     """Takes the events of a trace; without the simulated clock there is nothing to say."""
 
-    CATEGORIES: ClassVar[tuple[str, ...]] = ("time",)
-
     def __init__(self, found: Found) -> None:
         self._found = found
 
-    def take(self, event: Args) -> None:
-        if event.get("cat") != "time":
-            return
+    def takes(self) -> Takes:
+        return {"time": self._modelled}
+
+    def _modelled(self, event: Args) -> None:
         args = event["args"]
         for each in args.get("patterns", ()):
             if each["saved"] > 0:

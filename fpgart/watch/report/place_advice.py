@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import THE_BUFFER, Found, migration_of
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 
 AGAIN = 2
 """Returns to a place where the buffer was before, from which on it goes back and forth."""
@@ -23,29 +22,36 @@ class Wanderer:
     visited: set[str] = field(default_factory=set)
     needs: dict[str, str] = field(default_factory=dict)
     moves: list[Args] = field(default_factory=list)
+    stays: set[tuple[str, str, str]] = field(default_factory=set)
+    """From where, to where and why: migrations that are known and moved nothing."""
 
 
 class PlaceAdviser:
     """Takes the events of a trace in the order of time."""
-
-    CATEGORIES: ClassVar[tuple[str, ...]] = ("device migration",)
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
         self._costs = costs
         self._buffers: dict[int, Wanderer] = {}
 
-    def take(self, event: Args) -> None:
-        args = event.get("args", {})
-        if event.get("cat") != "device" or event["name"] != "migration" or "reason" not in args:
+    def takes(self) -> Takes:
+        return {"device migration": self._migrated}
+
+    def _migrated(self, event: Args) -> None:
+        args = event["args"]
+        if not args.get("reason", "").startswith("argument") or args["to"] == "host":
             return
-        if not args["reason"].startswith("argument") or args["to"] == "host":
+        buffer = self._buffers.get(args["buffer"])
+        if buffer is None:
+            buffer = self._buffers[args["buffer"]] = Wanderer()
+        move = args["from"], args["to"], args["reason"]
+        if args["skipped"] and move in buffer.stays:
             return
-        buffer = self._buffers.setdefault(args["buffer"], Wanderer())
         source, target = _place(args["from"]), _place(args["to"])
         buffer.needs.setdefault(target, args["reason"])
         buffer.visited.add(source)
         if args["skipped"] or source == "host":
+            buffer.stays.add(move)
             return
         if target in buffer.visited:
             buffer.returns += 1

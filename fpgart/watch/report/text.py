@@ -265,7 +265,7 @@ def _kind_of_copy(copy: Copy) -> object:
 
 
 def _without_address(words: str) -> str:
-    return ADDRESS.sub("", words)
+    return ADDRESS.sub("", words) if " at 0x" in words else words
 
 
 def _kind_of_life(life: BufferLife) -> object:
@@ -289,11 +289,11 @@ def _lives_in_words(lives: list[BufferLife]) -> list[str]:
 def grouped(rows: list[T], kind: Callable[[T], object]) -> list[list[T]]:
     """Rows of which there are many of a kind together, where the first of them is; each other one alone."""
     kinds: dict[object, list[T]] = {}
-    for row in rows:
-        kinds.setdefault(kind(row), []).append(row)
+    groups = [kinds.setdefault(each, []) for each in map(kind, rows)]
+    for row, group in zip(rows, groups, strict=True):
+        group.append(row)
     found = []
-    for row in rows:
-        group = kinds[kind(row)]
+    for row, group in zip(rows, groups, strict=True):
         if len(group) < MANY:
             found.append([row])
         elif row is group[0]:

@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import gc
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from fpgart.input_file import LARGEST_TRACE, LONGEST_EVENT, check_size
-from fpgart.json_input import parse_json
+from fpgart.json_input import parse_json, parse_whole
 from fpgart.watch.report.inflating import Reader
 
 Args = dict[str, Any]
+Take = Callable[[Args], None]
+"""Takes an event."""
+Takes = Mapping[str, Take]
+"""Who takes the events of a category, as in `usm`, or of a category and a name, as in `device kernel`."""
 Tell = Callable[[int], None]
 NO_EVENT = frozenset(("", "]"))
 MAPPING = frozenset(("MAP_BUFFER", "UNMAP_MEM_OBJECT"))
@@ -22,6 +25,11 @@ MAPPING = frozenset(("MAP_BUFFER", "UNMAP_MEM_OBJECT"))
 
 def ignore(size: int) -> None:
     """Tells nobody."""
+
+
+def taken_by(takes: Iterable[Takes], category: str, name: str) -> list[Take]:
+    """Those who take events of a category and a name, in their order."""
+    return [each[key] for each in takes for key in (category, f"{category} {name}") if key in each]
 
 
 class TraceError(Exception):
@@ -50,9 +58,10 @@ def events(path: Path, tell: Tell = ignore) -> Iterator[Args]:
             raise TraceError(f"{path} is not a trace: its first line is not '['")
         number, rest = 2, b""
         while piece := _of(path, reader.read):
-            whole, newline, rest = (rest + piece).rpartition(b"\n")
-            if newline:
-                yield from _parsed(path, whole.decode("ascii", "replace"), number)
+            end = piece.rfind(b"\n")
+            whole, rest = (rest + piece[:end], piece[end + 1 :]) if end >= 0 else (b"", rest + piece)
+            if end >= 0:
+                yield from _parsed(path, whole, number)
                 number += whole.count(b"\n") + 1
             if len(rest) >= LONGEST_EVENT:
                 words = f"more than {LONGEST_EVENT} characters, so it is not an event"
@@ -70,15 +79,17 @@ def _of(path: Path, read: Callable[[], bytes]) -> bytes:
         raise TraceError(f"{path}: {error}") from None
 
 
-def _parsed(path: Path, text: str, number: int) -> Iterable[Args]:
+def _parsed(path: Path, lines: bytes, number: int) -> Iterable[Args]:
     """The events of whole lines, the first of which has that number. Raises TraceError."""
-    body = text.rstrip().removesuffix("]").rstrip().removesuffix(",")
+    body = lines.rstrip().removesuffix(b"]").rstrip().removesuffix(b",")
     try:
-        found = json.loads(f"[{body}]")  # a line at a time takes five times as long
+        found = parse_whole(b"[%b]" % body) if body.isascii() else []  # a line at a time takes five times as long
     except (ValueError, RecursionError):
-        return _line_by_line(path, text, number)
-    as_expected = len(found) == body.count("\n") + 1 and set(map(type, found)) == {dict}
-    return found if as_expected else _line_by_line(path, text, number)
+        found = []
+    if len(found) == body.count(b"\n") + 1 and set(map(type, found)) == {dict}:
+        events: list[Args] = found
+        return events
+    return _line_by_line(path, lines.decode("ascii", "replace"), number)
 
 
 def _line_by_line(path: Path, text: str, number: int) -> Iterator[Args]:
@@ -123,15 +134,19 @@ def without_collector() -> Iterator[None]:
 
 def in_order(unordered: Iterable[Args]) -> list[Args]:
     """Events in the order in which they began."""
-    found = sorted(unordered, key=_begin)
-    mapping = [each for e in found if e.get("cat") == "device" and (each := e["args"]).get("command") in MAPPING]
-    if mapping:
-        moved = {e["args"].get("operation") for e in found if e.get("cat") == "mmd"}
-        for args in mapping:
-            if args.get("operation") not in moved:
-                args["size"] = 0  # without a call through the MMD, a map or unmap moved nothing
-    return found
-
-
-def _begin(event: Args) -> float:
-    return float(event.get("ts", 0.0))
+    found: list[Args] = []
+    begins: list[float] = []
+    mapping: list[Args] = []
+    moved: set[int] = set()
+    for event in unordered:  # all at once, while the event is in the processor's cache
+        found.append(event)
+        begins.append(event.get("ts", 0.0))
+        category = event.get("cat")
+        if category == "device" and event["args"].get("command") in MAPPING:
+            mapping.append(event["args"])
+        elif category == "mmd":
+            moved.add(event["args"].get("operation"))
+    for args in mapping:
+        if args.get("operation") not in moved:
+            args["size"] = 0  # without a call through the MMD, a map or unmap moved nothing
+    return [found[index] for index in sorted(range(len(found)), key=begins.__getitem__)]

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from fpgart.watch.family import is_fpga
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import Found
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 
 LARGE = 64 << 10
 """Bytes of a transfer from which on its host memory is worth a word."""
@@ -22,21 +20,22 @@ WORDS = (
 class TransferAdviser:
     """Takes the events of a trace."""
 
-    CATEGORIES: ClassVar[tuple[str, ...]] = ("fpgart", "mmd")
-
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
         self._costs = costs
         self._dsps: set[int] = set()
         """Boards without such an engine: the host's processor moves all bytes."""
 
-    def take(self, event: Args) -> None:
-        args = event.get("args", {})
-        if event.get("cat") == "fpgart" and event["name"] == "board" and not is_fpga(args):
-            self._dsps.add(args["device"])
-        elif args.get("device") in self._dsps:
-            return
-        if event.get("cat") == "mmd" and args.get("unaligned") and args["size"] >= LARGE and "buffer" in args:
+    def takes(self) -> Takes:
+        return {"fpgart board": self._board, "mmd": self._moved}
+
+    def _board(self, event: Args) -> None:
+        if not is_fpga(event["args"]):
+            self._dsps.add(event["args"]["device"])
+
+    def _moved(self, event: Args) -> None:
+        args = event["args"]
+        if args.get("unaligned") and args["size"] >= LARGE and "buffer" in args and args["device"] not in self._dsps:
             cost = self._costs.staging(args["size"])
             site = args.get("site", 0)
             operation = args.get("operation", 0)

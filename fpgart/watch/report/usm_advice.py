@@ -9,11 +9,10 @@ kernel may need.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import THE_ALLOCATION, Found
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 
 Range = tuple[int, int]
 
@@ -49,8 +48,6 @@ class Contents:
 class UsmAdviser:
     """Takes the events of a trace in the order of time."""
 
-    CATEGORIES: ClassVar[tuple[str, ...]] = ("usm", "device kernel", "device transfer")
-
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
         self._costs = costs
@@ -58,34 +55,45 @@ class UsmAdviser:
         """Of the event at hand: the device, the place of the call, and the operation."""
         self._on_board: dict[int, Contents] = {}
 
-    def take(self, event: Args) -> None:
-        args, name = event.get("args", {}), event.get("name")
-        self._device, self._site = args.get("device", 0), args.get("site", 0)
-        self._operation = args.get("operation", 0)
-        if event.get("cat") == "usm" and args["kind"] == "device":
-            if name == "allocate":
-                self._on_board[args["allocation"]] = Contents(args["size"])
-            elif name == "free":
-                self._freed(args["allocation"])
-        elif event.get("cat") == "device" and name == "kernel":
-            self._kernel(args)
-        elif event.get("cat") == "device" and name == "transfer":
-            self._transfer(args)
+    def takes(self) -> Takes:
+        return {
+            "usm allocate": self._allocated,
+            "usm free": self._freed,
+            "device kernel": self._kernel,
+            "device transfer": self._transfer,
+        }
+
+    def _allocated(self, event: Args) -> None:
+        args = event["args"]
+        if args["kind"] == "device":
+            self._on_board[args["allocation"]] = Contents(args["size"])
 
     def finish(self) -> None:
         """All was told event by event."""
+
+    def _at(self, args: Args) -> None:
+        """What is found now is due to this event."""
+        self._device, self._site = args.get("device", 0), args.get("site", 0)
+        self._operation = args.get("operation", 0)
 
     def _add(self, words: str, size: int, number: int) -> None:
         cost = self._costs.transfer(self._device, size)
         self._found.add(words, size, (number,), nanoseconds=cost, site=self._site, operation=self._operation)
 
-    def _kernel(self, args: Args) -> None:
+    def _kernel(self, event: Args) -> None:
+        if not self._on_board:
+            return
+        args = event["args"]
         everything = "device" in args.get("indirect", ())
         for number in list(self._on_board) if everything else args.get("allocations", ()):
             if number in self._on_board:
                 self._on_board[number].touched()
 
-    def _transfer(self, args: Args) -> None:
+    def _transfer(self, event: Args) -> None:
+        if not self._on_board:
+            return
+        args = event["args"]
+        self._at(args)
         target = self._on_board.get(args.get("allocation", 0))
         source = self._on_board.get(args.get("source", 0))
         size = args.get("size", 0)
@@ -121,7 +129,10 @@ class UsmAdviser:
         else:
             target.written.discard(part)
 
-    def _freed(self, number: int) -> None:
-        contents = self._on_board.pop(number, None)
+    def _freed(self, event: Args) -> None:
+        args = event["args"]
+        self._at(args)
+        number = args["allocation"]
+        contents = self._on_board.pop(number, None) if args["kind"] == "device" else None
         if contents is not None and contents.passed_on and not contents.used:
             self._add(STAGED, contents.passed_on, number)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fpgart.watch.family import COMPILER
 from fpgart.watch.intervals import owned
 from fpgart.watch.report.model import PROGRAM, Advice, Modelled, Report
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Take, Takes
 from fpgart.watch.words import times
 
 KERNELS, COPIES, LINK, HOST = "kernels", "copies on the board", "the link", "the host"
@@ -34,34 +34,41 @@ Interval = tuple[int, int, int, str]
 class TimeSpent:
     """Takes the events of a trace; the simulated clock counts, where there is one, else what was measured."""
 
-    CATEGORIES = ("device", "mmd", "usm", "time", "api", "engine")
     _real: list[Interval] = field(default_factory=list)
     _simulated: list[Interval] = field(default_factory=list)
     _begin: float | None = None
     _queued: int | None = None
 
-    def take(self, event: Args) -> None:
-        category, name = event["cat"], event["name"]
-        if category == "api":
-            if self._begin is None and name.startswith("clEnqueue"):
-                self._begin = event["ts"]
-        elif category == "time":
-            args = event["args"]
-            kind = KERNELS if "kernel" in args else STEPS.get(name, LINK)
-            self._simulated.append((args["begin"], args["end"], RANKS[kind], kind))
-            self._queued = args["queued"] if self._queued is None else min(self._queued, args["queued"])
-        elif category == "mmd" and name in MMD:
-            self._add(event, MMD[name])
-        elif category == "device" and name == "kernel":
-            self._add(event, KERNELS)
-        elif category == "engine":
-            self._add(event, COMPILER)
-        elif category == "usm" and name == "migrate":
-            self._add(event, LINK)
+    def takes(self) -> Takes:
+        """What takes the events that count."""
+        return {
+            "api": self._called,
+            "time": self._simulated_step,
+            "device kernel": self._counted(KERNELS),
+            "engine": self._counted(COMPILER),
+            "usm migrate": self._counted(LINK),
+            **{f"mmd {name}": self._counted(kind) for name, kind in MMD.items()},
+        }
 
-    def _add(self, event: Args, kind: str) -> None:
-        begin = round(event["ts"] * 1000)
-        self._real.append((begin, begin + round(event["dur"] * 1000), RANKS[kind], kind))
+    def _called(self, event: Args) -> None:
+        if self._begin is None and event["name"].startswith("clEnqueue"):
+            self._begin = event["ts"]
+
+    def _simulated_step(self, event: Args) -> None:
+        args = event["args"]
+        kind = KERNELS if "kernel" in args else STEPS.get(event["name"], LINK)
+        self._simulated.append((args["begin"], args["end"], RANKS[kind], kind))
+        self._queued = args["queued"] if self._queued is None else min(self._queued, args["queued"])
+
+    def _counted(self, kind: str) -> Take:
+        """Takes events whose time is of this kind."""
+        rank, add = RANKS[kind], self._real.append
+
+        def take(event: Args) -> None:
+            begin = round(event["ts"] * 1000)
+            add((begin, begin + round(event["dur"] * 1000), rank, kind))
+
+        return take
 
     def finish(self, report: Report) -> None:
         """Put the sums into a report."""
