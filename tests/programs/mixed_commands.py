@@ -25,7 +25,7 @@ for name, does in (("add", "+= b[i] + n"), ("blend", "= a[i] * 3 + (b[i] ^ n)"))
     kernels.append(cl.Kernel(cl.Program(context, SOURCE.format(name=name, does=does)).build(), name))
 buffers = [cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * COUNT) for _ in range(3)]
 contents = [numpy.arange(COUNT, dtype=numpy.int32) * (each + 1) for each in range(3)]
-for buffer, content in zip(buffers, contents):
+for buffer, content in zip(buffers, contents, strict=True):
     cl.enqueue_copy(queues[0], buffer, content)
 
 chance = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
@@ -130,6 +130,6 @@ if len(called) == wanted:
 all_called.wait(60)
 print("statuses", *(event.command_execution_status for event in events))
 print("called", sorted(called))
-for buffer, content in zip(buffers, contents):
+for buffer, content in zip(buffers, contents, strict=True):
     cl.enqueue_copy(queues[0], content, buffer)
     print(content[:8], int(content.astype(numpy.int64).sum()))
