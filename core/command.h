@@ -39,6 +39,7 @@ struct core_command {
     uintptr_t known;          /* what the caller knows a decided command by */
     uint64_t number;          /* in its queue, from 1 */
     uint64_t epoch;           /* in which it may be admitted */
+    uint64_t visit;           /* of core_forget() */
     struct core_command *older, *newer;
     struct core_command *next_ready, *next_ended, *next_watched;
     struct core_link *followers;

@@ -184,6 +184,9 @@ uintptr_t core_next_in_line(struct core_command *command);
  * how many wait for it. */
 uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
 uint32_t core_followers(struct core_command *command);
+/* Nobody can set a user event any more: gives the decided commands that never begin because of
+ * that, at most so many that no call has given before. */
+uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known);
 /* The oldest carried command that has not ended, of those behind `behind` if that is not NULL; the
  * caller gets a reference. NULL: none. */
 struct core_command *core_next(struct core_queue *queue, const struct core_command *behind);

@@ -189,3 +189,31 @@ uint32_t core_followers(struct core_command *command)
     core_unlock();
     return count;
 }
+
+/* The commands that wait for `event`, in any number of steps, are a list meanwhile. None of them is
+ * ready. */
+uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known)
+{
+    static uint64_t visits;
+    struct core_command *last = event;
+    uint32_t count = 0;
+    core_lock();
+    bool is_open = event->queue == NULL && atomic_load(&event->status) > CL_COMPLETE;
+    visits++;
+    event->next_ready = NULL;
+    for (struct core_command *each = is_open ? event : NULL; each != NULL && count < most;
+         each = each->next_ready) {
+        for (const struct core_link *link = each->followers; link != NULL; link = link->next) {
+            if (link->follower->visit == visits)
+                continue;
+            link->follower->visit = visits;
+            link->follower->next_ready = NULL;
+            last = last->next_ready = link->follower;
+        }
+        if (each->known != 0)
+            known[count++] = each->known;
+        each->known = 0;
+    }
+    core_unlock();
+    return count;
+}

@@ -200,6 +200,7 @@ uintptr_t core_needed(struct core_command *command, struct core_command **carrie
 uintptr_t core_next_in_line(struct core_command *command);
 uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
 uint32_t core_followers(struct core_command *command);
+uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known);
 void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
 int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
 int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);

@@ -9,9 +9,10 @@ from pathlib import Path
 PROGRAMS = Path(__file__).parent / "programs"
 
 
-def output(program: str, *options: str) -> str:
+def output(program: str, *options: str, arguments: tuple[str, ...] = ()) -> str:
     """What a program prints. Where calls are traced, all of them are Python's."""
     command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(PROGRAMS / program)]
+    command += arguments
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout

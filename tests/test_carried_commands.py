@@ -30,6 +30,13 @@ def test_launches_on_allocations_that_c_carries_are_as_those_of_python(tmp_path:
     )
 
 
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_commands_that_c_carries_may_stand_behind_those_of_python(seed: str, tmp_path: Path) -> None:
+    by_python = output("mixed_commands.py", "--trace", str(tmp_path / "trace.json"), arguments=(seed,))
+    assert output("mixed_commands.py", arguments=(seed,)) == by_python
+    assert "-14" in by_python, "some wait for what fails"
+
+
 def test_the_last_event_of_a_queue_may_be_released_by_a_thread_without_the_interpreter() -> None:
     assert output("queue_of_event.py") == "ended\n"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from dataclasses import dataclass, field
 from functools import partial
@@ -76,6 +77,19 @@ def test_a_ready_command_keeps_none_of_those_alive_that_it_has_waited_for(comman
     known = weakref.ref(gate)
     del gate
     assert (event.wait_list, known()) == ((), None)
+
+
+def test_commands_die_that_wait_for_a_user_event_that_nobody_can_set(commands: Commands) -> None:
+    gate = commands.user_event()
+    made = [commands.transfer(gate)]
+    for _ in range(100):
+        made.append(commands.transfer(made[-1], queue=commands.in_order))
+    known = [weakref.ref(event) for event in made]
+    commands.in_order.open.clear()  # as if the queue died with them
+    del made, gate
+    gc.collect()
+    assert [event() for event in known] == [None] * 101
+    assert not commands.core.commands
 
 
 def test_a_marker_ends_when_what_it_follows_has_ended_with_one_time_for_all(commands: Commands) -> None:

@@ -25,7 +25,7 @@ from fpgart.runtime.scheduling.event import RUNNING, SUBMITTED, Event
 
 def view_event(parent: CommandQueue | Context, found: Any, handle: int) -> Event:
     scheduler = (parent if isinstance(parent, Context) else parent.context).scheduler
-    command = scheduler.core.command_at(int(found.command))
+    command = scheduler.core.command_at(int(found.command), is_user_event=isinstance(parent, Context))
     if isinstance(parent, Context):
         return Event(parent, None, int(found.type), None, SUBMITTED, command)
     return Event(parent.context, parent, int(found.type), None, RUNNING, command)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from time import monotonic_ns
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 from fpgart import log
 from fpgart.runtime.commands.operation import operation_of
@@ -46,6 +46,7 @@ class Watchdog:
         self._tell = tell
         self._events: dict[int, tuple[ref[Event], Site | None]] = {}
         self._queues: dict[int, Site | None] = {}
+        self._wait_lists: WeakKeyDictionary[Event, list[ref[Event]]] = WeakKeyDictionary()
         self._made = self._moves = 0
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="fpgart watchdog", daemon=True)
@@ -66,6 +67,10 @@ class Watchdog:
         self._made += 1
         events, key = self._events, id(event)
         events[key] = ref(event, lambda _: events.pop(key, None)), self._callers.here()
+
+    def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
+        if wait_list:
+            self._wait_lists[event] = [ref(other) for other in wait_list]
 
     def handle_given(self, item: Any) -> None:
         if isinstance(item, CommandQueue):
@@ -124,7 +129,7 @@ class Watchdog:
         shown = commands[: 1 if queue.in_order else MOST_COMMANDS]
         for event in shown:
             yield f"  {self._event_words(event)} {self._why(event, alive)}"
-            for other in queue.context.scheduler.awaited(event):
+            for other in self._awaited(queue, event):
                 of = f" of {self._queue_words(other.queue)}" if other.queue not in (None, queue) else ""
                 yield f"    {self._event_words(other)}{of}"
         if len(commands) > len(shown):
@@ -133,6 +138,11 @@ class Watchdog:
                 if queue.in_order
                 else f"  and {len(commands) - len(shown)} more"
             )
+
+    def _awaited(self, queue: CommandQueue, event: Event) -> list[Event]:
+        listed = (reference() for reference in self._wait_lists.get(event, ()))
+        found = [other for other in listed if other is not None and other.status > COMPLETE]
+        return list(dict.fromkeys((*found, *queue.context.scheduler.awaited(event))))
 
     def _why(self, event: Event, alive: list[Event]) -> str:
         if event.status == RUNNING and event.ready is None:

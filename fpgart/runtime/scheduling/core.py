@@ -7,7 +7,7 @@ the driver that of `_native` is used, which has no engine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, Generic, TypeVar
 
@@ -25,14 +25,17 @@ Decided = TypeVar("Decided")
 class Command:
     """A command, or a user event."""
 
-    __slots__ = ("_lib", "pointer")
+    __slots__ = ("_forget", "_lib", "pointer")
 
-    def __init__(self, lib: Any, pointer: Any) -> None:
-        """`pointer` comes with a reference."""
+    def __init__(self, lib: Any, pointer: Any, forget: Callable[[Any], None] | None = None) -> None:
+        """`pointer` comes with a reference. `forget`: of a user event, which only whoever has this can set."""
         self._lib = lib
         self.pointer = pointer
+        self._forget = forget
 
     def __del__(self) -> None:
+        if self._forget is not None and self.followers():
+            self._forget(self.pointer)
         self._lib.core_release(self.pointer)
 
     def begin(self) -> None:
@@ -95,7 +98,7 @@ class Core(Generic[Decided]):
         self._errors = ffi.new("int32_t[]", MOST)
         self._carried = ffi.new("struct core_command **")
         self.commands: dict[int, Decided] = {}
-        """Those that have not ended, by their numbers."""
+        """Those that have not ended, and may do so, by their numbers."""
 
     def __del__(self) -> None:
         self._lib.core_caller_release(self.caller)
@@ -115,13 +118,20 @@ class Core(Generic[Decided]):
         return CoreQueue(self._lib, pointer)
 
     def user_event(self) -> Command:
-        return Command(self._lib, self._made(self._lib.core_user_event()))
+        return Command(self._lib, self._made(self._lib.core_user_event()), self._forget)
 
-    def command_at(self, address: int) -> Command:
+    def command_at(self, address: int, *, is_user_event: bool) -> Command:
         """One that C has made."""
         pointer = self._ffi.cast("struct core_command *", address)
         self._lib.core_retain(pointer)
-        return Command(self._lib, pointer)
+        return Command(self._lib, pointer, self._forget if is_user_event else None)
+
+    def _forget(self, user_event: Any) -> None:
+        """Commands that wait for a user event which nobody can set any more are Python's own again, and may die."""
+        known = self._ffi.new("uintptr_t[]", MOST)
+        while found := self._lib.core_forget(user_event, MOST, known):
+            for index in range(found):
+                self.commands.pop(known[index], None)
 
     def _made(self, pointer: Any) -> Any:
         if not pointer:

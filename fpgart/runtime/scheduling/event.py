@@ -231,6 +231,7 @@ class Event:
         self.carried = queue is not None and carried is not None
         """Whether C carries it."""
         self.wait_list: tuple[Event, ...] = ()
+        """Until it is ready; without user events, which the host may have given up."""
         self.waiters: list[Lock] | None = None
         self.callbacks: list[tuple[int, Callback]] | None = None
         self.ready: ReadyList | None = None

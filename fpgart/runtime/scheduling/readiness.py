@@ -130,7 +130,7 @@ class Readiness:
             del core.commands[number]
             raise
         event.number = number
-        event.wait_list = wait_list
+        event.wait_list = tuple(other for other in wait_list if other.queue is not None)
         queue.open[event] = None
         return self.take(now, after)
 
@@ -340,7 +340,7 @@ class Readiness:
         event.end_ns = now
         event.status = status
         if event.number:
-            del self.core.commands[event.number]
+            self.core.commands.pop(event.number, None)
             assert event.queue is not None
             del event.queue.open[event]
         if event.command is not None and not event.carried:

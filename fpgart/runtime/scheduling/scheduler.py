@@ -234,11 +234,9 @@ class Scheduler:
             return [event for queue in queues for event in queue.open]
 
     def awaited(self, event: Event) -> list[Event]:
-        """The commands and user events that an event waits for; some of them, if they are many."""
+        """The commands that one waits for, but for those that C carries; some of them, if they are many."""
         with self._lock:
-            listed = [other for other in event.wait_list if other.status > COMPLETE]
-            others = self.core.awaited(event.command) if event.command is not None else []
-        return list(dict.fromkeys((*listed, *others)))
+            return self.core.awaited(event.command) if event.command is not None else []
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
         """Call back when `status` is reached, or at once; in a callback, when that has returned."""
