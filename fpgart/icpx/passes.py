@@ -37,11 +37,13 @@ class Tools:
     runtime: SyclRuntime
     host: Path
     ac_types: Path | None
+    copies: Path
+    """The folder of headers that take the place of the runtime's own."""
 
     @property
     def headers(self) -> list[str]:
         """Options of the folders that both compilers look into behind the program's own."""
-        folders = [OWN_HEADERS, *([self.ac_types] if self.ac_types is not None else [])]
+        folders = [OWN_HEADERS, self.copies, *([self.ac_types] if self.ac_types is not None else [])]
         return [word for folder in folders for word in ("-isystem", str(folder))]
 
 
