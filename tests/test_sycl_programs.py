@@ -197,8 +197,8 @@ def test_two_kernels_and_a_pipe_on_the_emulator_alone(pipes: Path) -> None:
     assert alone(pipes) == "PASSED\n"
 
 
-def test_two_kernels_and_a_pipe_on_a_board(pipes: Path, tmp_path: Path) -> None:
-    trace = tmp_path / "trace.json"
+def test_two_kernels_and_a_pipe_on_a_board(pipes: Path) -> None:
+    trace = pipes.parent / "trace.json"
     assert on_board(pipes, FPGART_TRACE=str(trace)) == "PASSED\n"
     told = subprocess.run(
         [sys.executable, "-m", "fpgart.cli", "report", str(trace)], stdout=subprocess.PIPE, text=True, check=True

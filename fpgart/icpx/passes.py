@@ -127,7 +127,7 @@ def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:
     except PassFailed as failed:
         raise explained(failed, source) from None
     if asked.dependencies is not None:
-        forget_temporary(asked.dependencies, source.folder)
+        forget_temporary(asked.dependencies, tools.copies.parent)
     return made
 
 
