@@ -74,6 +74,8 @@ def alloc_properties(properties: Any, devices: list[Device], kind: Kind) -> tupl
         if name == cl.CL_MEM_ALLOC_FLAGS_INTEL:
             flags = value
         elif name == cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL:
+            if _is_ignored(value, devices, kind):
+                continue
             if not any(value < len(device.board.memories) for device in devices):
                 raise InvalidProperty(f"buffer location {value} is not a memory of the device")
             if kind is Kind.DEVICE and not all(device.holds_buffers(value) for device in devices):
@@ -86,6 +88,15 @@ def alloc_properties(properties: Any, devices: list[Device], kind: Kind) -> tupl
     if flags & PLACEMENT == PLACEMENT or (flags & PLACEMENT and kind is not Kind.SHARED):
         raise InvalidProperty(f"{flags:#x}: placement on one side is possible, and for shared allocations only")
     return flags, location
+
+
+def _is_ignored(location: int, devices: list[Device], kind: Kind) -> bool:
+    """Whether the platform treats a location that its boards do not have as if none were given."""
+    if not devices[0].platform.personality.ignores_unknown_locations:
+        return False
+    if kind is Kind.DEVICE:
+        return not all(device.holds_buffers(location) for device in devices)
+    return not any(location < len(device.board.memories) for device in devices)
 
 
 def check_size(size: int, devices: list[Device]) -> None:

@@ -27,7 +27,7 @@ from fpgart.engine.choice import EMULATOR, candidates, choose
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import NoEngine
 from fpgart.engine.known_faults import in_words, product_behind
-from fpgart.icpx.compilation import compile_sample, find_tools
+from fpgart.icpx.compilation import compile_sample
 from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed
 from fpgart.icpx.pieces import AC_TYPES, INSTALL, ac_types
 from fpgart.version import __version__
@@ -211,8 +211,7 @@ def check_compiler() -> str:
 def check_sycl() -> str:
     """The compiler of SYCL programs compiles one."""
     try:
-        tools = find_tools()
-        compile_sample(tools)
+        tools = compile_sample()
     except NotInstalled as error:
         raise Missing(f"{error}; only SYCL programs for FPGAs need it") from None
     except (IcpxError, PassFailed) as error:

@@ -69,6 +69,6 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
 
 def main() -> None:
     """Entry point of the program `icpx`."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     end_with("icpx", lambda: compile_command(sys.argv[1:]))

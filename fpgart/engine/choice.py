@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 OCLGRIND = "liboclgrind-rt-icd.so"
 EMULATOR = "libintelocl_emu.so"
+SYCL_RUNTIME = b"libsycl.so.8"
 EMULATOR_WORKERS = 16
 """Threads of the emulator: each kernel that waits for others occupies one."""
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
@@ -152,9 +153,16 @@ def let_kernels_be_kept(path: Path) -> None:
 
 
 def wanted_engine() -> str:
-    """FPGART_ENGINE; where it leaves the choice, and kernels are to be checked, the engine that can."""
+    """FPGART_ENGINE; where it leaves the choice, the engine that does what others cannot.
+
+    These are checking kernels, and SPIR-V for FPGAs, which the SYCL runtime may have.
+    """
     wanted = config.ENGINE.value
-    return "oclgrind" if wanted == "auto" and "kernels" in config.CHECK.value else wanted
+    if wanted != "auto":
+        return wanted
+    if "kernels" in config.CHECK.value:
+        return "oclgrind"
+    return "emulator" if lib.driver_is_open(SYCL_RUNTIME) and candidates("emulator") else wanted
 
 
 def checks_kernels(wanted: str) -> bool:

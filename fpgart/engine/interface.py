@@ -72,6 +72,17 @@ def with_places(
     return found
 
 
+def without_locations_from(interface: KernelInterface, most: int) -> KernelInterface:
+    """The interface without buffer locations that are numbers from `most` on."""
+    arguments = (
+        each._replace(buffer_location="")
+        if each.buffer_location.isdecimal() and int(each.buffer_location) >= most
+        else each
+        for each in interface.arguments
+    )
+    return interface._replace(arguments=tuple(arguments))
+
+
 class ArgumentKind(enum.IntEnum):
     """How a launch passes an argument; the numbers are those of engine/calls.h."""
 

@@ -23,8 +23,6 @@ class Wanted(enum.Enum):
 
     OBJECTS = enum.auto()
     PROGRAM = enum.auto()
-    EARLY_IMAGE = enum.auto()
-    """The report of the kernels, without hardware."""
 
 
 @dataclass
@@ -62,6 +60,7 @@ WITHOUT_EFFECT = ("-fintelfpga", "-fsycl", "-fno-sycl-rdc", "-qactypes", "-Qacty
                   "-qopt-report", "-qoverride-limits", "-ax", "-xHost", "-xCORE", "-xCOMMON", "-ipo")  # fmt: skip
 FP_MODELS = {"precise": "-ffp-model=precise", "fast": "-ffp-model=fast", "strict": "-ffp-model=strict"}
 TARGETS_HERE = ("spir64", "spir64-unknown-unknown", "spir64_fpga", "spir64_fpga-unknown-unknown")
+INSTEAD = "without this option, icpx makes a program for the emulator and the boards of fpgart"
 BOARD_FLAGS = ("-Xshardware", "-Xssimulation")
 
 
@@ -92,7 +91,20 @@ def read_command_line(words: list[str]) -> CommandLine:
     while rest:
         _read(made, rest.popleft(), rest)
     _check(made)
+    _name_dependencies(made)
     return made
+
+
+def _name_dependencies(made: CommandLine) -> None:
+    """Have the dependencies for make (-MD, -MMD) be about the output and beside it, not about a file that is gone."""
+    if not {"-MD", "-MMD"}.intersection(made.host) or not made.sources:
+        return
+    output = made.output or Path(made.sources[0].stem + ".o")
+    if made.dependencies is None:
+        made.dependencies = output.with_suffix(".d")
+        made.host += ["-MF", str(made.dependencies)]
+    if not {"-MT", "-MQ"}.intersection(made.host):
+        made.host += ["-MT", str(output)]
 
 
 def _value(word: str, name: str, rest: deque[str]) -> str:
@@ -116,8 +128,8 @@ def _read(made: CommandLine, word: str, rest: deque[str]) -> None:
         made.output = Path(_value(word, "-o", rest))
     elif word.startswith("-Xs"):
         made.hardware.append(word if len(word) > 3 else f"-Xs{_value(word, '-Xs', rest)}")
-    elif word.startswith("-fsycl-link=") or word == "-fsycl-link":
-        _early(made, word)
+    elif word == "-fsycl-link" or word.startswith("-fsycl-link="):
+        raise UsageError(f"{word} makes an image for hardware, which needs Intel's compiler; {INSTEAD}")
     elif word.startswith("-fsycl-host-compiler="):
         made.host_compiler = word.partition("=")[2]
     elif word.startswith(("-fp-model=", "-fp-model", "-fp:")):
@@ -155,12 +167,6 @@ def _read_other(made: CommandLine, word: str, rest: deque[str]) -> None:
         made.host.append(word)
 
 
-def _early(made: CommandLine, word: str) -> None:
-    if word == "-fsycl-link=image":
-        raise UsageError("-fsycl-link=image makes hardware, which needs Intel's compiler; -fsycl-link=early works")
-    made.wanted = Wanted.EARLY_IMAGE
-
-
 def _fp_model(made: CommandLine, word: str, rest: deque[str]) -> None:
     name = _value(word, "-fp-model" if word.startswith("-fp-model") else "-fp:", rest).lstrip("=")
     if name not in FP_MODELS:
@@ -178,10 +184,7 @@ def _check(made: CommandLine) -> None:
     """Raises UsageError."""
     for word in made.hardware:
         if word in BOARD_FLAGS and made.wanted is Wanted.PROGRAM:
-            raise UsageError(
-                f"{word} makes hardware or its simulation, which needs Intel's compiler and Quartus; these work: "
-                "no such option (a program for the emulator and fpgart's boards), or -fsycl-link=early (a report)"
-            )
+            raise UsageError(f"{word} makes hardware or its simulation, which needs Intel's compiler; {INSTEAD}")
     if not (made.sources or made.inputs):
         raise UsageError("no input files")
     if made.wanted is Wanted.OBJECTS and made.output is not None and len(made.sources) > 1:

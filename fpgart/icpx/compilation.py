@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from fpgart.icpx.command_line import CommandLine, Wanted
+from fpgart.icpx.headers import write_headers
 from fpgart.icpx.passes import Source, Tools, clock_pass, device_pass, host_pass, registration_pass, run
 from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
 
@@ -20,23 +21,26 @@ int main() {
 """
 
 
-def find_tools(asked: str = "") -> Tools:
-    """What programs are compiled with, the host's code by the compiler `asked`. Raises IcpxError."""
-    return Tools(sycl_runtime(), host_compiler(asked), ac_types())
+def find_tools(folder: Path, asked: str = "") -> Tools:
+    """What programs are compiled with; `asked` names a compiler for the host, `folder` is private. Raises IcpxError."""
+    runtime = sycl_runtime()
+    return Tools(runtime, host_compiler(asked), ac_types(), write_headers(runtime, folder))
 
 
-def compile_sample(tools: Tools) -> None:
+def compile_sample() -> Tools:
     """Find out whether the compilers work together. Raises IcpxError, PassFailed, OSError."""
     with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
+        tools = find_tools(Path(folder))
         path = Path(folder) / "sample.cpp"
         path.write_text(SAMPLE)
         compile_source(Source(path, Path(folder)), CommandLine(), tools)
+        return tools
 
 
 def compile_all(asked: CommandLine) -> None:
     """Make what was asked for. Raises IcpxError, PassFailed or OSError; nothing temporary stays."""
-    tools = find_tools(asked.host_compiler)
     with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
+        tools = find_tools(Path(folder), asked.host_compiler)
         objects = []
         for number, path in enumerate(asked.sources):
             place = Path(folder) / str(number)

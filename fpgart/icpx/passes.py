@@ -37,11 +37,13 @@ class Tools:
     runtime: SyclRuntime
     host: Path
     ac_types: Path | None
+    copies: Path
+    """The folder of headers that take the place of the runtime's own."""
 
     @property
     def headers(self) -> list[str]:
         """Options of the folders that both compilers look into behind the program's own."""
-        folders = [OWN_HEADERS, *([self.ac_types] if self.ac_types is not None else [])]
+        folders = [OWN_HEADERS, self.copies, *([self.ac_types] if self.ac_types is not None else [])]
         return [word for folder in folders for word in ("-isystem", str(folder))]
 
 
@@ -125,7 +127,7 @@ def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:
     except PassFailed as failed:
         raise explained(failed, source) from None
     if asked.dependencies is not None:
-        forget_temporary(asked.dependencies, source.folder)
+        forget_temporary(asked.dependencies, tools.copies.parent)
     return made
 
 

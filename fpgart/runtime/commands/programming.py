@@ -118,31 +118,43 @@ def restore(saved: list[tuple[Block, HostStore]]) -> None:
 
 
 class ProgramDevice:
-    """Programming excludes everything else on the board."""
+    """Programming excludes everything else on the board.
 
-    __slots__ = ("device", "program")
+    `unless_loaded`: nothing is to be done where a launch has programmed the board meanwhile. Its kernel may wait for
+    what the host does next.
+    """
+
+    __slots__ = ("device", "is_needed", "program", "unless_loaded")
     name = "program"
     needs_thread = False
     short_launch: Launch | None = None
     launch: None = None
     direction = Direction.BOTH
 
-    def __init__(self, device: Device, program: Program) -> None:
+    def __init__(self, device: Device, program: Program, *, unless_loaded: bool = False) -> None:
         self.device = device
         self.program = program
+        self.unless_loaded = unless_loaded
+        self.is_needed = True
 
     @property
     def ready_list(self) -> ReadyList:
         return self.device.ready_kernels
 
     def claim(self) -> Claim:
-        return self.device.occupancy.claim_programming()
+        occupancy = self.device.occupancy
+        if self.unless_loaded and not occupancy.programming and self.program.identity in self.device.loaded:
+            self.is_needed, occupancy.closing = False, False
+            return Claim.TAKEN
+        return occupancy.claim_programming()
 
     def release(self, following: Operation | None) -> None:
-        self.device.occupancy.end_programming()
+        if self.is_needed:
+            self.device.occupancy.end_programming()
 
     def run(self) -> None:
-        load_onto(self.device, self.program)
+        if self.is_needed:
+            load_onto(self.device, self.program)
 
     def abandon(self) -> None:
         """It reserves nothing before it runs."""

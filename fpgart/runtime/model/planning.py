@@ -167,8 +167,11 @@ class Planner:
 
     @steps.register
     def _program(self, operation: ProgramDevice) -> list[Step]:
-        self._loaded[operation.device] = operation.program.identity
-        return [Programming(operation.device, operation.program)]
+        device, identity = operation.device, operation.program.identity
+        if operation.unless_loaded and self._loaded.get(device) == identity:
+            return []
+        self._loaded[device] = identity
+        return [Programming(device, operation.program)]
 
     @steps.register
     def _launch(self, operation: LaunchKernel) -> list[Step]:

@@ -10,6 +10,7 @@ from fpgart.runtime.objects.queue import auto_queue
 from fpgart.runtime.programs.program import Program
 
 
-def program_device(context: Context, device: Device, program: Program) -> None:
-    """Load `program` now and return when it is there. Raises CLError."""
-    auto_queue(context, device).run(PROGRAM_COMMAND, ProgramDevice(device, program), blocking=True)
+def program_device(context: Context, device: Device, program: Program, *, unless_loaded: bool = False) -> None:
+    """Load `program` now, or only if it is not there then, and return when it is there. Raises CLError."""
+    operation = ProgramDevice(device, program, unless_loaded=unless_loaded)
+    auto_queue(context, device).run(PROGRAM_COMMAND, operation, blocking=True)

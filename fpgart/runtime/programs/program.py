@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from fpgart import opencl as cl
 from fpgart.aocx.binary import ProgramBinary
-from fpgart.engine.interface import BuildFailed, BuiltProgram, EngineKernel, KernelInterface, with_places
+from fpgart.engine.interface import (
+    BuildFailed,
+    BuiltProgram,
+    EngineKernel,
+    KernelInterface,
+    with_places,
+    without_locations_from,
+)
 from fpgart.engine.models import ModelKernel, has_model
 from fpgart.engine.opencl_c import buffer_locations, kernel_attributes
 from fpgart.errors import (
@@ -319,6 +326,9 @@ class Program:
             from fpgart.engine import spirv  # only who has SPIR-V needs it
 
             self._known = spirv.interfaces(self.il)
+            if self.context.platform.personality.ignores_unknown_locations:
+                most = max(len(device.board.memories) for device in self.devices)
+                self._known = {name: without_locations_from(each, most) for name, each in self._known.items()}
         return self._known
 
     @property

@@ -5,3 +5,6 @@
 #include <sycl/ext/intel/ac_types/ac_int.hpp>
 
 #include <ac_complex.h>
+
+template <typename Part>
+struct sycl::is_device_copyable<ac_complex<Part>> : sycl::is_device_copyable<Part> {};

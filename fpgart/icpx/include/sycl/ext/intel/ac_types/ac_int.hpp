@@ -10,7 +10,16 @@
 #if defined(__SYCL_DEVICE_ONLY__) && !defined(AC_USER_DEFINED_ASSERT)
 #define AC_USER_DEFINED_ASSERT(condition, file, line, message)
 #endif
+#include <iostream>  // which ac_fixed.h uses, and ac_int.h then does not include
 #include <ac_int.h>
+
+#include <sycl/detail/is_device_copyable.hpp>
+
+#include <type_traits>
 
 template <int Width>
 using ac_uint = ac_int<Width, false>;
+
+// Copies of their bytes are copies, although they have constructors of their own.
+template <int Width, bool Signed>
+struct sycl::is_device_copyable<ac_int<Width, Signed>> : std::true_type {};
