@@ -119,7 +119,7 @@ def _spawn(variables: Mapping[str, str], engine: str) -> Spawned:
 
 
 def _start(descriptors: list[int], environment: Mapping[str, str], engine: str) -> None:
-    """Start fpgart-board with the descriptors of its output, its errors, its session and its keeper; raises ProcessError."""
+    """Start fpgart-board with descriptors: its output, its errors, its session, its keeper. Raises ProcessError."""
     if not os.path.exists(PROGRAM):
         raise ProcessError(f"{PROGRAM} is missing: it is built with the driver")
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
