@@ -50,8 +50,10 @@ class Personality(NamedTuple):
     """Whom it is for."""
     short_name: str = ""
     """CL_PLATFORM_NAME for hosts whose memory holds it, but not `name`: that of the original."""
-    ignores_unknown_locations: bool = False
-    """Whether a buffer location that the board does not have counts as none, as on Intel's emulator."""
+    ignores_wrong_locations: bool = False
+    """Whether a buffer location that the board does not have, or that takes no such memory, counts as none, as on
+    Intel's emulator.
+    """
 
     def name_of_device(self, board: str, number: int) -> str:
         """CL_DEVICE_NAME."""
@@ -95,7 +97,7 @@ PERSONALITIES: Final[dict[str, Personality]] = {
         driver="20.3",
         extensions=(*OF_INTEL, "cl_intel_channels"),
         words="hosts that compare the whole name with that of the emulator",
-        ignores_unknown_locations=True,
+        ignores_wrong_locations=True,
     ),
     "legacy": Personality(
         FULL_NAME["altera"],

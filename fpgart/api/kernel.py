@@ -306,6 +306,8 @@ def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
         raise InvalidArgValue(f"{pointer:#x} for {kernel.describe(index)} is not aligned to {alignment} bytes")
     if not argument.buffer_location or allocation is None:
         return
+    if kernel.context.platform.personality.ignores_wrong_locations:
+        return
     kind = AllocationType[allocation.kind.name]
     for device in kernel.program.devices:
         numbered = enumerate(device.board.memories)

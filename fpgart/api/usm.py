@@ -92,7 +92,7 @@ def alloc_properties(properties: Any, devices: list[Device], kind: Kind) -> tupl
 
 def _is_ignored(location: int, devices: list[Device], kind: Kind) -> bool:
     """Whether the platform treats a location that its boards do not have as if none were given."""
-    if not devices[0].platform.personality.ignores_unknown_locations:
+    if not devices[0].platform.personality.ignores_wrong_locations:
         return False
     if kind is Kind.DEVICE:
         return not all(device.holds_buffers(location) for device in devices)

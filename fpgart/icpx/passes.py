@@ -94,6 +94,7 @@ def device_pass(source: Source, asked: CommandLine, tools: Tools) -> list[Device
             "-include", "sycl/__spirv/spirv_ops.hpp",
             "-fno-discard-value-names",
             NO_DEVICE_LIBRARIES,
+            "-fcomplex-arithmetic=improved",  # without functions of a library that engines do not have
             "-fno-sycl-dead-args-optimization",
             "-Xclang", f"-fsycl-int-header={source.header}",
             "-Xclang", f"-fsycl-int-footer={source.footer}",

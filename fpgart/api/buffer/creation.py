@@ -69,7 +69,7 @@ def requested_placement(context: Context, properties: tuple[int, ...], flags: in
         else:
             raise InvalidProperty(f"{name:#x} is not a property of a buffer")
     if location is not None and not any(device.holds_buffers(location) for device in context.devices):
-        if context.platform.personality.ignores_unknown_locations:
+        if context.platform.personality.ignores_wrong_locations:
             return RequestedPlacement(None, bank)
         raise InvalidValue(f"buffer location {location} is not a memory for buffers of any device of the context")
     return RequestedPlacement(location, bank)

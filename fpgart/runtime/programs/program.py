@@ -326,7 +326,7 @@ class Program:
             from fpgart.engine import spirv  # only who has SPIR-V needs it
 
             self._known = spirv.interfaces(self.il)
-            if self.context.platform.personality.ignores_unknown_locations:
+            if self.context.platform.personality.ignores_wrong_locations:
                 most = max(len(device.board.memories) for device in self.devices)
                 self._known = {name: without_locations_from(each, most) for name, each in self._known.items()}
         return self._known
