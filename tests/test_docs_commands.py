@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("README.md")])
 CODE = re.compile(r"^ {4}(.*)$|`([^`\n]+)`", re.MULTILINE)
 CALL = re.compile(r"(?:^|[;&|\s]|\$\()fpgart +([a-z-](?:[^;|&)\n]|&(?=&))*)")
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+"""Output and directives; commands are indented."""
 NO_CALL = re.compile(r"\bfrom fpgart import|\w: ")
 """Code of Python, and words about a command."""
 OTHERS_TOOLS = frozenset(("aoc", "aocl", "clocl"))
@@ -28,7 +30,7 @@ OF_THE_USER = ("", "BOARD", "NAME", "p520", "PATH")
 
 def commands(text: str) -> Iterator[str]:
     """What follows `fpgart` in code, up to what the shell ends a command with."""
-    for found in CODE.finditer(text):
+    for found in CODE.finditer(FENCED.sub("", text)):
         line = (found[1] or found[2] or "").partition(" #")[0]
         for call in CALL.finditer(line) if not NO_CALL.search(line) and not line.startswith("#") else ():
             yield call[1].strip()

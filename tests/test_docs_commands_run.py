@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_docs_commands import CALL, NO_CALL, PAGES, ROOT
+from test_docs_commands import CALL, FENCED, NO_CALL, PAGES, ROOT
 
 EXAMPLES = ROOT / "examples"
 INTEL_HOST = EXAMPLES / "intel-host"
@@ -58,7 +58,7 @@ def lines() -> Iterator[str]:
     """Without what cannot run here, and without comments."""
     found: list[str] = []
     for page in PAGES:
-        for match in LINE.finditer(page.read_text()):
+        for match in LINE.finditer(FENCED.sub("", page.read_text())):
             line = match[1].partition(" #")[0].partition("      ")[0].strip()
             if CALL.search(line) and not NO_CALL.search(line) and not line.startswith("#"):
                 found.append(line)

@@ -74,7 +74,8 @@ def test_the_wheel_has_driver_registration_and_boards(wheel: Path, installation:
     with zipfile.ZipFile(wheel) as packed:  # `fpgart icd` writes the whole path into the file that is installed
         assert packed.read("fpgart/fpgart.icd") == b"libfpgart.so\n"
     assert (installation / "board" / "boards" / "usm_s10.xml").is_file()
-    assert not list(installation.rglob("*.c"))
+    compiled_later = {"emulator_clock.c"}  # by icpx, into SYCL programs
+    assert {path.name for path in installation.rglob("*.c")} == compiled_later
 
 
 def test_the_wheel_has_what_hosts_are_compiled_with(installation: Path) -> None:
