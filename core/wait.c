@@ -78,9 +78,11 @@ int32_t core_status(struct core_command *command)
     return atomic_load(&command->status);
 }
 
-/* Calls back what is due; false if there is nothing. */
+/* Calls back what is due; false if there is nothing. A callback that comes while a caller waits does
+ * not take what it makes ready: the wait may need that. */
 static bool serve_one(void)
 {
+    bool was_taking = core_is_taking;
     core_lock();
     struct core_callback *callback = due;
     if (callback != NULL && (due = callback->next) == NULL)
@@ -88,7 +90,9 @@ static bool serve_one(void)
     core_unlock();
     if (callback == NULL)
         return false;
+    core_is_taking = false;
     callback->call(callback->command, callback->status, callback->data);
+    core_is_taking = was_taking;
     core_release(callback->command);
     free(callback);
     return true;

@@ -496,6 +496,7 @@ struct plan {
     bool comes_first;   /* the host sets no user event before it has ended, or has called back */
     int callback_waits; /* the callback waits for this one, numbered from 1 */
     int callback_sets;  /* the callback, and nobody else, sets this user event */
+    bool callback_takes; /* the callback waits as the caller does, and takes what is ready */
 };
 
 struct host {
@@ -809,8 +810,12 @@ static void call_back(struct core_command *command, int32_t status, void *data)
     called_back[number]++;
     if (plan->callback_waits != 0) {
         yield(is_enqueued, (void *)(intptr_t)(plan->callback_waits - 1));
-        CHECK(core_wait(commands[plan->callback_waits - 1]) <= CL_COMPLETE,
-              "a wait returns too early");
+        struct core_command *waited = commands[plan->callback_waits - 1];
+        if (plan->callback_takes) {
+            core_wait_for_caller(waited);
+            take();
+        }
+        CHECK(core_wait(waited) <= CL_COMPLETE, "a wait returns too early");
     }
     if (plan->callback_sets != 0)
         set_user_event(plan->callback_sets - 1);
@@ -1279,6 +1284,16 @@ static const struct host hosts[] = {
      {{USER},
       {CARRIED, 0, {1}},
       {CARRIED, 1, .has_callback = true, .callback_waits = 2},
+      {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
+     0,
+     true},
+    {"a callback that waits as the caller does, and one that makes a decided command ready",
+     {true, true},
+     {{USER, .outcome = -5},
+      {CARRIED, 0, {1}},
+      {DECIDED},
+      {CARRIED},
+      {CARRIED, 1, .has_callback = true, .callback_waits = 4, .callback_takes = true},
       {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
      0,
      true},
