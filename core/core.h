@@ -33,7 +33,8 @@ struct core_engine {
     /* A carried command has ended: its operation needs nothing any more. Called once for each. */
     void (*ended)(void *operation, int32_t status);
     /* The end has been noted: called at least once for each, and for one that is observed on the
-     * observing thread. core_settle() does not wait for it. NULL: nothing. */
+     * observing thread, where core_in_ended() is true. core_settle() does not wait for it. NULL:
+     * nothing. */
     void (*told)(void *operation, int32_t status);
     /* The execution status of an event: CL_QUEUED to CL_COMPLETE, or an error. */
     int32_t (*status)(void *event);

@@ -85,11 +85,14 @@ void core_hand_over(struct core_command *command)
     core_wake_observer();
 }
 
+/* What is called meanwhile may not wait: this thread notes the ends that others wait for. */
 static void note(struct core_command *command)
 {
+    core_is_ending = true;
     core_note_carried(command, true);
     core_tell(command);
     core_release(command);
+    core_is_ending = false;
 }
 
 void core_call_soon(struct core_caller *caller)

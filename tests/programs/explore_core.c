@@ -421,8 +421,24 @@ static uint64_t engine_now(void)
     return ++time_now;
 }
 
+static void observing_thread(void *nothing);
+
+/* What the observing thread calls may wait for nothing that this thread has to note. */
+static void check_that_it_is_in_ended(void)
+{
+    CHECK(current->work != observing_thread || core_in_ended(),
+          "the observing thread seems to be one that may wait");
+}
+
+static void engine_told(void *given, int32_t status)
+{
+    (void)given, (void)status;
+    CHECK(!holds_lock(), "the engine is called with the lock");
+    check_that_it_is_in_ended();
+}
+
 static const struct core_engine engine = {
-    engine_submit, engine_ended,  NULL,           engine_status, engine_wait,
+    engine_submit, engine_ended,  engine_told,           engine_status, engine_wait,
     engine_times,  engine_notify, engine_release, NULL,          engine_now};
 
 static bool may_run(const struct operation *operation)
@@ -682,6 +698,7 @@ static bool renews(struct core_command *command, uint64_t epoch)
 {
     int number = *(const int *)core_operation(command);
     CHECK(!holds_lock(), "a command is renewed with the lock");
+    check_that_it_is_in_ended();
     CHECK(epoch <= core_board_epoch(board), "a command is renewed for an epoch to come");
     core_pause();
     if (!host->renews || (!may_renew[number] && choose(2, false) == 0))
@@ -852,6 +869,7 @@ static void idle(void *data)
 {
     CHECK(!holds_lock(), "idle() is called with the lock");
     CHECK(data == &fences, "idle() is called with other data");
+    check_that_it_is_in_ended();
     lock_scheduler();
     CHECK(fences == fences_ended + 1, "idle() is called for nobody");
     fences_ended++;
