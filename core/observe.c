@@ -53,16 +53,6 @@ void core_observe_command(struct core_command *command)
     core_do(&work);
 }
 
-void core_observe_queue(struct core_queue *queue)
-{
-    struct core_work work;
-    core_begin_work(&work);
-    core_lock();
-    core_observe_open(queue, &work);
-    core_unlock();
-    core_do(&work);
-}
-
 void core_ended(void *data)
 {
     struct core_command *command = data;

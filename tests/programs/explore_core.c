@@ -438,7 +438,7 @@ static void engine_told(void *given, int32_t status)
 }
 
 static const struct core_engine engine = {
-    engine_submit, engine_ended,  engine_told,           engine_status, engine_wait,
+    engine_submit, engine_ended,  engine_told,    engine_status, engine_wait,
     engine_times,  engine_notify, engine_release, NULL,          engine_now};
 
 static bool may_run(const struct operation *operation)
@@ -507,11 +507,11 @@ struct plan {
     int waits[LISTED]; /* numbers from 1 of earlier commands; 0: none */
     int32_t outcome;
     bool has_callback, waited, polled;
-    bool decides;       /* the caller ends a marker or a barrier */
-    bool alone;         /* the engine may have it later only beside no other queue's */
-    bool comes_first;   /* the host sets no user event before it has ended, or has called back */
-    int callback_waits; /* the callback waits for this one, numbered from 1 */
-    int callback_sets;  /* the callback, and nobody else, sets this user event */
+    bool decides;        /* the caller ends a marker or a barrier */
+    bool alone;          /* the engine may have it later only beside no other queue's */
+    bool comes_first;    /* the host sets no user event before it has ended, or has called back */
+    int callback_waits;  /* the callback waits for this one, numbered from 1 */
+    int callback_sets;   /* the callback, and nobody else, sets this user event */
     bool callback_takes; /* the callback waits as the caller does, and takes what is ready */
 };
 
@@ -1131,8 +1131,7 @@ static void host_thread(void *from)
         for (int i = 0; i < QUEUES; i++)
             finish(i);
     if (host->looks == OBSERVES)
-        for (int i = 0; i < QUEUES; i++)
-            core_observe_queue(queues[i]);
+        core_board_observe(board);
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++) {
         if (!has_command(i))
             continue;
