@@ -33,7 +33,8 @@ struct core_engine {
     /* A carried command has ended: its operation needs nothing any more. Called once for each. */
     void (*ended)(void *operation, int32_t status);
     /* The end has been noted: called at least once for each, and for one that is observed on the
-     * observing thread. core_settle() does not wait for it. NULL: nothing. */
+     * observing thread, where core_in_ended() is true. core_settle() does not wait for it. NULL:
+     * nothing. */
     void (*told)(void *operation, int32_t status);
     /* The execution status of an event: CL_QUEUED to CL_COMPLETE, or an error. */
     int32_t (*status)(void *event);
@@ -169,7 +170,7 @@ int32_t core_wait(struct core_command *command);
 /* Returns when every command that is in the queue now has ended, and as core_settle() does. */
 void core_finish(struct core_queue *queue);
 /* Whether a wait for a command, or for all of a queue, needs nothing of a caller: the engine has
- * all that has not ended, or there are no decided commands. */
+ * all that has not ended, or there are no decided commands. Nobody runs a user event either. */
 bool core_waits_alone(struct core_command *command);
 bool core_finishes_alone(struct core_queue *queue);
 /* What a thread that waits for a command can do, so that it ends. Returns what the caller knows a
@@ -192,9 +193,7 @@ uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known
 struct core_command *core_next(struct core_queue *queue, const struct core_command *behind);
 /* Notes which carried commands of the queue have ended. */
 void core_note_queue(struct core_queue *queue);
-/* Has the thread of core_observe() note the end of each that is in the queue now; of one command.
- */
-void core_observe_queue(struct core_queue *queue);
+/* Has the thread of core_observe() note the end of a carried command. */
 void core_observe_command(struct core_command *command);
 /* When the command reached CL_QUEUED, CL_SUBMITTED, CL_RUNNING and CL_COMPLETE, in nanoseconds, at
  * the index of that status. It has ended. */

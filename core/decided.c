@@ -144,9 +144,10 @@ uintptr_t core_needed(struct core_command *command, struct core_command **carrie
 
 void core_wait_for_caller(struct core_command *command)
 {
+    bool was_taking = core_is_taking;
     core_is_taking = true;
     core_wait(command);
-    core_is_taking = false;
+    core_is_taking = was_taking;
 }
 
 uintptr_t core_next_in_line(struct core_command *command)

@@ -53,16 +53,6 @@ void core_observe_command(struct core_command *command)
     core_do(&work);
 }
 
-void core_observe_queue(struct core_queue *queue)
-{
-    struct core_work work;
-    core_begin_work(&work);
-    core_lock();
-    core_observe_open(queue, &work);
-    core_unlock();
-    core_do(&work);
-}
-
 void core_ended(void *data)
 {
     struct core_command *command = data;
@@ -85,11 +75,14 @@ void core_hand_over(struct core_command *command)
     core_wake_observer();
 }
 
+/* What is called meanwhile may not wait: this thread notes the ends that others wait for. */
 static void note(struct core_command *command)
 {
+    core_is_ending = true;
     core_note_carried(command, true);
     core_tell(command);
     core_release(command);
+    core_is_ending = false;
 }
 
 void core_call_soon(struct core_caller *caller)

@@ -78,9 +78,11 @@ int32_t core_status(struct core_command *command)
     return atomic_load(&command->status);
 }
 
-/* Calls back what is due; false if there is nothing. */
+/* Calls back what is due; false if there is nothing. A callback that comes while a caller waits
+ * does not take what it makes ready: the wait may need that. */
 static bool serve_one(void)
 {
+    bool was_taking = core_is_taking;
     core_lock();
     struct core_callback *callback = due;
     if (callback != NULL && (due = callback->next) == NULL)
@@ -88,7 +90,9 @@ static bool serve_one(void)
     core_unlock();
     if (callback == NULL)
         return false;
+    core_is_taking = false;
     callback->call(callback->command, callback->status, callback->data);
+    core_is_taking = was_taking;
     core_release(callback->command);
     free(callback);
     return true;
@@ -182,18 +186,24 @@ void core_note_queue(struct core_queue *queue)
     uint64_t number = 0;
     do {
         core_lock();
-        struct core_command *next = queue->in_order ? queue->newest : queue->oldest;
+        bool goes_on = command != NULL && atomic_load(&command->status) > CL_COMPLETE;
+        struct core_command *next = goes_on           ? command->newer
+                                    : queue->in_order ? queue->newest
+                                                      : queue->oldest;
         while (next != NULL && (next->number <= number || next->event == NULL))
             next = queue->in_order ? next->older : next->newer;
         if (next != NULL)
             core_retain(next);
         core_unlock();
+        if (command != NULL)
+            core_release(command);
         if ((command = next) != NULL) {
             number = command->number;
             core_note_carried(command, false);
-            core_release(command);
         }
     } while (command != NULL && !queue->in_order);
+    if (command != NULL)
+        core_release(command);
 }
 
 void core_times(struct core_command *command, uint64_t times[4])

@@ -157,6 +157,7 @@ void fpgart_command_is_turned(struct core_command *command)
         return;
     }
     if (carried->kind == CARRIED_MARKER) {
+        core_begin(command);
         core_end(command, CL_COMPLETE);
         return;
     }

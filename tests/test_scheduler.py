@@ -21,7 +21,7 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling import scheduler
 from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.occupancy import Claim
-from fpgart.runtime.scheduling.readiness import Aftermath
+from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
 from fpgart.runtime.scheduling.scheduler import Scheduler
 
 NOBODY: dict[str, Any] = {"answer": Claim.WAITS}
@@ -294,6 +294,39 @@ def test_a_blocking_command_raises_the_error_that_it_ended_with(world: World) ->
         world.blocking(world.work(raising(InvalidValue("of a test"))))
 
 
+def test_a_blocking_command_is_not_claimed_while_the_host_is_called_back(world: World) -> None:
+    """A callback may wait for what the command would keep from running."""
+    gate, seen = world.user_event(), list[object]()
+    work = world.work()
+    marker = world.new_queue().enqueue(cl.CL_COMMAND_MARKER, None, (gate,))
+    world.scheduler.add_callback(marker, COMPLETE, lambda event, status: seen.append(work.claims))
+    with world.scheduler._lock:
+        world.scheduler._ready.end(gate, COMPLETE, world.threads.now(), Aftermath())
+    gate_command: Any = gate.command
+    gate_command.let_follow()  # by another thread, which has not taken the marker yet
+    world.queue.run(cl.CL_COMMAND_TASK, work, True, ())
+    assert (seen, work.ran) == ([0], 1)
+
+
+def test_a_marker_does_not_end_before_what_it_waits_for(world: World) -> None:
+    """Who enqueues something else meanwhile gives the marker its turn."""
+    gate = world.user_event()
+    marker = world.queue.enqueue(cl.CL_COMMAND_MARKER, None, (gate,))
+    lock: Any = world.scheduler._lock
+    enter = lock.acquire
+
+    def end_first() -> bool:
+        lock.acquire = enter
+        world.scheduler._ready.end(gate, COMPLETE, world.threads.now(), Aftermath())
+        gate_command: Any = gate.command
+        gate_command.let_follow()
+        return bool(enter())
+
+    lock.acquire = end_first
+    world.enqueue(queue=world.new_queue())
+    assert gate.end_ns < marker.submit_ns <= marker.end_ns
+
+
 def test_who_ends_a_blocking_command_hands_on_what_became_ready_meanwhile(world: World) -> None:
     """Another thread has flushed it and does not look any more."""
 
@@ -370,6 +403,53 @@ def test_the_engine_knows_whether_the_host_waits(world: World, monkeypatch: pyte
     assert told == [True, False]
 
 
+class Carried:
+    """A command that the engine has, and what happens while a thread waits for it."""
+
+    def __init__(self, meanwhile: Callable[[], object]) -> None:
+        self.wait = meanwhile
+
+
+def test_who_waits_in_the_engine_leaves_what_is_ready_to_workers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the engine has may take long, and may even wait for what is ready."""
+    event = world.enqueue(None, world.user_event())
+    world.enqueue(queue=world.new_queue())
+    world.scheduler._ready.make_due(world.threads.now())
+    workers: list[int] = []
+
+    def meanwhile() -> None:
+        workers.append(world.workers)
+        raise Blocks
+
+    monkeypatch.setattr(Readiness, "claim_needed", lambda *_: (None, Carried(meanwhile)))
+    with pytest.raises(Blocks):
+        world.scheduler.wait(event)
+    assert workers == [1]
+
+
+def test_who_runs_one_thing_after_another_leaves_to_workers_what_it_has_made_ready(world: World) -> None:
+    workers: list[int] = []
+    gate = world.enqueue(world.work())
+    last = world.enqueue(world.work(lambda: workers.append(world.workers)))
+    world.enqueue(None, gate, queue=world.new_queue())
+    world.scheduler._ready.make_due(world.threads.now())
+    world.scheduler.wait(last)
+    assert workers == [1]
+
+
+def test_the_engine_knows_that_a_host_waits_that_finishes_a_queue_of_cs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(scheduler, "host_waits", told.append)
+    queue: Any = SimpleNamespace(
+        open={}, in_order=True, carried=True, context=world.context, core=Carried(lambda: None)
+    )
+    queue.core.finish = lambda: told.append("finish")
+    world.scheduler.finish(queue)
+    assert told == [True, "finish", False]
+
+
 def test_a_thread_that_runs_something_waits_for_no_one(world: World) -> None:
     waiters: list[object] = []
     event = world.enqueue(world.work(lambda: waiters.append(event.waiters)))
@@ -442,6 +522,36 @@ def test_callbacks_are_called_as_their_statuses_are_reached(world: World) -> Non
     world.scheduler.wait(event)
     assert during == [[RUNNING]]
     assert (running, complete) == ([RUNNING], [COMPLETE])
+
+
+def test_a_callback_that_is_registered_as_a_command_begins_is_called(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+    begins = Readiness.begins
+
+    def register_first(readiness: Readiness, event: Event, *more: Any) -> None:
+        event.callbacks = [(RUNNING, lambda _, status: told.append(status))]
+        begins(readiness, event, *more)
+
+    monkeypatch.setattr(Readiness, "begins", register_first)
+    world.blocking(world.work(lambda: told.append(7)))
+    assert told == [RUNNING, 7]
+
+
+def test_what_ends_as_a_thread_in_c_ends_something_is_disposed_of(world: World) -> None:
+    """The host may make no other call."""
+    gate = world.user_event()
+    work = world.work()
+    event = world.enqueue(work, gate)
+    work.abandon = lambda: world.context.reaper.append(True)  # type: ignore[method-assign]
+    world.scheduler._ready.end(gate, -5, world.threads.now(), Aftermath())
+    gate_command: Any = gate.command
+    gate_command.let_follow()
+    world.scheduler.commands_ready()
+    assert (event.status, world.reaped) == (ExecStatusErrorForEventsInWaitList.status, [])
+    world.threads.started.pop()()
+    assert world.reaped == [True]
 
 
 def test_a_callback_of_a_command_that_has_failed_is_told_its_error(world: World) -> None:

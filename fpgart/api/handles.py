@@ -168,7 +168,7 @@ def known(handle: int) -> Any:
 
 
 def view_ended(handle: int, serial: int, status: int) -> None:
-    """The command of an event has ended, of which there was a view. Calls nobody back."""
+    """The command of an event has ended, of which there was a view. The callbacks that Python has are made."""
     if lib.fpgart_handle_serial(handle) != serial:
         return
     item = seen(handle)

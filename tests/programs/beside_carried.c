@@ -208,6 +208,17 @@ static void times(void)
     must(clSetUserEventStatus(waits[1], CL_COMPLETE), "clSetUserEventStatus");
     must(clFinish(profiling), "clFinish");
     check_times(marker);
+    must(clReleaseEvent(marker), "clReleaseEvent");
+    /* One that comes after a user event, when another queue runs. */
+    waits[0] = clCreateUserEvent(host.context, &status);
+    must(status, "clCreateUserEvent");
+    must(clEnqueueMarkerWithWaitList(profiling, 1, waits, &marker), "a marker");
+    launch(other, spinning, 1, &launched);
+    must(clFlush(other), "clFlush");
+    must(clSetUserEventStatus(waits[0], CL_COMPLETE), "clSetUserEventStatus");
+    must(clWaitForEvents(1, &marker), "clWaitForEvents");
+    check_times(marker);
+    must(clFinish(other), "clFinish");
 }
 
 /* The last that a context is needed for is an event. */

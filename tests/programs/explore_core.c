@@ -421,8 +421,24 @@ static uint64_t engine_now(void)
     return ++time_now;
 }
 
+static void observing_thread(void *nothing);
+
+/* What the observing thread calls may wait for nothing that this thread has to note. */
+static void check_that_it_is_in_ended(void)
+{
+    CHECK(current->work != observing_thread || core_in_ended(),
+          "the observing thread seems to be one that may wait");
+}
+
+static void engine_told(void *given, int32_t status)
+{
+    (void)given, (void)status;
+    CHECK(!holds_lock(), "the engine is called with the lock");
+    check_that_it_is_in_ended();
+}
+
 static const struct core_engine engine = {
-    engine_submit, engine_ended,  NULL,           engine_status, engine_wait,
+    engine_submit, engine_ended,  engine_told,    engine_status, engine_wait,
     engine_times,  engine_notify, engine_release, NULL,          engine_now};
 
 static bool may_run(const struct operation *operation)
@@ -491,11 +507,12 @@ struct plan {
     int waits[LISTED]; /* numbers from 1 of earlier commands; 0: none */
     int32_t outcome;
     bool has_callback, waited, polled;
-    bool decides;       /* the caller ends a marker or a barrier */
-    bool alone;         /* the engine may have it later only beside no other queue's */
-    bool comes_first;   /* the host sets no user event before it has ended, or has called back */
-    int callback_waits; /* the callback waits for this one, numbered from 1 */
-    int callback_sets;  /* the callback, and nobody else, sets this user event */
+    bool decides;        /* the caller ends a marker or a barrier */
+    bool alone;          /* the engine may have it later only beside no other queue's */
+    bool comes_first;    /* the host sets no user event before it has ended, or has called back */
+    int callback_waits;  /* the callback waits for this one, numbered from 1 */
+    int callback_sets;   /* the callback, and nobody else, sets this user event */
+    bool callback_takes; /* the callback waits as the caller does, and takes what is ready */
 };
 
 struct host {
@@ -681,6 +698,7 @@ static bool renews(struct core_command *command, uint64_t epoch)
 {
     int number = *(const int *)core_operation(command);
     CHECK(!holds_lock(), "a command is renewed with the lock");
+    check_that_it_is_in_ended();
     CHECK(epoch <= core_board_epoch(board), "a command is renewed for an epoch to come");
     core_pause();
     if (!host->renews || (!may_renew[number] && choose(2, false) == 0))
@@ -809,8 +827,12 @@ static void call_back(struct core_command *command, int32_t status, void *data)
     called_back[number]++;
     if (plan->callback_waits != 0) {
         yield(is_enqueued, (void *)(intptr_t)(plan->callback_waits - 1));
-        CHECK(core_wait(commands[plan->callback_waits - 1]) <= CL_COMPLETE,
-              "a wait returns too early");
+        struct core_command *waited = commands[plan->callback_waits - 1];
+        if (plan->callback_takes) {
+            core_wait_for_caller(waited);
+            take();
+        }
+        CHECK(core_wait(waited) <= CL_COMPLETE, "a wait returns too early");
     }
     if (plan->callback_sets != 0)
         set_user_event(plan->callback_sets - 1);
@@ -847,6 +869,7 @@ static void idle(void *data)
 {
     CHECK(!holds_lock(), "idle() is called with the lock");
     CHECK(data == &fences, "idle() is called with other data");
+    check_that_it_is_in_ended();
     lock_scheduler();
     CHECK(fences == fences_ended + 1, "idle() is called for nobody");
     fences_ended++;
@@ -1108,8 +1131,7 @@ static void host_thread(void *from)
         for (int i = 0; i < QUEUES; i++)
             finish(i);
     if (host->looks == OBSERVES)
-        for (int i = 0; i < QUEUES; i++)
-            core_observe_queue(queues[i]);
+        core_board_observe(board);
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++) {
         if (!has_command(i))
             continue;
@@ -1279,6 +1301,16 @@ static const struct host hosts[] = {
      {{USER},
       {CARRIED, 0, {1}},
       {CARRIED, 1, .has_callback = true, .callback_waits = 2},
+      {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
+     0,
+     true},
+    {"a callback that waits as the caller does, and one that makes a decided command ready",
+     {true, true},
+     {{USER, .outcome = -5},
+      {CARRIED, 0, {1}},
+      {DECIDED},
+      {CARRIED},
+      {CARRIED, 1, .has_callback = true, .callback_waits = 4, .callback_takes = true},
       {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
      0,
      true},

@@ -121,14 +121,15 @@ class Scheduler:
         queue = event.queue
         assert queue is not None
         after = Aftermath()
-        now = event.queued_ns = self._now()
         with self._lock:
             self._refuse_when_closed()
+            now = event.queued_ns = self._now()  # not before the ends of what it follows
             self._entering(event, queue, wait_list)
             ended = self._ready.enter(event, queue, wait_list, now, after)
-            is_mine = runs_here and event.ready is not None and self._ready.claim(event)
+            calls_back = ended or after  # a callback may wait for a claimed command
+            is_mine = runs_here and not calls_back and event.ready is not None and self._ready.claim(event)
             self._workers.command_enqueued(now, ready=event.ready is not None)
-        if ended or after:
+        if calls_back:
             self._let_follow(ended, after)
             after.settle()
             self._stop_looking()
@@ -153,9 +154,10 @@ class Scheduler:
                     mine, carried = self._ready.claim_needed(event)
                 if mine is None and carried is None:
                     self._ready.make_due(self._now())
+                if mine is None or helped:  # what this thread has made ready must not wait until it looks again
                     self._workers.leave()
-                    if self._workers.stranded:
-                        mine = self._workers.claim()
+                if mine is None and self._workers.stranded:
+                    mine = self._workers.claim()
                 if mine is None and carried is None and not self._callbacks.any_due():
                     waiter = self._waiter_of(event)
             if mine is not None:
@@ -199,8 +201,8 @@ class Scheduler:
         after = Aftermath()
         with self._lock:
             ended = self._ready.take(self._now(), after)
-        self._let_follow(ended, after)
-        after.settle()
+        ended += self._let_follow(ended, after)
+        settle_and_reap(after, ended)
 
     def flush(self) -> None:
         """Have everything that was enqueued until now begin as soon as it may, without further calls."""
@@ -225,7 +227,11 @@ class Scheduler:
         if queue.carried is not None:
             self.call_due()
             self.flush()
-            queue.core.finish()
+            host_waits(True)
+            try:
+                queue.core.finish()
+            finally:
+                host_waits(False)
         reap(queue)
 
     def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
@@ -317,11 +323,11 @@ class Scheduler:
         after = Aftermath()
         with self._lock:
             ended = self._ready.take(self._now(), after)
-        self._let_follow(ended, after)
+        ended += self._let_follow(ended, after)
         with self._lock:
             self._workers.leave()
         if after:
-            self.run_apart(after.settle)
+            self.run_apart(partial(settle_and_reap, after, ended))
 
     def board_idle(self, board: CarriedBoard) -> None:
         """What C carried on a board has ended, and more may not begin."""
@@ -406,17 +412,23 @@ class Scheduler:
 
     # Without the lock
 
-    def _let_follow(self, ended: Sequence[Event], after: Aftermath) -> None:
-        """What follows commands that have ended may go on; what ends with that is let follow, too."""
+    def _let_follow(self, ended: Sequence[Event], after: Aftermath) -> list[Event]:
+        """What follows commands that have ended may go on; the same for those that end without being run.
+
+        Returns the latter.
+        """
+        passed: list[Event] = []
         while ended:
             is_ready = False
             for event in ended:
                 if event.command is not None:
                     is_ready |= event.command.let_follow()
             if not is_ready:
-                return
+                break
             with self._lock:
                 ended = self._ready.take(self._now(), after)
+            passed.extend(ended)
+        return passed
 
     def _stop_looking(self) -> None:
         """The calling thread runs nothing more: whoever is needed for what is ready takes over."""
@@ -478,13 +490,10 @@ class Scheduler:
 
     def _begin(self, event: Event) -> None:
         """Take note that a claimed command runs."""
-        if event.callbacks:
-            after = Aftermath()
-            with self._lock:
-                self._ready.begins(event, self._now(), after)
-            after.settle()
-        else:  # nobody hears of it
-            self._ready.begins(event, self._now(), Aftermath())
+        after = Aftermath()
+        with self._lock:
+            self._ready.begins(event, self._now(), after)
+        after.settle()
 
     def _ended_stage(self, event: Event, status: int, following: Operation | None) -> bool:
         """Take note of the end of a stage; whether this thread has to run the next one of the command."""
@@ -610,6 +619,13 @@ class OfContext(Protocol):
 
     @property
     def context(self) -> EventContext: ...
+
+
+def settle_and_reap(after: Aftermath, ended: Sequence[Event]) -> None:
+    """Do what comes behind the ends of commands, and dispose of what that leaves. Without the lock."""
+    after.settle()
+    for event in ended:
+        reap(event)
 
 
 def reap(item: OfContext) -> None:
