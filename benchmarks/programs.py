@@ -100,9 +100,7 @@ def figure(program: Program, python: str, environment: dict[str, str]) -> float:
     seconds = perf_counter() - begin
     if result.returncode:
         lines = (result.stderr or result.stdout).strip().splitlines()
-        raise RuntimeError(
-            f"ended with {ending(result.returncode)}{f': {lines[-1]}' if lines and result.returncode > 0 else ''}"
-        )
+        raise RuntimeError(f"ended with {ending(result.returncode)}: {lines[-1] if lines else 'without a word'}")
     if not program.figure:
         return seconds
     found = re.search(program.figure, result.stdout, re.MULTILINE)

@@ -38,6 +38,7 @@ READERS_OWN = {
     "fpgart clean": "changes the reader's folders (tests/test_clean.py)",
     "board serve": "goes on until it is stopped",
     "board status": "a server that another line starts",
+    "--platform emulator --trace": "Intel's emulator (tests/test_sycl_programs.py)",
     "--served": "a server that another line starts",
     "kernels": "Oclgrind, which interprets kernels (tests/test_kernel_check.py)",
     "fpgart errors": "a run for each call of the host (tests/test_api_faults.py)",
