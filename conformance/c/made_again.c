@@ -527,20 +527,17 @@ static void threads(void)
     }
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} parts[] = {{"queries", queries},
-             {"arguments", arguments},
-             {"two contexts", two_contexts},
-             {"program goes first", program_goes_first},
-             {"regions", regions},
-             {"refused regions", refused_regions},
-             {"buffer goes first", buffer_goes_first},
-             {"mapped regions", mapped_regions},
-             {"queues", queues},
-             {"threads", threads},
-             {"built anew", built_anew}};
+static const struct part parts[] = {{"queries", queries},
+                                    {"arguments", arguments},
+                                    {"two contexts", two_contexts},
+                                    {"program goes first", program_goes_first},
+                                    {"regions", regions},
+                                    {"refused regions", refused_regions},
+                                    {"buffer goes first", buffer_goes_first},
+                                    {"mapped regions", mapped_regions},
+                                    {"queues", queues},
+                                    {"threads", threads},
+                                    {"built anew", built_anew}};
 
 int main(int count, char **arguments_of_program)
 {
@@ -550,9 +547,7 @@ int main(int count, char **arguments_of_program)
     fill(host.queue, to, 0, BYTES);
     fill(host.queue, from, 0, BYTES);
     must(clFinish(host.queue), "clFinish");
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (count < 2 || strcmp(parts[i].name, arguments_of_program[1]) == 0)
-            parts[i].run();
+    run_parts(parts, sizeof parts / sizeof parts[0], count < 2 ? NULL : arguments_of_program[1]);
     must(clReleaseMemObject(to), "clReleaseMemObject");
     must(clReleaseMemObject(from), "clReleaseMemObject");
     stop(&host);

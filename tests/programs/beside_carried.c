@@ -249,15 +249,12 @@ static void context_of_event(void)
         usleep(100);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} parts[] = {{"nested", nested},
-             {"written while polled", written_while_polled},
-             {"migrated beside", migrated_beside},
-             {"finished with a mutex", finished_with_a_mutex},
-             {"times", times},
-             {"context of an event", context_of_event}};
+static const struct part parts[] = {{"nested", nested},
+                                    {"written while polled", written_while_polled},
+                                    {"migrated beside", migrated_beside},
+                                    {"finished with a mutex", finished_with_a_mutex},
+                                    {"times", times},
+                                    {"context of an event", context_of_event}};
 
 int main(int count, char **arguments)
 {
@@ -266,11 +263,7 @@ int main(int count, char **arguments)
     adding = new_kernel(&host, "add");
     spinning = new_kernel(&host, "spin");
     polling = new_kernel(&host, "until_set");
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (count == 2 && strcmp(arguments[1], parts[i].name) == 0) {
-            parts[i].run();
-            return 0;
-        }
-    fprintf(stderr, "there is no such part\n");
-    return 1;
+    must_be(count == 2, "a part is named");
+    run_parts(parts, sizeof parts / sizeof parts[0], arguments[1]);
+    return 0;
 }

@@ -452,21 +452,18 @@ static void never_set(void)
     must(clFinish(other), "clFinish");
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} parts[] = {{"moved", moved},
-             {"programmed", programmed},
-             {"polled", polled},
-             {"mapped", mapped},
-             {"failed", failed},
-             {"released", released},
-             {"called back", called_back},
-             {"nested", nested},
-             {"nested by itself", nested_by_itself},
-             {"threads", threads},
-             {"freed", freed},
-             {"never set", never_set}};
+static const struct part parts[] = {{"moved", moved},
+                                    {"programmed", programmed},
+                                    {"polled", polled},
+                                    {"mapped", mapped},
+                                    {"failed", failed},
+                                    {"released", released},
+                                    {"called back", called_back},
+                                    {"nested", nested},
+                                    {"nested by itself", nested_by_itself},
+                                    {"threads", threads},
+                                    {"freed", freed},
+                                    {"never set", never_set}};
 
 int main(int count, char **arguments)
 {
@@ -477,11 +474,7 @@ int main(int count, char **arguments)
     buffer = new_buffer(&host, BYTES);
     second = new_buffer(&host, BYTES);
     learn();
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (count == 2 && strcmp(arguments[1], parts[i].name) == 0) {
-            parts[i].run();
-            return 0;
-        }
-    fprintf(stderr, "there is no such part\n");
-    return 1;
+    must_be(count == 2, "a part is named");
+    run_parts(parts, sizeof parts / sizeof parts[0], arguments[1]);
+    return 0;
 }
