@@ -94,13 +94,25 @@ def test_a_trace_names_the_part_of_an_allocation_and_what_kernels_reach(tmp_path
     assert kernel["indirect"] == ["device"]
 
 
-def test_a_region_is_migrated_to_the_device_of_the_queue_page_by_page(tmp_path: Path) -> None:
-    file = tmp_path / "trace.json"
-    environment = running.environment({"FPGART_BOARD": "usm_s10,usm_s10", "FPGART_TRACE": str(file)})
-    program = """
+TWO_BOARDS = """
 devices = (ctypes.c_void_p * 2)()
 host.cl.check("clGetDeviceIDs", host.platform, cl.CL_DEVICE_TYPE_ALL, 2, devices, None)
 host.context = host.cl.make("clCreateContext", None, 2, devices, None, None)
+"""
+
+
+def traced_on_two_boards(program: str, folder: Path) -> list[report.Args]:
+    """The events of a program in a context with both devices."""
+    file = folder / "trace.json"
+    environment = running.environment({"FPGART_BOARD": "usm_s10,usm_s10", "FPGART_TRACE": str(file)})
+    command = [sys.executable, "-c", HEAD + TWO_BOARDS + program]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr
+    return report.ordered(file)
+
+
+def test_a_region_is_migrated_to_the_device_of_the_queue_page_by_page(tmp_path: Path) -> None:
+    program = """
 shared = usm.make("clSharedMemAllocINTEL", host.context, None, None, 4 * 4096, 0)
 others = [
     usm.make("clHostMemAllocINTEL", host.context, None, 4096, 0),
@@ -114,27 +126,22 @@ for device, flags in ((devices[1], to_device), (devices[0], to_host)):
         usm.check("clEnqueueMigrateMemINTEL", queue, other, 100, flags, 0, None, None)
     host.cl.check("clFinish", queue)
 """
-    command = [sys.executable, "-c", HEAD + program]
-    result = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert result.returncode == 0, result.stderr
-    moves = [e["args"] for e in report.ordered(file) if e.get("cat") == "usm" and e["name"] == "migrate"]
+    moves = [
+        e["args"] for e in traced_on_two_boards(program, tmp_path) if e.get("cat") == "usm" and e["name"] == "migrate"
+    ]
     assert [(move["to"], move["size"]) for move in moves] == [("device 1", 4096), ("host", 4096)]
 
 
 def test_a_copy_is_a_transfer_of_the_device_of_its_queue(tmp_path: Path) -> None:
-    file = tmp_path / "trace.json"
-    environment = running.environment({"FPGART_BOARD": "usm_s10,usm_s10", "FPGART_TRACE": str(file)})
     program = """
-devices = (ctypes.c_void_p * 2)()
-host.cl.check("clGetDeviceIDs", host.platform, cl.CL_DEVICE_TYPE_ALL, 2, devices, None)
-host.context = host.cl.make("clCreateContext", None, 2, devices, None, None)
 memory = usm.make("clDeviceMemAllocINTEL", host.context, devices[1], None, 4096, 0)
 for device in devices:
     queue = host.cl.make("clCreateCommandQueueWithProperties", host.context, device, None)
     usm.check("clEnqueueMemcpyINTEL", queue, 1, memory, data, 4096, 0, None, None)
 """
-    command = [sys.executable, "-c", HEAD + program]
-    result = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert result.returncode == 0, result.stderr
-    copies = [e["args"] for e in report.ordered(file) if e.get("cat") == "device" and e["name"] == "transfer"]
+    copies = [
+        e["args"]
+        for e in traced_on_two_boards(program, tmp_path)
+        if e.get("cat") == "device" and e["name"] == "transfer"
+    ]
     assert [copy["device"] for copy in copies] == [0, 1]
