@@ -198,11 +198,16 @@ class Scheduler:
         """Take note of what has ended while the calling thread waited in C, and of what is ready. Without the lock."""
         if event.carried and event.status > COMPLETE:
             self.look_at_view(event)
+        ended, after = self._take_ready()
+        settle_and_reap(after, ended)
+
+    def _take_ready(self) -> tuple[list[Event], Aftermath]:
+        """Give each command its turn that is ready: those that have ended without being run, and what comes behind."""
         after = Aftermath()
         with self._lock:
             ended = self._ready.take(self._now(), after)
         ended += self._let_follow(ended, after)
-        settle_and_reap(after, ended)
+        return ended, after
 
     def flush(self) -> None:
         """Have everything that was enqueued until now begin as soon as it may, without further calls."""
@@ -320,10 +325,7 @@ class Scheduler:
 
     def commands_ready(self) -> None:
         """A thread in C has made commands ready. The host is called back on another thread."""
-        after = Aftermath()
-        with self._lock:
-            ended = self._ready.take(self._now(), after)
-        ended += self._let_follow(ended, after)
+        ended, after = self._take_ready()
         with self._lock:
             self._workers.leave()
         if after:
