@@ -141,11 +141,11 @@ def boards(
     for fault in faults:
         log.warning(str(fault))
     simulator = bool(config.SIMULATOR_DEVICES.value)
-    lent = lend([name for name, _ in described], served)
+    as_served = of_service([name for name, _ in described], served)
     closed = are_closed()
     made = []
     for number, (_, board) in enumerate(described):
-        mmd, memories = guarded(lent(SimulatedBoard(board, stretch, closed=closed), number), board)
+        mmd, memories = guarded(as_served(SimulatedBoard(board, stretch, closed=closed), number), board)
         if trace is not None:
             mmd = trace.around(mmd, number)
         if kernels is not None:
@@ -156,8 +156,11 @@ def boards(
     return made
 
 
-def lend(names: list[str], served: Connection | None) -> Callable[[Mmd, int], Mmd]:
-    """What makes a service's board of a host's; nothing without a service. Raises OptionError."""
+def of_service(names: list[str], served: Connection | None) -> Callable[[Mmd, int], Mmd]:
+    """A function that makes a board of the service from one of the host; without a service it changes nothing.
+
+    Raises OptionError.
+    """
     if served is None:
         return lambda mmd, number: mmd
     from fpgart.serving.places import ServiceError

@@ -30,9 +30,9 @@ def serve(descriptor: int, secure: int, engine: str) -> None:
     loading = None
     if not secure:
         lib.environment_is_ours()
-    if engine and not secure:
-        loading = threading.Thread(target=load, args=(engine,), daemon=True)
-        loading.start()
+        if engine:
+            loading = threading.Thread(target=load, args=(engine,), daemon=True)
+            loading.start()
     from fpgart.boardprocess.session import serve_session
 
     serve_session(descriptor, secure, loading)

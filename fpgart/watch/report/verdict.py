@@ -81,7 +81,7 @@ class TimeSpent:
         elif self._begin is not None:
             first = min(first, round(self._begin * 1000))
         total = max(interval[1] for interval in intervals) - first
-        report.spent = {kind: round(taken) for kind, taken in owned(intervals).items()}
+        report.spent = {kind: round(duration) for kind, duration in owned(intervals).items()}
         report.spent[HOST] = max(0, total - sum(report.spent.values()))
         whole = total_of(report)
         for advice in report.advice if self._simulated else ():
@@ -91,7 +91,7 @@ class TimeSpent:
 
 def total_of(report: Report) -> int:
     """Nanoseconds from the first command to the last end, without programming and the engine's compiler."""
-    return sum(taken for kind, taken in report.spent.items() if kind not in APART)
+    return sum(duration for kind, duration in report.spent.items() if kind not in APART)
 
 
 def verdict(report: Report) -> list[str]:
@@ -105,12 +105,13 @@ def _where(report: Report) -> str:
     total = total_of(report)
     least = total / 200  # which is rounded to 0 %
     shares = sorted(
-        ((taken, kind) for kind, taken in report.spent.items() if kind not in APART and taken > least), reverse=True
+        ((duration, kind) for kind, duration in report.spent.items() if kind not in APART and duration > least),
+        reverse=True,
     )
-    parts = [f"{100 * taken / max(1, total):.0f} % {kind}{_bound(report, kind)}" for taken, kind in shares]
+    parts = [f"{100 * duration / max(1, total):.0f} % {kind}{_bound(report, kind)}" for duration, kind in shares]
     clock = "on the board (simulated)" if report.modelled else "on this computer"
     names = {PROGRAM: report.loading, COMPILER: COMPILER}
-    others = [f"{names[kind]} apart: {in_ms(taken)}" for kind in APART if (taken := report.spent.get(kind, 0))]
+    others = [f"{names[kind]} apart: {in_ms(duration)}" for kind in APART if (duration := report.spent.get(kind, 0))]
     apart = "".join(f"; {words}" for words in others)
     return f"{in_ms(total)} {clock}: {', '.join(parts) or 'nothing'}{apart}."
 
